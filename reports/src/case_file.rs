@@ -1,8 +1,8 @@
-//! Case files: a recorded run as one JSON document, one step per line, so that two cases can be
-//! compared and one be shortened with a text editor.
+//! Case files: a recorded run as one JSON document with one step per line, so that cases can be compared and
+//! shortened in a text editor.
 //!
-//! A file that cannot be read as a case is refused with one sentence that says what is wrong with
-//! it, and nothing in a readable one can lead a replay out of bounds ([`Case::check`]).
+//! A file that is not a valid case is refused with one sentence that names the error. The content of a valid one
+//! cannot take a replay out of bounds ([`Case::check`]).
 
 use serde::Serialize;
 use serde_json::Value;
@@ -13,14 +13,14 @@ use thiserror::Error;
 use vivarium_model::case::Case;
 use vivarium_model::release::Bug;
 
-/// What the field `format` of every case file says.
+/// The value of the field `format` in every case file.
 pub const FORMAT: &str = "vivarium-case";
 
 /// Why a case file could not be loaded or saved.
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum CaseFileError {
-    /// The file could not be read at all.
+    /// The file could not be read.
     #[error("the case file `{}` cannot be read: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     /// The file could not be written.
@@ -30,30 +30,30 @@ pub enum CaseFileError {
     #[error("`{}` is not a case file: it is not JSON ({reason})", path.display())]
     NotJson {
         path: PathBuf,
-        /// What the JSON reader saw.
+        /// The error of the JSON parser.
         reason: String,
     },
-    /// The content ends too early.
+    /// The document ends too early.
     #[error("the case file `{}` is truncated: it ends in the middle, at line {line}", path.display())]
     Truncated {
         path: PathBuf,
-        /// Its last line.
+        /// The number of its last line.
         line: usize,
     },
-    /// There is no content.
+    /// The file is empty.
     #[error("the case file `{}` is empty", path.display())]
     Empty { path: PathBuf },
-    /// JSON, but something else than a case.
+    /// The file is JSON, but not a case.
     #[error(
         "`{}` is JSON, but not a case file: it should say \"format\": \"{FORMAT}\", but {found}",
         path.display()
     )]
     Foreign {
         path: PathBuf,
-        /// What it says instead.
+        /// The content found instead.
         found: String,
     },
-    /// Written in a version of the format that this build does not know.
+    /// The file has a format version that this build does not know.
     #[error(
         "the case file `{}` has version {version}, but this build of Vivarium reads up to version {}: \
          replay it with the build that wrote it, or replay its seed",
@@ -61,34 +61,33 @@ pub enum CaseFileError {
         Case::VERSION
     )]
     OtherVersion { path: PathBuf, version: u64 },
-    /// Written when the servers' defects were numbered, and nothing says which they were.
+    /// The file numbers the servers' defects, and does not list their names.
     #[error(
         "the case file `{}` has version {version}, which numbered the servers' defects, and does not name \
          those that were switched on: replay it with the build that wrote it, or replay its seed",
         path.display()
     )]
     NumberedBugs { path: PathBuf, version: u64 },
-    /// A defect of the servers has a name that this build does not know.
+    /// The file names a defect of the servers that this build does not know.
     #[error(
         "the case file `{}` names the bug `{name}`, which this build of Vivarium does not know",
         path.display()
     )]
     UnknownBug {
         path: PathBuf,
-        /// What it names.
+        /// The unknown name.
         name: String,
     },
-    /// A case of the right version whose content makes no sense.
+    /// The version is right, but the content is inconsistent.
     #[error("the case file `{}` is damaged: {reason}", path.display())]
     Damaged {
         path: PathBuf,
-        /// What makes no sense.
+        /// The inconsistency.
         reason: String,
     },
 }
 
-/// Writes a case, creating the directory it goes to. Whoever reads it meanwhile sees the old file or the new
-/// one, never a part.
+/// Writes a case, and creates its directory. A concurrent reader sees the old file or the new one, never a part.
 ///
 /// # Errors
 /// If the file or its directory cannot be written.
@@ -108,8 +107,8 @@ pub fn save(path: &Path, case: &Case) -> Result<(), CaseFileError> {
 /// Reads a case and checks that it can be replayed.
 ///
 /// # Errors
-/// If the file cannot be read, is no case of a version known to this build, names a bug that this build does
-/// not know, or makes no sense.
+/// If the file cannot be read, is not a case of a version known to this build, names a bug that this build does not
+/// know, or is inconsistent.
 pub fn load(path: &Path) -> Result<Case, CaseFileError> {
     let unreadable = |source| CaseFileError::Unreadable { path: path.to_path_buf(), source };
     let bytes = fs::read(path).map_err(unreadable)?;
@@ -120,7 +119,7 @@ pub fn load(path: &Path) -> Result<Case, CaseFileError> {
     from_text(path, &text)
 }
 
-/// The text of a case file.
+/// Returns the text of a case file.
 pub fn to_text(case: &Case) -> String {
     fn json<T: Serialize>(value: &T) -> String {
         serde_json::to_string(value).expect("a case has only text keys and finite numbers")
@@ -150,10 +149,10 @@ pub fn to_text(case: &Case) -> String {
     text
 }
 
-/// Reads the text of a case file; `path` is only for messages.
+/// Parses the text of a case file; `path` is only for messages.
 ///
 /// # Errors
-/// As [`load`], except for the reading.
+/// As [`load`], except for reading the file.
 pub fn from_text(path: &Path, text: &str) -> Result<Case, CaseFileError> {
     let path = path.to_path_buf();
     if text.trim().is_empty() {
@@ -172,7 +171,7 @@ pub fn from_text(path: &Path, text: &str) -> Result<Case, CaseFileError> {
             name_bugs(&path, version, &mut document)?;
             serde_json::from_value(document)
         }
-        // From the text, because that tells where something is wrong.
+        // Parsed from the text, so that errors have a position.
         false => {
             check_bugs(&path, &document)?;
             serde_json::from_str(text)
@@ -187,8 +186,9 @@ pub fn from_text(path: &Path, text: &str) -> Result<Case, CaseFileError> {
 /// The first version whose configuration names the servers' defects.
 const NAMED_BUGS: u64 = 3;
 
-/// Names the defects of an older case's servers. Their numbers mean nothing to a build that knows more of
-/// them; but the case also lists what was switched on, and those are all, if they are as many.
+/// Replaces the numbers of the servers' defects in an older case by their names. A newer build cannot interpret the
+/// numbers, but the case also lists the names of everything that was enabled. If as many of these are defects of
+/// servers, they are the ones.
 fn name_bugs(path: &Path, version: u64, document: &mut Value) -> Result<(), CaseFileError> {
     let listed = document["bugs"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let bugs: Vec<Bug> = listed.filter_map(|name| name.parse().ok()).collect();
@@ -201,7 +201,7 @@ fn name_bugs(path: &Path, version: u64, document: &mut Value) -> Result<(), Case
     Ok(())
 }
 
-/// Whether this build knows the servers' defects. The scenario knows what else is switched on.
+/// Checks that this build knows the servers' defects. The scenario checks what else was enabled.
 fn check_bugs(path: &Path, document: &Value) -> Result<(), CaseFileError> {
     let bugs = document.pointer("/config/bugs").and_then(Value::as_array);
     let mut names = bugs.into_iter().flatten().filter_map(Value::as_str);
@@ -213,7 +213,7 @@ fn check_bugs(path: &Path, document: &Value) -> Result<(), CaseFileError> {
     }
 }
 
-/// The version. It and the format must be right before the rest may mean anything.
+/// Returns the version. The format and the version must be right before the rest can be interpreted.
 fn check_envelope(path: &Path, document: &Value) -> Result<u64, CaseFileError> {
     let path = path.to_path_buf();
     let foreign =

@@ -1,32 +1,31 @@
-//! The report of a determinism check: whether the same seed gave the same run every time.
+//! The report of a determinism check: whether each seed gave the same run every time.
 //!
-//! Its JSON document has `format` (`"vivarium-determinism"`), `version`, `exit_code` (0 or 1) and
-//! `scenarios`, each with `scenario`, `seeds`, `compared` (the ways of running, in words) and
-//! `difference`: `null`, or `seed`, `step` and `says` (text for people). Versions are raised as
-//! those of [`crate::json`].
+//! Its JSON document has `format` (`"vivarium-determinism"`), `version`, `exit_code` (0 or 1) and `scenarios`, each
+//! with `scenario`, `seeds`, `compared` (the ways of running, in words) and `difference`: `null`, or `seed`, `step`
+//! and `says` (text for people). The version changes by the same rules as that of [`crate::json`].
 
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// What the field `format` of every such report says.
+/// The value of the field `format` in every such report.
 pub const FORMAT: &str = "vivarium-determinism";
 
 /// The version of the schema that this build writes.
 pub const VERSION: u32 = 1;
 
-/// Why one seed can give two runs.
+/// The usual reasons why one seed gives two different runs.
 pub const CAUSES: &str = "\
 So a program or a property depends on something other than what it is given.
 Usual causes: the order of a hash map or set (std's is another in each run), a
 clock, a thread, a static or thread-local variable, random numbers of its own,
 an address of memory.";
 
-/// The outcome for one scenario.
+/// The result for one scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DeterminismReport {
-    /// The scenario's name, with bugs.
+    /// The scenario's name, with its bugs.
     pub scenario: String,
-    /// How many seeds were compared.
+    /// Number of seeds compared.
     pub seeds: u64,
     /// The ways in which each seed was run, in words.
     pub compared: String,
@@ -34,14 +33,14 @@ pub struct DeterminismReport {
     pub difference: Option<Difference>,
 }
 
-/// Where two runs of one seed part.
+/// The point where two runs of one seed differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// The seed.
     pub seed: u64,
     /// The first step that differs, from 1.
     pub step: u64,
-    /// Both sides of it, as text of several lines.
+    /// Both runs at that step, as text of several lines.
     pub says: String,
 }
 
@@ -53,12 +52,12 @@ struct Document<'a> {
     scenarios: &'a [DeterminismReport],
 }
 
-/// 0 when no seed differed, else 1.
+/// Returns 0 if no seed differed, otherwise 1.
 pub fn exit_code(reports: &[DeterminismReport]) -> u8 {
     u8::from(reports.iter().any(|report| report.difference.is_some()))
 }
 
-/// One sentence per scenario, and where the runs part.
+/// Returns one sentence per scenario, and the first difference.
 pub fn determinism_text(reports: &[DeterminismReport]) -> String {
     let mut text = String::new();
     for DeterminismReport { scenario, seeds, compared, difference } in reports {
@@ -75,7 +74,7 @@ pub fn determinism_text(reports: &[DeterminismReport]) -> String {
     text
 }
 
-/// The report for machines.
+/// Returns the JSON report.
 pub fn determinism_json(reports: &[DeterminismReport]) -> String {
     let document = Document {
         format: FORMAT,

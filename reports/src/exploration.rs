@@ -1,25 +1,25 @@
-//! The report of a search: what it covered, what it took, and the verdict.
+//! The report of a search: its coverage, its cost, and the verdict.
 //!
 //! Its JSON document has `format` (`"vivarium-exploration"`), `version`, `exit_code` and
 //! `explorations`. Each of these has
 //!
 //! | field | value |
 //! |---|---|
-//! | `scenario`, `bugs`, `grain` | what was explored: `"service"` or `"ensemble"` |
-//! | `strategy`, `reduced`, `threads` | how |
-//! | `dimensions` | a list of `name`, `in` (a boolean) and `says`: what the search varied and what it left out |
-//! | `properties`, `unasked` | names of the monitors that were asked, and of those that only sweeps can ask |
+//! | `scenario`, `bugs`, `grain` | the subject of the search; the grain is `"service"` or `"ensemble"` |
+//! | `strategy`, `reduced`, `threads` | the method of the search |
+//! | `dimensions` | a list of `name`, `in` (a boolean) and `says`: whether the search varied it, and how far |
+//! | `properties`, `unasked` | names of the monitors that were checked, and of those that only sweeps can check |
 //! | `generated`, `distinct`, `depth`, `peak_frontier`, `visited_bytes`, `pieces_bytes` | figures |
 //! | `generated_per_second`, `bytes_per_state`, `wall_seconds` | figures derived from time and memory |
-//! | `programs` | places that the programs' runs have come to (nodes of their trie), or `null` |
-//! | `cycles` | a sentence |
-//! | `claims` | a list of clauses: what the verdict rests on and nobody has proven |
-//! | `unseen` | a list of what the properties are about and no program did |
+//! | `programs` | number of nodes in the programs' trie, or `null` |
+//! | `cycles` | a sentence on cycles in the state graph |
+//! | `claims` | a list of clauses: unproven assumptions of the verdict |
+//! | `unseen` | a list of observations that the properties are about and no program made |
 //! | `observed` | the names of the observations that programs made |
 //! | `verdict`, `says` | a word as in [`crate::json`], and the verdict as a sentence |
 //! | `violation` | `null`, or an object as in [`crate::json`], with `length`, `proven_shortest` and `left_out` |
 //!
-//! Versions are raised as those of [`crate::json`].
+//! The version changes by the same rules as that of [`crate::json`].
 
 use crate::numbers::{grouped, span};
 use crate::summary::Finding;
@@ -31,41 +31,40 @@ use std::time::Duration;
 use vivarium_model::case::GrainKind;
 use vivarium_model::verdict::Verdict;
 
-/// What the field `format` of every such report says.
+/// The value of the field `format` in every such report.
 pub const FORMAT: &str = "vivarium-exploration";
 
-/// The version of the schema that this build writes. Since version 2 a configuration names its bugs.
+/// The schema version that this build writes. Since version 2, a configuration names its bugs.
 pub const VERSION: u32 = 2;
 
-/// The report on one exploration.
+/// The report of one search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplorationReport {
     /// The scenario's name.
     pub scenario: String,
-    /// Names of the bugs and mutants that were switched on.
+    /// Names of the enabled bugs and mutants.
     pub bugs: Vec<String>,
-    /// At which grain.
+    /// The grain of the search.
     pub grain: GrainKind,
-    /// In which order, in words.
+    /// The order of the search, in words.
     pub strategy: String,
-    /// Whether reductions were on.
+    /// Whether reductions were enabled.
     pub reduced: bool,
-    /// How many threads searched.
+    /// Number of threads.
     pub threads: usize,
-    /// What was varied and what was not.
+    /// What the search varied, and what it did not.
     pub dimensions: Vec<Dimension>,
-    /// The monitors that were asked.
+    /// Names of the monitors that were checked.
     pub properties: Vec<String>,
-    /// Those that need more than a search can keep, and only sweeps ask.
+    /// Names of the monitors that need more than a search can store, and are checked only by sweeps.
     pub unasked: Vec<String>,
-    /// What it took.
+    /// The cost of the search.
     pub figures: Figures,
-    /// What is known of ways that lead back.
+    /// A sentence on cycles in the state graph.
     pub cycles: String,
-    /// What a verdict that is no violation rests on and nobody has proven, each a clause that begins
-    /// with "if".
+    /// Unproven assumptions of a verdict that is not a violation, each a clause that begins with "if".
     pub claims: Vec<String>,
-    /// What the properties are about and no program did: what held, held without it.
+    /// Observations that the properties are about and that no program made; the result does not cover them.
     pub unseen: Vec<String>,
     /// The names of the observations that programs made.
     pub observed: Vec<String>,
@@ -78,63 +77,62 @@ pub struct ExplorationReport {
 /// Something that a search can vary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Dimension {
-    /// What.
+    /// The name, such as `clock`.
     pub name: String,
-    /// Whether it did.
+    /// Whether the search varied it.
     #[serde(rename = "in")]
     pub is_in: bool,
-    /// How far, or what would bring it in.
+    /// How far it was varied, or how to include it.
     pub says: String,
 }
 
 impl Dimension {
-    /// A dimension.
+    /// Returns a dimension.
     pub fn new(name: &str, is_in: bool, says: impl Into<String>) -> Dimension {
         Dimension { name: name.to_string(), is_in, says: says.into() }
     }
 }
 
-/// What a search took.
+/// The cost of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// States that actions led to, known or not.
+    /// Number of states generated, including repeated ones.
     pub generated: u64,
     /// Distinct states.
     pub distinct: u64,
-    /// The greatest depth, in steps of the world.
+    /// The largest depth, in steps of the world.
     pub depth: u64,
-    /// The most states that waited at once.
+    /// The largest number of states in the frontier.
     pub peak_frontier: u64,
-    /// What is kept for all visited states, in bytes.
+    /// Memory for all visited states, in bytes.
     pub visited_bytes: u64,
-    /// What the pieces took at most that waiting states are made of, in bytes, estimated.
+    /// The largest memory for the pieces of the states in the frontier, in bytes, estimated.
     pub pieces_bytes: u64,
-    /// Places that the programs' runs have come to.
+    /// Number of nodes in the programs' trie.
     pub programs: Option<u64>,
     /// Real time of the search.
     pub wall: Duration,
 }
 
 impl Figures {
-    /// States generated in a second.
+    /// Returns the number of states generated per second.
     pub fn rate(&self) -> f64 {
         self.generated as f64 / self.wall.as_secs_f64().max(1e-3)
     }
 
-    /// Bytes kept for each distinct state.
+    /// Returns the memory for each distinct state, in bytes.
     pub fn bytes_per_state(&self) -> f64 {
         self.visited_bytes as f64 / self.distinct.max(1) as f64
     }
 }
 
 impl ExplorationReport {
-    /// What the search did about something that can vary, by the name that its row has in the report, such as
-    /// `clock`; `None` if there is no such row.
+    /// Returns the dimension with this name, such as `clock`; `None` if the report has none.
     pub fn dimension(&self, name: &str) -> Option<&Dimension> {
         self.dimensions.iter().find(|dimension| dimension.name == name)
     }
 
-    /// The scenario's name with the bugs that were switched on: `lock with NoGuid`.
+    /// Returns the scenario's name with the enabled bugs: `lock with NoGuid`.
     pub fn title(&self) -> String {
         match self.bugs.is_empty() {
             true => self.scenario.clone(),
@@ -143,14 +141,14 @@ impl ExplorationReport {
     }
 }
 
-/// The whole report, for a test that prints it: [`exploration_text`] in the usual width.
+/// Formats the whole report with [`exploration_text`] in the default width, for tests that print it.
 impl fmt::Display for ExplorationReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&exploration_text(self, WIDTH))
     }
 }
 
-/// The whole report as text: the violation if there is one, what was covered, and the figures.
+/// Returns the whole report as text: the violation if there is one, the coverage, and the cost.
 pub fn exploration_text(report: &ExplorationReport, width: u16) -> String {
     let mut text = String::new();
     if let Some(finding) = &report.finding {
@@ -258,7 +256,7 @@ struct Violated<'a> {
     left_out: usize,
 }
 
-/// The report for machines.
+/// Returns the JSON report.
 pub fn exploration_json(reports: &[ExplorationReport]) -> String {
     let document = Document {
         format: FORMAT,

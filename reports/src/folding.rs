@@ -1,6 +1,6 @@
-//! Long lines, broken where they read well: continued below where their text begins.
+//! Breaking long lines where they read well, with continuations indented to the start of the text.
 
-/// The text with no line wider than `width` (in characters), as far as its words allow.
+/// Breaks the lines of a text so that none is wider than `width` characters, as far as its words allow.
 ///
 /// ```
 /// use vivarium_reports::folding::fold;
@@ -20,7 +20,7 @@ fn folded(line: &str, width: usize) -> String {
     let (mut folded, mut column) = (String::new(), 0);
     for word in line.split_inclusive(' ') {
         let length = word.trim_end().chars().count();
-        // What stands in front of the text is never parted from it.
+        // The part before the text is never separated from it.
         if column > hang && column + length > width && length > 0 {
             folded.truncate(folded.trim_end().len());
             folded.push('\n');
@@ -33,8 +33,8 @@ fn folded(line: &str, width: usize) -> String {
     folded
 }
 
-/// Where a line's text begins: behind the last gap of two spaces in its first part, which sets it apart
-/// from times, numbers and names.
+/// Returns the column where a line's text begins: after the last gap of two spaces in its first part, which follows
+/// times, numbers and names.
 fn text_begins(line: &str) -> Option<usize> {
     let letters: Vec<char> = line.chars().take(40).collect();
     let begins = |at: &usize| letters[*at] != ' ' && letters[at - 2..*at] == [' ', ' '];
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_broken_stays() {
+    fn a_line_without_spaces_stays() {
         let path = "  case file  /a/very/long/path/that/has/no/spaces/in/it.json\n";
         assert_eq!(fold(path, 30), path);
     }

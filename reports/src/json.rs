@@ -1,4 +1,4 @@
-//! The report for machines: one JSON document.
+//! The JSON report.
 //!
 //! The document:
 //!
@@ -14,41 +14,40 @@
 //! | field | value |
 //! |---|---|
 //! | `scenario` | its name |
-//! | `bugs` | names of the switches that were on |
-//! | `host` | what drove the programs: `"madsim"` or `"direct"` |
+//! | `bugs` | names of the enabled bugs and mutants |
+//! | `host` | the host that ran the programs: `"madsim"` or `"direct"` |
 //! | `first_seed`, `seeds` | the first seed, and how many ran (up to the violation that ended the sweep) |
 //! | `steps` | steps over all runs |
 //! | `simulated_seconds`, `wall_seconds` | virtual time over all runs, and real time |
-//! | `hash` | the sum of the runs' hashes, hexadecimal: sweeps with the same one saw the same runs |
+//! | `hash` | the sum of the runs' hashes, hexadecimal: sweeps with equal sums had the same runs |
 //! | `faults`, `marks` | objects: how often each fault struck and each mark was reached, by name |
 //! | `observed` | an object: how often programs made an observation, by its name |
 //! | `measured` | an object: what monitors measured, by name; times in seconds |
 //! | `verdict` | `"held"`, `"unreached"` (held, but marks are missing at the scenario's own number of seeds), `"exhausted"`, `"bounded"`, `"violated"` or `"error"` |
 //! | `says` | the verdict as a sentence |
-//! | `unreached` | what a sweep which held did not reach: names of marks, and what its properties are about and no program did |
-//! | `violations` | how many runs ended with a violation; at most 1 unless `kept_going` |
-//! | `kept_going` | whether the sweep went on after its first violation |
+//! | `unreached` | names of marks that no run of a held sweep reached, and observations that its properties are about and no program made |
+//! | `violations` | number of runs that ended with a violation; at most 1 unless `kept_going` |
+//! | `kept_going` | whether the sweep continued after its first violation |
 //! | `violation` | the first violation, or `null` |
 //!
 //! A violation:
 //!
 //! | field | value |
 //! |---|---|
-//! | `property`, `saw` | what was violated, and the monitor's sentence |
+//! | `property`, `saw` | the violated property, and the monitor's sentence |
 //! | `seed` | the seed of the run, or `null` |
 //! | `at_microseconds`, `step` | virtual time and number (from 1) of the step |
-//! | `hash` | the run's hash up to there, hexadecimal: a replay that ends with it is the same run |
-//! | `case_file`, `case_file_error` | where the case was written, or why it could not be; each may be `null` |
+//! | `hash` | the run's hash at that step, hexadecimal: a replay that ends with the same hash is the same run |
+//! | `case_file`, `case_file_error` | the path of the case file, or why it could not be written; each may be `null` |
 //! | `replay` | the command that replays the run |
-//! | `options` | what the seed stands for, lines of text for people |
+//! | `options` | the options of the seed, lines of text for people |
 //! | `config` | the configuration of the ensemble and its clients, as in a case file |
-//! | `panicked_at` | of a panic of a program or a property, `file:line:column`, where that is known; else `null` |
-//! | `unrepeated` | where the same seed, once more, gave another run: how the two differ, text for people; else `null` |
-//! | `story`, `timeline` | lines of text for people: the run's turns, and its last steps |
+//! | `panicked_at` | for a panic of a program or a property, `file:line:column` if known; otherwise `null` |
+//! | `unrepeated` | if repeating the seed gave a different run, the difference, text for people; otherwise `null` |
+//! | `story`, `timeline` | lines of text for people: the run's milestones, and its last steps |
 //!
-//! All fields are always there. Under the same version fields are only added, and readers skip those
-//! they do not know; removing a field or changing what one means raises the version. Lines and
-//! sentences for people may change at any time.
+//! All fields are always present. Within one version, fields are only added, and readers skip unknown ones; removing
+//! a field or changing its meaning increases the version. Lines and sentences for people may change at any time.
 
 use crate::story::story;
 use crate::summary::{Count, Finding, ScenarioReport};
@@ -59,10 +58,10 @@ use vivarium_model::config::Config;
 use vivarium_model::property::{Measure, Measured};
 use vivarium_model::verdict::Verdict;
 
-/// What the field `format` of every report says.
+/// The value of the field `format` in every report.
 pub const FORMAT: &str = "vivarium-report";
 
-/// The version of the schema that this build writes. Since version 2 a configuration names its bugs.
+/// The schema version that this build writes. Since version 2, a configuration names its bugs.
 pub const VERSION: u32 = 2;
 
 #[derive(Serialize)]
@@ -92,7 +91,7 @@ struct Scenario<'a> {
     observed: &'a [Count],
     #[serde(serialize_with = "measures_by_name")]
     measured: &'a [Measure],
-    /// `held`, `exhausted`, `bounded`, `violated` or `error`.
+    /// The word of the verdict, such as `held`; see [`Verdict::word`].
     verdict: &'static str,
     /// The verdict as a sentence.
     says: String,
@@ -121,7 +120,7 @@ pub(crate) struct Violated<'a> {
     timeline: Vec<String>,
 }
 
-/// The document, pretty-printed, with a newline at its end.
+/// Returns the JSON report, pretty-printed, with a newline at its end.
 pub fn json_report(reports: &[ScenarioReport]) -> String {
     let document = Document {
         format: FORMAT,
@@ -208,7 +207,7 @@ fn measures_by_name<S: Serializer>(measures: &[Measure], serializer: S) -> Resul
     map.end()
 }
 
-/// Counts as one object, in their order.
+/// Serialises counts as one object, in their order.
 fn by_name<S: Serializer>(counts: &[Count], serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(counts.len()))?;
     for Count { name, count } in counts {

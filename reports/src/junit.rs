@@ -1,4 +1,4 @@
-//! The report for CI servers that show test results: JUnit XML, one test case per scenario.
+//! The report for CI servers: JUnit XML, with one test case per scenario.
 
 use crate::exploration::ExplorationReport;
 use crate::summary::{Finding, ScenarioReport};
@@ -7,8 +7,8 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
 use vivarium_model::verdict::Verdict;
 
-/// The XML document. A violation is a failure, with its report as text; an error and an open
-/// question are errors, so that no CI server shows either in green.
+/// Returns the XML report of a sweep. A violation is a failure, with its report as text; an error and an inconclusive
+/// result are errors, so that no CI server shows them as passed.
 pub fn junit_report(reports: &[ScenarioReport]) -> String {
     let case = |report: &ScenarioReport| {
         let finding = report.finding.as_ref();
@@ -17,7 +17,7 @@ pub fn junit_report(reports: &[ScenarioReport]) -> String {
     document("scenarios", reports.iter().map(case))
 }
 
-/// The same for searches.
+/// Returns the XML report of searches, in the same form.
 pub fn exploration_junit(reports: &[ExplorationReport]) -> String {
     let case = |report: &ExplorationReport| {
         let finding = report.finding.as_ref();

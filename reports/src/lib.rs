@@ -1,8 +1,8 @@
-//! What we saw: verdicts, traces and timelines as text for people and as JSON and JUnit for
-//! machines, and the case files that a run is replayed from.
+//! Reports: verdicts, traces and timelines as text for people and as JSON and JUnit for machines, and the case files
+//! from which runs are replayed.
 //!
-//! Everything here turns finished data into text. Nothing runs a world, and nothing prints: the
-//! caller decides where the text goes.
+//! These modules convert finished data to text. They neither run a world nor print: the caller decides where the text
+//! goes.
 
 #![forbid(unsafe_code)]
 

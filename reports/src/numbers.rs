@@ -1,8 +1,8 @@
-//! Numbers and spans of time for people.
+//! Numbers and durations as text.
 
 use std::time::Duration;
 
-/// A number in groups of three digits: `1,234,567`.
+/// Formats a number in groups of three digits: `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -15,7 +15,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// A span of time in its two largest units: `850 ms`, `12.5 s`, `3 min 20 s`, `5 h 2 min`, `41 d 3 h`.
+/// Formats a duration in its two largest units: `850 ms`, `12.5 s`, `3 min 20 s`, `5 h 2 min`, `41 d 3 h`.
 pub fn span(time: Duration) -> String {
     let seconds = time.as_secs();
     let two = |large: u64, large_unit: &str, small: u64, small_unit: &str| {

@@ -1,8 +1,8 @@
-//! The story of a run: of all its steps only the turns ([`Event::is_milestone`]), one line each.
+//! The story of a run: only its milestones ([`Event::is_milestone`]), one line each.
 //!
-//! A long story is shortened to what bears on the violation: what mentions a znode, session,
-//! attempt or zxid that the monitor named, then what concerns the clients (with all their sessions)
-//! and servers it named, then what happened last.
+//! A long story is reduced to the relevant milestones: first those that mention a znode, session, attempt or zxid
+//! that the monitor named, then those of the clients (with all their sessions) and servers that it named, then the
+//! last ones.
 
 use crate::folding::fold;
 use crate::telling::{WIDTH, digits, is_the_step, tell};
@@ -12,16 +12,17 @@ use vivarium_model::step::Step;
 use vivarium_model::trace::TraceLine;
 use vivarium_model::words::list;
 
-/// So many lines are told.
+/// The most lines of a story.
 const LINES: usize = 30;
 
-/// So many of them at most because they mention a thing that the monitor named.
+/// The most lines that are included because they mention a thing that the monitor named.
 const MENTIONS: usize = 15;
 
-/// So many of them at most, the mentions included, because they concern whom the monitor named.
+/// The most lines that are included because they mention a thing, client or server that the monitor named.
 const CONCERNS: usize = 22;
 
-/// The story as far as it bears on `about`, one line per turn; `…` where turns are left out.
+/// Returns the part of the story that is relevant to `about`, one line per milestone, with `…` where milestones are
+/// left out.
 pub(crate) fn story(lines: &[TraceLine], about: &str) -> String {
     let turns = turns(lines);
     let (things, mut parties) = named(about);
@@ -40,7 +41,7 @@ pub(crate) fn story(lines: &[TraceLine], about: &str) -> String {
     text
 }
 
-/// Positions of the turns to tell, in order.
+/// Returns the positions of the milestones to include, in order.
 fn choose(turns: &[String], things: &[String], parties: &[String]) -> Vec<usize> {
     let mentions = |turn: &str, names: &[String]| names.iter().any(|name| has_name(turn, name));
     let mut chosen = vec![false; turns.len()];
@@ -59,8 +60,8 @@ fn choose(turns: &[String], things: &[String], parties: &[String]) -> Vec<usize>
     (0..turns.len()).filter(|at| chosen[*at]).collect()
 }
 
-/// The things (znodes, sessions, attempts, zxids: whatever has a digit and is long or has a colon)
-/// and the parties (`client 1`, `server 2`) in a sentence.
+/// Returns the things (znodes, sessions, attempts, zxids: words with a digit that are long or have a colon) and the
+/// clients and servers (`client 1`, `server 2`) in a sentence.
 fn named(about: &str) -> (Vec<String>, Vec<String>) {
     let trim = |word: &str| word.trim_matches([',', ';', ':', '(', ')', '.', '`']).to_string();
     let words: Vec<String> = about.split_whitespace().map(trim).collect();
@@ -78,7 +79,7 @@ fn named(about: &str) -> (Vec<String>, Vec<String>) {
     (things, parties)
 }
 
-/// The sessions that these parties have had.
+/// Returns the sessions of these clients.
 fn sessions_of(parties: &[String], lines: &[TraceLine]) -> BTreeSet<String> {
     let events = lines.iter().flat_map(|line| &line.events);
     let owned = events.filter_map(|event| match event {
@@ -90,7 +91,7 @@ fn sessions_of(parties: &[String], lines: &[TraceLine]) -> BTreeSet<String> {
     owned.filter(|(client, _)| parties.contains(client)).map(|(_, session)| session).collect()
 }
 
-/// Whether the name stands in the text with no further letter or digit at either end.
+/// Returns true if the text contains the name without a further letter or digit at either end.
 fn has_name(text: &str, name: &str) -> bool {
     let joins = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
     text.match_indices(name).any(|(at, _)| {
@@ -99,7 +100,7 @@ fn has_name(text: &str, name: &str) -> bool {
     })
 }
 
-/// One line per turn. Directions that are cut or healed in the same instant are one turn.
+/// Returns one line per milestone. Links cut or healed at the same instant share one line.
 fn turns(lines: &[TraceLine]) -> Vec<String> {
     let digits = digits(lines);
     let mut turns: Vec<String> = Vec::new();
@@ -127,7 +128,7 @@ fn turns(lines: &[TraceLine]) -> Vec<String> {
     turns
 }
 
-/// For a cut or its end, the word for it and the direction.
+/// Returns the word for cutting or healing a link, and the direction.
 fn way(step: &Step) -> Option<(&'static str, String)> {
     match step {
         Step::Cut { from, to } => Some(("CUT", format!("{from} -> {to}"))),
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_monitor_names_is_found_in_its_sentence() {
+    fn the_names_in_a_monitors_sentence_are_found() {
         let saw = "client 2, connected by 0x300000100000001, holds /lock/a-0000000001 (token 1:17)";
         let (things, parties) = named(saw);
         assert_eq!(things, ["0x300000100000001", "/lock/a-0000000001", "1:17"]);

@@ -1,4 +1,4 @@
-//! The data of a report: what was run, what happened in it, and the verdict.
+//! The data of a report: what was run, what happened, and the verdict.
 
 use crate::determinism::Difference;
 use crate::numbers::grouped;
@@ -13,37 +13,37 @@ use vivarium_model::trace::TraceLine;
 use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_model::words::plural;
 
-/// How often something happened.
+/// The number of times that something happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// What, as a reader should see it.
+    /// The name for readers.
     pub name: String,
-    /// How often, over all runs.
+    /// The number, over all runs.
     pub count: u64,
 }
 
 impl Count {
-    /// A count.
+    /// Returns a count.
     pub fn new(name: impl Into<String>, count: u64) -> Count {
         Count { name: name.into(), count }
     }
 
-    /// Counts from pairs, in their order.
+    /// Returns counts from pairs, in their order.
     pub fn list<N: Into<String>>(pairs: impl IntoIterator<Item = (N, u64)>) -> Vec<Count> {
         pairs.into_iter().map(|(name, count)| Count::new(name, count)).collect()
     }
 }
 
-/// The report on one scenario.
+/// The report of one scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioReport {
     /// The scenario's name.
     pub scenario: String,
-    /// Names of the bugs and mutants that were switched on.
+    /// Names of the enabled bugs and mutants.
     pub bugs: Vec<String>,
-    /// The host that ran the programs, in its command line name.
+    /// The host that ran the programs, by its name on the command line.
     pub host: String,
-    /// Seeds that ran to their end.
+    /// Number of seeds that ran to their end.
     pub seeds: u64,
     /// The first seed of the range.
     pub first_seed: u64,
@@ -51,22 +51,22 @@ pub struct ScenarioReport {
     pub steps: u64,
     /// Virtual time over all runs.
     pub simulated: Duration,
-    /// Real time that the sweep took.
+    /// Real time of the sweep.
     pub wall: Duration,
-    /// The sum of the runs' hashes: two sweeps with the same one saw the same runs, whatever the
-    /// host, the number of jobs and the build profile.
+    /// The sum of the runs' hashes: sweeps with equal sums had the same runs, whatever the host, the number of jobs
+    /// and the build profile.
     pub hash: Fingerprint,
-    /// Faults by kind: every kind that the scenario injects, also those that never struck.
+    /// Counts of every kind of fault that the scenario injects, including zeros.
     pub faults: Vec<Count>,
-    /// Marks: every one that the scenario must reach, also those that no run reached.
+    /// Counts of every mark that the scenario must reach, including zeros.
     pub marks: Vec<Count>,
-    /// Observations that programs made, by name.
+    /// Counts of the observations that programs made, by name.
     pub observed: Vec<Count>,
-    /// What monitors measured.
+    /// The monitors' measurements.
     pub measured: Vec<Measure>,
-    /// How many runs ended with a violation.
+    /// Number of runs that ended with a violation.
     pub violations: u64,
-    /// Whether the sweep went on after its first violation, so that `violations` counts all seeds'.
+    /// Whether the sweep continued after its first violation, so that `violations` covers all seeds.
     pub kept_going: bool,
     /// The outcome.
     pub verdict: Verdict,
@@ -75,7 +75,7 @@ pub struct ScenarioReport {
 }
 
 impl ScenarioReport {
-    /// The scenario's name with the bugs that were switched on: `lock with NoGuid`.
+    /// Returns the scenario's name with the enabled bugs: `lock with NoGuid`.
     pub fn title(&self) -> String {
         if self.bugs.is_empty() {
             return self.scenario.clone();
@@ -83,8 +83,8 @@ impl ScenarioReport {
         format!("{} with {}", self.scenario, self.bugs.join(", "))
     }
 
-    /// The title and, where a sweep went on to count its violations, the rate:
-    /// `lock with NoGuid (37 of 2,000 seeds, first 15)`.
+    /// Returns the title and, if the sweep counted violations, their rate: `lock with NoGuid (37 of 2,000 seeds,
+    /// first 15)`.
     pub fn title_with_rate(&self) -> String {
         match self.rate() {
             Some(rate) => format!("{} ({rate})", self.title()),
@@ -92,87 +92,86 @@ impl ScenarioReport {
         }
     }
 
-    /// How many seeds violated, and the first: `37 of 2,000 seeds, first 15`. `None` where nothing
-    /// was violated or the sweep stopped at the first.
+    /// Returns the number of seeds with a violation, and the first: `37 of 2,000 seeds, first 15`. `None` if there
+    /// was no violation, or if the sweep stopped at the first.
     pub fn rate(&self) -> Option<String> {
         let first = self.verdict.violation().filter(|_| self.kept_going)?.seed?;
         let (violations, seeds) = (grouped(self.violations), grouped(self.seeds));
         Some(format!("{violations} of {seeds} seeds, first {first}"))
     }
 
-    /// Faults of all kinds together.
+    /// Returns the number of faults of all kinds.
     pub fn fault_total(&self) -> u64 {
         self.faults.iter().map(|fault| fault.count).sum()
     }
 
-    /// How many marks were reached at least once.
+    /// Returns the number of marks that were reached at least once.
     pub fn marks_reached(&self) -> usize {
         self.marks.iter().filter(|mark| mark.count > 0).count()
     }
 }
 
-/// A violation with all that is needed to understand it and to see it again.
+/// A violation, with everything needed to understand and reproduce it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The scenario's name, with bugs: [`ScenarioReport::title`].
+    /// The scenario's name with its bugs: [`ScenarioReport::title`].
     pub scenario: String,
-    /// What was violated, by which seed and where.
+    /// The violated property, with the seed and the step.
     pub violation: Violation,
-    /// The options and the fault plan that the seed stands for, as printable lines.
+    /// The options and the fault plan of the seed, as printable lines.
     pub options: String,
     /// The configuration of the ensemble and its clients.
     pub config: Config,
-    /// Where the case was written, or the sentence that says why it could not be; `None` where
-    /// none was to be written.
+    /// The path of the case file, or a sentence that says why it could not be written; `None` if none was requested.
     pub case_file: Option<Result<String, String>>,
-    /// The one command that replays the run.
+    /// The command that replays the run.
     pub replay: String,
-    /// The command that shows every step of it.
+    /// The command that shows every step of the run.
     pub every_step: String,
-    /// The run's turns ([`vivarium_model::event::Event::is_milestone`]), up to its end.
+    /// The run's milestones ([`vivarium_model::event::Event::is_milestone`]), up to its end.
     pub story: Vec<TraceLine>,
-    /// The last steps; all of them if a search found the way.
+    /// The last steps; for a search, all steps.
     pub trace: Vec<TraceLine>,
-    /// For the way that a search found: how short it is.
+    /// For a violation found by a search, the length of its path.
     pub way: Option<Way>,
-    /// Where the same seed, once more, gave another run: how the two differ.
+    /// If repeating the seed gave a different run, the difference.
     pub unrepeated: Option<Difference>,
-    /// If programs never finished: where the last of them stopped. The steps are those around it then.
+    /// If a program did not finish, the point where the last one stopped; `trace` then has the steps around it.
     pub stopped: Option<Stopped>,
-    /// What came of the search for a shorter way to the same violation.
+    /// The result of the search for a shorter path to the same violation.
     pub shorter: Option<Shorter>,
-    /// If it is a panic of a program or a property, where in the source it was, where that is known.
+    /// For a panic of a program or a property, its source location if known.
     pub panicked_at: Option<String>,
 }
 
-/// What came of the search for a shorter way to what a sweep has found.
+/// The result of the search for a shorter path to a violation that a sweep has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shorter {
-    /// The way that it found.
+    /// The shorter path.
     Found(Box<Finding>),
-    /// It found none: why, in one sentence.
+    /// No shorter path was found; the text gives the reason in one sentence.
     No(String),
 }
 
-/// The last thing that a program did or heard which never finished.
+/// The last step of a program that never finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped {
-    /// Whose program.
+    /// The program's client.
     pub client: ClientId,
-    /// When it was.
+    /// The time of the step.
     pub at: Time,
     /// The number of the step.
     pub step: u64,
 }
 
-/// A way to a violation that a search found.
+/// A path to a violation that a search found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// Steps of the world, from before anything has happened.
+    /// Number of steps of the world, from its initial state.
     pub length: usize,
-    /// How many steps of what the search found were left out, because nothing depends on them.
+    /// Number of steps of the original path that were left out, because the violation does not depend on them.
     pub left_out: usize,
-    /// Whether it is proven that no way is shorter.
+    /// Whether it is proven that no path is shorter.
     pub proven: bool,
 }
 

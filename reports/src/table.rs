@@ -1,6 +1,5 @@
-//! What a sweep ends with, for people: one line for each scenario, what was not reached, and the verdict on
-//! all of them. Faults by kind, marks and measures are in tables of their own. Readable at 100 columns, and in
-//! the log of a CI job.
+//! The summary of a sweep: one line for each scenario, the marks that were not reached, and the overall verdict.
+//! Faults by kind, marks and measurements have separate tables. The width fits 100 columns and the log of a CI job.
 
 use crate::numbers::{grouped, span};
 use crate::summary::{Count, ScenarioReport};
@@ -8,19 +7,19 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyl
 use vivarium_model::property::Measured;
 use vivarium_model::verdict::Verdict;
 
-/// The width that a table is laid out for when there is no terminal to ask.
+/// The default width of a table, without a terminal.
 pub const WIDTH: u16 = 100;
 
-/// A rule below the header and one at the end; nothing between rows.
+/// A rule below the header and one at the end; none between rows.
 const STYLE: TableStyle = TableStyle::new()
     .header_separator(LineStyle::none().fill('─').junction('─'))
     .bottom_border(LineStyle::none().fill('─').junction('─'));
 
-/// Scenarios side by side in one table of counts; more go into further tables.
+/// The most scenarios per table of counts; more need further tables.
 const COLUMNS: usize = 5;
 
-/// The scenarios in one table, and below it a sentence for each verdict that needs one, and for the kinds of
-/// faults that never struck.
+/// Returns a table of the scenarios, followed by a sentence for each verdict that needs one, and one for the kinds of
+/// faults that never occurred.
 pub fn overview(reports: &[ScenarioReport], width: u16) -> String {
     let mut parts = vec![rows(reports, width)];
     let sentences: Vec<String> =
@@ -31,7 +30,7 @@ pub fn overview(reports: &[ScenarioReport], width: u16) -> String {
     parts.join("\n\n") + "\n"
 }
 
-/// Faults by kind, marks and measures: a row for each, a column for each scenario.
+/// Returns tables of faults by kind, marks and measurements, with a row for each and a column for each scenario.
 pub fn count_tables(reports: &[ScenarioReport], width: u16) -> String {
     let mut parts = Vec::new();
     for group in reports.chunks(COLUMNS) {
@@ -42,7 +41,7 @@ pub fn count_tables(reports: &[ScenarioReport], width: u16) -> String {
     parts.iter().map(|part| format!("{part}\n\n")).collect()
 }
 
-/// The verdict on all scenarios together, in one line: `29 of 30 scenarios held, 1 VIOLATED (lock)`.
+/// Returns the overall verdict in one line: `29 of 30 scenarios held, 1 VIOLATED (lock)`.
 pub fn conclusion(reports: &[ScenarioReport]) -> String {
     let all = reports.len();
     let of = |word: &str| -> Vec<String> {
@@ -69,7 +68,7 @@ pub fn conclusion(reports: &[ScenarioReport]) -> String {
 
 const HELD: &str = "held";
 
-/// What a verdict is, in a word.
+/// Returns the word for a verdict.
 fn in_a_word(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Held { .. } | Verdict::Exhausted { .. } => HELD,
@@ -80,8 +79,8 @@ fn in_a_word(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// The kinds of faults that were asked for and never struck, in any scenario that held. One that stopped at a
-/// violation had no time for them.
+/// Returns the kinds of faults that were requested and never occurred in any scenario that held. A scenario that
+/// stopped at a violation does not count, because it may have stopped too early.
 fn never_struck(reports: &[ScenarioReport]) -> Option<String> {
     let held = || reports.iter().filter(|report| in_a_word(&report.verdict) == HELD);
     let all = || held().flat_map(|report| &report.faults);
@@ -95,7 +94,7 @@ fn never_struck(reports: &[ScenarioReport]) -> Option<String> {
     (!names.is_empty()).then(|| format!("never struck: {}", names.join(", ")))
 }
 
-/// A table of names and numbers: the columns from `numbers` on are numbers.
+/// Returns a table of names and numbers: the columns from `numbers` on contain numbers.
 pub fn of_rows<const N: usize>(
     header: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
@@ -142,7 +141,7 @@ fn rows(reports: &[ScenarioReport], width: u16) -> String {
     table.trim_fmt()
 }
 
-/// How many marks were reached, of a scenario that has some.
+/// Returns the number of marks reached, or `-` if the scenario has none.
 fn marks(report: &ScenarioReport) -> String {
     match report.marks.len() {
         0 => "-".to_string(),
@@ -150,10 +149,11 @@ fn marks(report: &ScenarioReport) -> String {
     }
 }
 
-/// What fits a cell; the whole verdict stands below the table.
+/// Returns the text for a cell; the whole verdict is below the table.
 fn verdict(report: &ScenarioReport) -> String {
     match &report.verdict {
-        // The column before has how many marks were reached, and a sentence below the table which were not.
+        // The previous column has the number of marks reached, and a sentence below the table the names of the
+        // others.
         Verdict::Held { .. } => "held".to_string(),
         Verdict::Unreached { unreached, .. } => format!("UNREACHED {}", unreached.len()),
         Verdict::Exhausted { .. } => "held, exhausted".to_string(),
@@ -187,8 +187,8 @@ fn of_measures(report: &ScenarioReport) -> Vec<(&str, String)> {
     report.measured.iter().map(|measure| (measure.name, value(measure.value))).collect()
 }
 
-/// A table of numbers: a row per name, a column per scenario. A scenario that has no such fault or
-/// mark shows `-`, and one that has it and did not meet it `0`.
+/// Returns a table of numbers: a row per name, a column per scenario. `-` means that the scenario does not have the
+/// fault or mark, `0` that it never occurred.
 fn counts<'a>(
     what: &str,
     group: &'a [ScenarioReport],

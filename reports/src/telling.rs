@@ -1,7 +1,7 @@
-//! One step of a run in words, and what it caused.
+//! The text of one step and its consequences.
 //!
-//! Both are told once: where the first note says what was read, written or handed over, it stands for the step,
-//! and an event that is the step itself (a crash, a pause) or says what the note said is not repeated.
+//! Nothing is repeated: if the first note says what was read, written or handed over, it replaces the step; an event
+//! that is the step itself (a crash, a pause) or that repeats the note is left out.
 
 use vivarium_model::event::Event;
 use vivarium_model::step::{Step, Tail};
@@ -9,22 +9,22 @@ use vivarium_model::trace::TraceLine;
 use vivarium_model::words::plural;
 use vivarium_model::zxid::Zxid;
 
-/// Longer lines are broken.
+/// The width at which lines are broken.
 pub(crate) const WIDTH: usize = 160;
 
-/// How wide the numbers of these steps are.
+/// Returns the width of the largest number of these steps.
 pub(crate) fn digits(lines: &[TraceLine]) -> usize {
     lines.last().map_or(1, |line| line.number.to_string().len())
 }
 
-/// A step and what it caused, each thing once.
+/// The text of a step and its consequences, without repetitions.
 pub(crate) struct Telling<'a> {
     pub(crate) headline: String,
     pub(crate) notes: &'a [String],
     pub(crate) events: Vec<String>,
 }
 
-/// Tells a step.
+/// Returns the text of a step.
 pub(crate) fn tell(line: &TraceLine) -> Telling<'_> {
     let TraceLine { step, notes, events, .. } = line;
     let rest: Vec<&Event> = events.iter().filter(|event| !is_the_step(step, event)).collect();
@@ -51,7 +51,7 @@ pub(crate) fn tell(line: &TraceLine) -> Telling<'_> {
     Telling { headline, notes, events: sentences(&rest) }
 }
 
-/// Whether the step itself only says where something is read, written or handed over.
+/// Returns true if the step itself only names a place where something is read, written or handed over.
 fn is_told_by_note(step: &Step) -> bool {
     matches!(
         step,
@@ -69,7 +69,7 @@ fn is_told_by_note(step: &Step) -> bool {
     )
 }
 
-/// Whether the event says no more than that the step happened.
+/// Returns true if the event only says that the step happened.
 pub(crate) fn is_the_step(step: &Step, event: &Event) -> bool {
     matches!(
         (step, event),
@@ -84,7 +84,7 @@ pub(crate) fn is_the_step(step: &Step, event: &Event) -> bool {
     )
 }
 
-/// What a crash left.
+/// Describes what a crash lost.
 fn loss(tail: Tail, lost: usize) -> String {
     match lost {
         0 => "its log lost nothing".to_string(),
@@ -95,7 +95,7 @@ fn loss(tail: Tail, lost: usize) -> String {
     }
 }
 
-/// A log's fsync with the acknowledgements that it lets go.
+/// Describes a log's fsync, with the acknowledgements that it releases.
 fn fsync(step: &Step, events: &[&Event]) -> String {
     let acked = events.iter().filter_map(|event| match event {
         Event::Acked { zxid, .. } => Some(*zxid),
@@ -111,7 +111,7 @@ fn fsync(step: &Step, events: &[&Event]) -> String {
     }
 }
 
-/// The events as sentences; what a leader applies as it commits it is one.
+/// Returns the events as sentences; a transaction that a leader commits and applies in one step needs only one.
 fn sentences(events: &[&Event]) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     let mut committed: Vec<(usize, &Event)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Timelines: the steps of a run as text, each with what it caused.
+//! Timelines: the steps of a run as text, each with its consequences.
 
 use crate::folding::fold;
 use crate::story::story;
@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use vivarium_model::trace::TraceLine;
 use vivarium_model::words::plural;
 
-/// The story of a run as far as it bears on `about` (what a monitor saw, or nothing), and the
-/// timeline of its last steps, each under a line that says what it is; `until` says up to where, if that
-/// is not the end. `every_step` is the command that shows what is left out. Empty without steps.
+/// Returns the part of a run's story that is relevant to `about` (a monitor's sentence, or nothing) and the timeline
+/// of its last steps, each under a heading. `until` describes the last step shown, if that is not the end.
+/// `every_step` is the command that shows what is left out. Empty without steps.
 pub fn last_steps(
     turns: &[TraceLine],
     lines: &[TraceLine],
@@ -19,11 +19,11 @@ pub fn last_steps(
 ) -> String {
     let Some(first) = lines.first() else { return String::new() };
     let mut text = String::new();
-    // A run that is shown from its first step on is its own story.
+    // For a run that is shown from its first step, the timeline is the story.
     if first.number > 1 && !turns.is_empty() {
         let _ = writeln!(text, "How it came to that, turn by turn:\n{}", story(turns, about));
     }
-    // Where numbers are missing, pings were.
+    // The missing numbers are those of pings.
     let last = lines.last().map_or(0, |line| line.number);
     let whole = last - first.number + 1 == lines.len() as u64;
     let pings = if whole { "" } else { " other than pings" };
@@ -38,8 +38,8 @@ pub fn last_steps(
     text
 }
 
-/// The steps as text: virtual time, number and step on one line; below it, indented, the notes of
-/// the machines (`·`) and the events (`→`) in ZooKeeper's words.
+/// Returns the steps as text: virtual time, number and step on one line; below it, indented, the notes of the
+/// machines (`·`) and the events (`→`) in ZooKeeper's terms.
 pub fn timeline(lines: &[TraceLine]) -> String {
     let digits = digits(lines);
     let mut text = String::new();
@@ -56,8 +56,8 @@ pub fn timeline(lines: &[TraceLine]) -> String {
     text
 }
 
-/// The steps as text, whole: number and step on one line; below it what [`timeline`] has there. For
-/// runs in which no time passes.
+/// Returns the steps as text for runs in which no time passes: number and step on one line; below it the same as in
+/// [`timeline`].
 pub fn steps(lines: &[TraceLine]) -> String {
     let digits = digits(lines);
     let mut text = String::new();

@@ -1,5 +1,4 @@
-//! The report of a violation: what was violated, what was seen, how to see it again, and how it
-//! came to that.
+//! The report of a violation: the property, the monitor's sentence, the command that replays the run, and its story.
 
 use crate::determinism::{CAUSES, Difference};
 use crate::summary::{Finding, Shorter, Stopped};
@@ -9,7 +8,7 @@ use vivarium_model::host::FUNCTION_OF_ITS_INPUTS;
 use vivarium_model::verdict::Violation;
 use vivarium_model::words::plural;
 
-/// The report as text. The one command that replays the run stands on a line of its own.
+/// Returns the report as text. The command that replays the run has a line of its own.
 pub fn violation_report(finding: &Finding) -> String {
     let violation = &finding.violation;
     let mut text = String::new();
@@ -68,7 +67,7 @@ pub fn violation_report(finding: &Finding) -> String {
     report
 }
 
-/// The way that a search has found to the same.
+/// Describes the shorter path that a search has found to the same violation.
 fn shorter(found: &Finding) -> String {
     let way = found.way.map_or(String::new(), |way| way.to_string());
     let mut text = format!("\nThe same property falls in {way}:\n");
@@ -78,7 +77,7 @@ fn shorter(found: &Finding) -> String {
     text
 }
 
-/// Up to where the steps are shown, where that is not the end.
+/// Describes the last step shown, if that is not the end.
 fn until(Stopped { client, at, step }: Stopped, violation: &Violation) -> String {
     let rest = violation.at.since(at).as_millis();
     let (seconds, milliseconds) = (rest / 1_000, rest % 1_000);
@@ -89,7 +88,7 @@ fn until(Stopped { client, at, step }: Stopped, violation: &Violation) -> String
     )
 }
 
-/// That the violation is none that a repeat shows, and why that can be.
+/// Describes how repeating the seed gave a different run, and the usual reasons.
 fn another_run(Difference { step, says, .. }: &Difference, violation: &Violation) -> String {
     let seen = match violation.objection.property == FUNCTION_OF_ITS_INPUTS {
         true => "",

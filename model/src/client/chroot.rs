@@ -1,9 +1,8 @@
-//! The chroot of a client: what every path of its program is put behind (rule 1.1.5; Apache's
-//! `client/Chroot.java` and its use in `ZooKeeper.java`).
+//! The chroot of a client: the prefix of every path that its program uses (rule 1.1.5; Apache's `client/Chroot.java`
+//! and its use in `ZooKeeper.java`).
 //!
-//! It is the client's affair alone: servers, monitors and the client's own table of watches know
-//! whole paths, the program knows those below the chroot. What Apache's client leaves out is left
-//! out here:
+//! Only the client knows of it: servers, monitors and the client's own watch table use whole paths, the program uses
+//! paths relative to the chroot. The model has the same gaps as Apache's client:
 //!
 //! | Call | What it misses |
 //! |---|---|
@@ -11,8 +10,8 @@
 //! | getEphemerals | neither its prefix nor its results are changed |
 //! | delete of `/` | asks for the real root, which is refused, and not for the chroot |
 //!
-//! Apache's client refuses invalid paths itself. Without a chroot this is left to the server, which
-//! refuses the same ones. With one it must happen here, since `/app` and `le` make a valid path.
+//! Apache's client rejects invalid paths itself. Without a chroot the model leaves this to the server, which rejects
+//! the same paths. With a chroot the client must do it, because `/app` and the invalid path `le` form a valid path.
 
 use crate::vocabulary::error::Error;
 use crate::vocabulary::op::{Op, OpResult, ReadOp, Request, Response, WatchedEvent};
@@ -24,10 +23,10 @@ use std::sync::Arc;
 pub(super) struct Chroot(Option<ZnodePath>);
 
 impl Chroot {
-    /// From a client's configuration: none for nothing and for `/`.
+    /// Returns the chroot of a client's configuration; there is none for the empty path and for `/`.
     ///
     /// # Panics
-    /// If it is no valid path, which whoever reads configurations has refused.
+    /// If the path is invalid; the readers of configurations reject such a path.
     pub(super) fn new(chroot: &str) -> Chroot {
         if chroot.is_empty() || chroot == "/" {
             return Chroot(None);
@@ -36,10 +35,10 @@ impl Chroot {
         Chroot(Some(path.unwrap_or_else(|_| panic!("the chroot {chroot:?} is not a valid path"))))
     }
 
-    /// The request as the server is to see it.
+    /// Converts a request from the program's paths to the server's.
     ///
     /// # Errors
-    /// `BadArguments` for a path that is not valid.
+    /// `BadArguments` for an invalid path.
     pub(super) fn request(&self, request: Arc<Request>) -> Result<Arc<Request>, Error> {
         let Some(chroot) = &self.0 else { return Ok(request) };
         if matches!(&*request, Request::Write(Op::Delete { path, .. }) if &**path == "/") {
@@ -52,7 +51,7 @@ impl Chroot {
         Ok(Arc::new(request))
     }
 
-    /// The result as the program is to see it.
+    /// Converts a result from the server's paths to the program's.
     pub(super) fn result(&self, result: Result<Response, Error>) -> Result<Response, Error> {
         match result {
             Ok(Response::Written(OpResult::Created(path, stat))) => {
@@ -62,7 +61,7 @@ impl Chroot {
         }
     }
 
-    /// The event as the program is to see it.
+    /// Converts an event from the server's paths to the program's.
     pub(super) fn event(&self, event: WatchedEvent) -> WatchedEvent {
         WatchedEvent { path: self.strip(event.path), ..event }
     }
@@ -72,19 +71,19 @@ impl Chroot {
         match path.strip_prefix(chroot.as_str()) {
             Some("") => Arc::from("/"),
             Some(rest) => Arc::from(rest),
-            // No server answers with what was not asked for.
+            // Servers return only paths that were requested, so this does not happen.
             None => path,
         }
     }
 }
 
-/// A program's path behind the chroot. That of a sequential znode is whole only with its number.
+/// Appends a program's path to the chroot. The path of a sequential znode is validated with a number appended.
 fn below(chroot: &ZnodePath, path: &Arc<str>, sequential: bool) -> Result<Arc<str>, Error> {
     ZnodePath::new(if sequential { format!("{path}1") } else { path.to_string() })?;
     Ok(if &**path == "/" { chroot.shared() } else { format!("{chroot}{path}").into() })
 }
 
-/// The paths of a request that a chroot is for, each with whether a number will be appended.
+/// Returns the paths of a request that the chroot applies to, each with whether a number will be appended.
 fn paths(request: &mut Request) -> Vec<(&mut Arc<str>, bool)> {
     match request {
         Request::Write(op) => vec![path_of(op)],

@@ -1,5 +1,5 @@
-//! The life of a connection, and of the session behind it: attempt, handshake, loss, end
-//! (rules 2.1, 2.8.1, 2.8.2, 2.8.3, 2.8.4, 2.8.7 and 2.8.9).
+//! The life cycle of a connection and its session: attempt, handshake, loss, end (rules 2.1, 2.8.1, 2.8.2, 2.8.3,
+//! 2.8.4, 2.8.7 and 2.8.9).
 
 use super::watches::WatchKind;
 use super::{ClientEffect, ClientMachine, ClientState, MIN_PROBE, Session};
@@ -14,15 +14,15 @@ use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ClientTimer;
 use std::sync::Arc;
 
-/// Longest random delay before an attempt to connect that is not the first (rule 2.8.2).
+/// The longest random delay before an attempt to connect other than the first (rule 2.8.2).
 const RECONNECT_SPREAD: Duration = Duration::from_secs(1);
 
-/// Longest silence on send, whatever the timeout (rule 2.8.1).
+/// The longest time without a packet to the server, whatever the timeout (rule 2.8.1).
 const MAX_SEND_PING_INTERVAL: Duration = Duration::from_secs(10);
 
 impl ClientMachine {
-    /// Begins a new session, as a new `ZooKeeper` object: nothing of an old one is left, and the
-    /// first attempt has no delay (rule 2.8.2).
+    /// Begins a new session, like a new `ZooKeeper` object: it keeps nothing of an old session, and the first attempt
+    /// to connect has no delay (rule 2.8.2).
     pub(super) fn begin_session(&mut self, out: &mut Vec<ClientEffect>) {
         let seen = self.session.last_zxid;
         self.session = Session::new(self.session_timeout);
@@ -33,10 +33,10 @@ impl ClientMachine {
         self.attempt(out);
     }
 
-    /// Tries the next server of the list.
+    /// Tries to connect to the next server of the list.
     pub(super) fn attempt(&mut self, out: &mut Vec<ClientEffect>) {
         let Some(&server) = self.servers.get(self.next_server) else {
-            // A list without servers: every attempt fails.
+            // Without servers, every attempt fails.
             return self.lose(Some(ClientTimer::Reconnect), out);
         };
         self.next_server = (self.next_server + 1) % self.servers.len();
@@ -52,7 +52,7 @@ impl ClientMachine {
         arm(ClientTimer::Connect, self.session.timeout / servers, out);
     }
 
-    /// A server took the session. It gets the identities, then the watches, before any request (rule
+    /// Handles a server's acceptance of the session: sends the identities, then the watches, then any requests (rule
     /// 2.8.7).
     pub(super) fn established(
         &mut self,
@@ -82,7 +82,7 @@ impl ClientMachine {
             }
             other => unreachable!("{other} is not connected"),
         }
-        // Who asks for a session gets none that is about to be closed, but the one after it.
+        // A closing session does not answer `Connect`; the session after it does.
         if !self.session.closing {
             for call in std::mem::take(&mut self.connect_calls) {
                 reply(call, Outcome::Connected(session), out);
@@ -99,7 +99,7 @@ impl ClientMachine {
         self.flush(out);
     }
 
-    /// Proves an identity to the server.
+    /// Sends a proof of an identity to the server.
     pub(super) fn authenticate(
         &self,
         session: SessionId,
@@ -117,7 +117,7 @@ impl ClientMachine {
         out.push(ClientEffect::Send(ClientPacket::Auth { scheme, auth }));
     }
 
-    /// Sets all watches again at the server that took the session (rule 3.4.1).
+    /// Sets all watches again at the server that accepted the session (rule 3.4.1).
     fn rearm(&self, session: SessionId, out: &mut Vec<ClientEffect>) {
         for packet in self.session.watches.set_watches(self.session.last_zxid) {
             if let ClientPacket::SetWatches {
@@ -144,17 +144,17 @@ impl ClientMachine {
         }
     }
 
-    /// The server says that the session is over.
+    /// Handles a server's message that the session is over.
     pub(super) fn expired(&mut self, server: ServerId, out: &mut Vec<ClientEffect>) {
         self.disarm_expiry(out);
         self.leave(out);
         self.end(SessionState::Expired, Some(server), out);
     }
 
-    /// Nobody says so, but nothing was heard of it for so long that it must be (rule 2.8.3).
+    /// Gives up the session after nothing was received for four thirds of its timeout (rule 2.8.3).
     pub(super) fn give_up(&mut self, out: &mut Vec<ClientEffect>) {
         if self.state.is_connected() {
-            // The silence ends the connection first; its timer is only late.
+            // The read timer would close the connection first; it is only late.
             out.push(ClientEffect::Close);
             self.drop_connection(None, out);
         } else if self.state.has_connection() {
@@ -167,21 +167,21 @@ impl ClientMachine {
         self.end(how, None, out);
     }
 
-    /// The server refused an identity.
+    /// Handles a server's refusal of an identity.
     pub(super) fn refused(&mut self, out: &mut Vec<ClientEffect>) {
         self.disarm_expiry(out);
         self.leave(out);
         self.end(SessionState::AuthFailed, None, out);
     }
 
-    /// The reply to closeSession was read.
+    /// Handles the reply to closeSession.
     pub(super) fn closed(&mut self, out: &mut Vec<ClientEffect>) {
         self.disarm_expiry(out);
         self.leave(out);
         self.end(SessionState::Closed, None, out);
     }
 
-    /// What was read answers nothing that this client has asked: it says so, and hangs up.
+    /// Handles a packet that answers nothing this client has sent: reports it and closes the connection.
     pub(super) fn mismatched(&mut self, packet: ServerPacket, out: &mut Vec<ClientEffect>) {
         let connection = self.connection.expect("something was read from it");
         out.push(ClientEffect::Event(Event::Mismatched {
@@ -194,16 +194,16 @@ impl ClientMachine {
         self.hang_up(None, out);
     }
 
-    /// Tears the connection down from this side: it is silent (`fired` tells the timer), or its
-    /// server does not keep to the protocol.
+    /// Closes the connection from the client's side, because it was silent (`fired` is then the timer) or because the
+    /// server violated the protocol.
     pub(super) fn hang_up(&mut self, fired: Option<ClientTimer>, out: &mut Vec<ClientEffect>) {
         out.push(ClientEffect::Close);
         self.lose(fired, out);
     }
 
-    /// The connection, or the attempt at one, is over. Every request fails first, then the program
-    /// hears that it is disconnected, if it was connected (rule 2.8.4). A session that was about to
-    /// be closed is taken for closed, though its server may keep it until it expires (rule 2.8.9).
+    /// Handles the end of the connection, or of an attempt to connect. First every request fails, then the program
+    /// gets Disconnected, if it was connected (rule 2.8.4). A session that was closing counts as closed, although its
+    /// server may keep it until it expires (rule 2.8.9).
     pub(super) fn lose(&mut self, fired: Option<ClientTimer>, out: &mut Vec<ClientEffect>) {
         self.drop_connection(fired, out);
         if self.session.closing {
@@ -226,7 +226,7 @@ impl ClientMachine {
         self.fail_requests(Error::ConnectionLoss, out);
         if was_connected {
             self.announce(SessionState::Disconnected, None, out);
-            // Each watcher is notified of that and removed (rule 3.4.3).
+            // Each watcher is notified of the loss and removed (rule 3.4.3).
             if self.drops_watches {
                 for call in self.session.watches.take_all() {
                     reply(call, Outcome::Watch(Err(Error::ConnectionLoss)), out);
@@ -235,15 +235,15 @@ impl ClientMachine {
         }
     }
 
-    /// Closes the connection in use for good.
+    /// Closes the connection in use without a further attempt.
     fn leave(&mut self, out: &mut Vec<ClientEffect>) {
         out.push(ClientEffect::Close);
         self.disarm(None, out);
         self.connection = None;
     }
 
-    /// The session is over; `server` said so, if one did. All that was pending on it fails; a
-    /// `Connect` that waits begins a new one.
+    /// Ends the session; `server` is the one that reported the end, if any. Everything pending on the session fails;
+    /// a waiting `Connect` begins a new session.
     fn end(&mut self, how: SessionState, server: Option<ServerId>, out: &mut Vec<ClientEffect>) {
         let (state, error) = match how {
             SessionState::AuthFailed => (ClientState::AuthFailed, Error::AuthFailed),
@@ -267,17 +267,17 @@ impl ClientMachine {
         }
     }
 
-    /// The session and the connection that requests go by, while there is one.
+    /// Returns the session and its established connection, on which requests are sent, if there is one.
     pub(super) fn link(&self) -> Option<(SessionId, ClientConnection)> {
         self.session.id.zip(self.connection).filter(|_| self.state.is_connected())
     }
 
-    /// Two thirds of the timeout: silence longer than this ends the connection (rule 2.8.1).
+    /// Returns two thirds of the timeout; a longer silence ends the connection (rule 2.8.1).
     fn read_timeout(&self) -> Duration {
         self.session.timeout * 2 / 3
     }
 
-    /// Something was read.
+    /// Restarts the read timeout after a packet has arrived.
     pub(super) fn arm_read(&self, out: &mut Vec<ClientEffect>) {
         arm(ClientTimer::Read, self.read_timeout(), out);
         if self.is_armed(ClientTimer::Expiry) {
@@ -285,7 +285,7 @@ impl ClientMachine {
         }
     }
 
-    /// Something was sent.
+    /// Restarts the ping interval after a packet was sent.
     pub(super) fn arm_ping(&self, out: &mut Vec<ClientEffect>) {
         let interval = match self.bugs.has(Bug::PlantedLatePings) {
             true => self.read_timeout(),
@@ -300,22 +300,22 @@ impl ClientMachine {
         out.extend(armed.map(|timer| ClientEffect::Disarm(*timer)));
     }
 
-    /// The session ends in another way than by the timer that waits for its end.
+    /// Disarms the expiry timer when the session ends for another reason.
     pub(super) fn disarm_expiry(&self, out: &mut Vec<ClientEffect>) {
         if self.is_armed(ClientTimer::Expiry) {
             out.push(ClientEffect::Disarm(ClientTimer::Expiry));
         }
     }
 
-    /// Tells monitors and program of a new state of the session.
+    /// Reports a new state of the session to the monitors and the program.
     fn announce(&self, state: SessionState, server: Option<ServerId>, out: &mut Vec<ClientEffect>) {
         let (client, session) = (self.id, self.session.id);
         out.push(ClientEffect::Event(Event::Session { client, session, server, state }));
         out.push(ClientEffect::Input(Input::Session(SessionChange { state, session })));
     }
 
-    /// A watch fired: one notification for all calls that wait for it. It does not move the last
-    /// zxid (rule 2.8.6): an event that is lost with the connection is then made up again (rule 3.4.2).
+    /// Handles a watch notification: all calls that wait for it get the event. It does not change the last zxid (rule
+    /// 2.8.6), so if a notification is lost with the connection, the next server sends it again (rule 3.4.2).
     pub(super) fn notified(&mut self, event: WatchedEvent, out: &mut Vec<ClientEffect>) {
         if let Some((session, _)) = self.link() {
             let event = event.clone();
@@ -346,7 +346,6 @@ fn arm(timer: ClientTimer, after: Duration, out: &mut Vec<ClientEffect>) {
     out.push(ClientEffect::Arm { timer, after, spread: Duration::ZERO });
 }
 
-/// Answers a call.
 pub(super) fn reply(call: CallId, outcome: Outcome, out: &mut Vec<ClientEffect>) {
     out.push(ClientEffect::Input(Input::Reply { call, outcome }));
 }

@@ -1,19 +1,18 @@
 //! The client side of a session: ZooKeeper's `ClientCnxn` as a pure machine (rule 2.8).
 //!
-//! A started machine looks for a server that takes its session, one after the other of its list. On
-//! each connection it sends a `ConnectRequest`, waits for the answer, sets its watches again, sends
-//! what was queued meanwhile, and from then on pairs replies with requests in order. When the
-//! connection ends, *every* request in flight or queued fails with ConnectionLoss and none is sent
-//! again: the outcome of those in flight is unknown, and finding out is the program's affair. Watches
-//! survive the loss; the next server is told about them with the last zxid seen (rule 3.4.1).
+//! A started machine tries the servers of its list, one after the other, until one accepts its session. On each
+//! connection it sends a `ConnectRequest`, waits for the answer, sets its watches again, sends the requests queued
+//! meanwhile, and from then on matches replies with requests in order. When the connection ends, *every* request in
+//! flight or queued fails with ConnectionLoss, and none is sent again: the outcome of those in flight is unknown, and
+//! the program must find it out. Watches survive the loss; the client sends them to the next server with the last
+//! zxid seen (rule 3.4.1).
 //!
-//! **Only a server can end a session.** A machine that is cut off from all servers tries for ever and
-//! never declares its session expired. That is what clients up to 3.9.2 do. Since 3.9.3
-//! (ZOOKEEPER-4508) they give up by themselves when they have read nothing for 4/3 of the timeout (rule
-//! 2.8.3); so do those that are configured to
-//! ([`expires_locally`](ClientConfig::expires_locally)).
+//! **Only a server can end a session.** A machine that is cut off from all servers retries for ever and never
+//! declares its session expired. Clients up to 3.9.2 behave like this. Since 3.9.3 (ZOOKEEPER-4508) a client gives up
+//! its session after it received nothing for 4/3 of the timeout (rule 2.8.3); so does a machine with
+//! [`expires_locally`](ClientConfig::expires_locally).
 //!
-//! Order of what the program is told, as `ClientCnxn` queues it for its event thread (rule 2.8.8):
+//! The program receives its inputs in the order in which `ClientCnxn` queues them for its event thread (rule 2.8.8):
 //!
 //! | Happening | Inputs, in order |
 //! |---|---|
@@ -27,26 +26,26 @@
 //! | reply to removeWatches | the event of the removal for each watch, in the order of registration; then the reply |
 //! | notification | the event for each call that watches the path, in the order of registration; then for recursive watches above it, the nearest first |
 //!
-//! What one packet or timer causes is in one list of effects, so a watch event reaches the program
-//! before any reply that was read later (rules 3.2.1 and 3.2.2).
+//! The effects of one packet or timer form one list, so a watch event reaches the program before any reply that was
+//! read later (rules 3.2.1 and 3.2.2).
 //!
-//! Where this differs from `ClientCnxn`, and why:
-//! * A request is numbered when it is made, there when it is written. The order is the same; only
-//!   the numbers of requests that were never sent are skipped. So an observation can say exactly
-//!   which requests came before it ([`ClientMachine::next_xid`]).
-//! * `SetWatches` takes a number there and has a reply, whose zxid counts as seen. Here it has
-//!   neither, so the last zxid seen can be older, never newer.
-//! * Nobody keeps a watch whose call was abandoned: it is not set again after a reconnect.
-//! * A new session begins at the head of the server list, which there would be shuffled anew.
-//! * Identities go to a server after it has accepted the session, and before anything else; there
-//!   they follow the ConnectRequest without waiting. An identity that is added without a connection
-//!   is sent once there is one; there it is sent twice. They are sent in the order in which they
-//!   were added; there in the reverse order.
-//! * Where `ClientCnxn` is connected to a read-only server, it asks others beside that connection
-//!   whether they are better, and leaves it when one is (rule 2.7.3). Here nobody can ask beside: the
-//!   machine leaves the connection when it is time to ask, and tries the next server.
-//! * There, a TCP connection counts as something read when the silence is measured after which a
-//!   client gives up; here only packets do.
+//! Differences from `ClientCnxn`, and their reasons:
+//! * A request gets its number when it is made, in `ClientCnxn` when it is written. The order is the same; only
+//!   requests that were never sent leave gaps. So an observation can state exactly which requests preceded it
+//!   ([`ClientMachine::next_xid`]).
+//! * In `ClientCnxn`, `SetWatches` takes a number and has a reply whose zxid counts as seen. Here it has neither, so
+//!   the last zxid seen can be older, but never newer.
+//! * The machine does not keep a watch whose call was abandoned: it does not set it again after a reconnect.
+//! * A new session begins with the first server of the list, which `ClientCnxn` would shuffle again.
+//! * The machine sends identities after a server has accepted the session and before anything else; `ClientCnxn`
+//!   sends them right after the ConnectRequest. An identity added without a connection is sent once a connection
+//!   exists; `ClientCnxn` sends it twice. They are sent in the order in which they were added; `ClientCnxn` sends
+//!   them in reverse order.
+//! * Connected to a read-only server, `ClientCnxn` probes the others beside that connection, and leaves it when it
+//!   finds a better one (rule 2.7.3). The machine cannot probe: when it is time to, it leaves the connection and
+//!   tries the next server.
+//! * For giving up a session, `ClientCnxn` counts an established TCP connection as a sign of life; the machine counts
+//!   only packets.
 
 mod chroot;
 mod connection;
@@ -73,59 +72,58 @@ use std::sync::Arc;
 pub(crate) use watches::Awaited;
 use watches::WatchTable;
 
-/// How long a client stays with a read-only server before it looks for another one: at first, and at
-/// most (`minPingRwTimeout`, `maxPingRwTimeout`; rule 2.7.3).
+/// The time after which a client of a read-only server searches for another: the first time, and at most
+/// (`minPingRwTimeout`, `maxPingRwTimeout`; rule 2.7.3).
 const MIN_PROBE: Duration = Duration::from_millis(100);
 const MAX_PROBE: Duration = Duration::from_secs(60);
 
-/// What a client machine wants done, in order.
+/// An action that a client machine requests; the order matters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum ClientEffect {
-    /// Opens a connection to this server, which becomes *the* connection. Whoever numbers it answers
-    /// with [`ClientMachine::opened`] before anything is read from it.
+    /// Opens a connection to this server, which becomes *the* connection. The caller assigns its number and must pass
+    /// it to [`ClientMachine::opened`] before anything is read from it.
     Open { server: ServerId },
     /// Sends a packet on the connection in use.
     Send(ClientPacket),
-    /// Closes the connection in use. Never emitted for a connection that ended by itself.
+    /// Closes the connection in use. Not emitted for a connection that has already ended.
     Close,
     /// Arms a timer, replacing its deadline if it is armed.
     Arm {
         timer: ClientTimer,
-        /// When it fires, from now.
+        /// The time until it fires.
         after: Duration,
-        /// Up to this much later, as the engine draws it.
+        /// The engine draws an additional delay up to this.
         spread: Duration,
     },
     /// Disarms a timer that is armed.
     Disarm(ClientTimer),
     /// For the program.
     Input(Input),
-    /// For the monitors: Sent, Replied, Lost, Session, Notified, Authenticating, Authenticated,
-    /// Rearming or Rearmed.
+    /// For the monitors: Sent, Replied, Lost, Session, Notified, Authenticating, Authenticated, Rearming or Rearmed.
     Event(Event),
 }
 
-/// The client side of a session. Two equal machines do the same from now on.
+/// The client side of a session. Equal machines react equally to all further inputs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClientMachine {
     id: ClientId,
-    /// What is planted in it.
+    /// The planted bugs of this client.
     bugs: Bugs,
-    /// What it asks for in every `ConnectRequest`.
+    /// The timeout requested in every `ConnectRequest`.
     session_timeout: Duration,
-    /// The list, already shuffled.
+    /// The list of servers, already shuffled.
     servers: Arc<[ServerId]>,
-    /// Whether a read-only server will do.
+    /// Whether the client accepts a read-only server.
     can_be_read_only: bool,
-    /// Whether it gives its session up when it has heard nothing for long.
+    /// Whether the client gives up its session after a long silence.
     expires_locally: bool,
     drops_watches: bool,
     chroot: Chroot,
-    /// Position in the list of the server that is tried next.
+    /// Index in the list of the next server to try.
     next_server: usize,
     state: ClientState,
-    /// The number of the connection in use, once the ensemble has told it.
+    /// The number of the connection in use, once the ensemble has assigned it.
     connection: Option<ClientConnection>,
     session: Session,
     /// `Connect`s that wait for an established session.
@@ -134,29 +132,29 @@ pub struct ClientMachine {
     close_calls: Vec<CallId>,
 }
 
-/// What begins anew with a new session, as a new `ZooKeeper` object would.
+/// The state that a new session resets, as a new `ZooKeeper` object would.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Session {
-    /// Unknown until a server has answered.
+    /// `None` until a server has accepted the session.
     id: Option<SessionId>,
-    /// The timeout: negotiated, or asked for as long as no server has answered.
+    /// The negotiated timeout, or the requested one until a server has answered.
     timeout: Duration,
-    /// Whether a server with a quorum has accepted it: one without can only make an id up, which is
+    /// Whether a server with a quorum has accepted the session. The id from a read-only server is made up and is
     /// forgotten with the connection (`seenRwServerBefore`; rule 2.7.3).
     seen_rw_server: bool,
-    /// How long it stays with a read-only server before it looks for a better one.
+    /// The time that the client stays with a read-only server before it searches for another.
     probe: Duration,
-    /// The identities that every server is told of: scheme and proof.
+    /// The identities to prove to every server: scheme and proof.
     auth: Vec<(Arc<str>, Data)>,
-    /// The zxid of the last reply that had one (rule 2.8.6).
+    /// The zxid of the last reply that carried one (rule 2.8.6).
     last_zxid: Zxid,
     next_xid: Xid,
-    /// Made, not sent: there is no established connection.
+    /// Requests waiting for an established connection.
     queued: VecDeque<Pending>,
-    /// Sent, not answered, in the order in which they must be answered.
+    /// Requests sent and not answered, in the order in which the replies must arrive.
     in_flight: VecDeque<Pending>,
     watches: WatchTable,
-    /// closeSession is queued or in flight: nothing more is taken.
+    /// True once closeSession is queued or in flight: the session accepts no more requests.
     closing: bool,
 }
 
@@ -179,7 +177,7 @@ impl Session {
 }
 
 impl ClientMachine {
-    /// A machine without a process; [`ClientMachine::start`] gives it one.
+    /// Returns a machine without a process; [`ClientMachine::start`] starts it.
     pub fn new(id: ClientId, config: &ClientConfig, bugs: Bugs) -> ClientMachine {
         ClientMachine {
             id,
@@ -199,15 +197,15 @@ impl ClientMachine {
         }
     }
 
-    /// The program's process starts: begins to connect a new session. Does nothing if it runs.
+    /// Starts the program's process: the machine begins to connect a new session. No effect if it is running.
     pub fn start(&mut self, out: &mut Vec<ClientEffect>) {
         if self.state == ClientState::NotStarted {
             self.begin_session(out);
         }
     }
 
-    /// The program's process died: its connection is reset, its timers are gone, all is forgotten.
-    /// Nobody is left to be told anything, so there are no inputs and no events.
+    /// Ends the program's process: the machine resets its connection, disarms its timers and forgets everything.
+    /// There are no inputs and no events, because the program is gone.
     pub fn kill(&mut self, out: &mut Vec<ClientEffect>) {
         if self.state.has_connection() {
             out.push(ClientEffect::Close);
@@ -222,11 +220,10 @@ impl ClientMachine {
         self.close_calls.clear();
     }
 
-    /// Begins a call of the program. What can be answered at once is: the answer is among the
-    /// effects.
+    /// Begins a call of the program. If the answer is known already, it is among the effects.
     ///
     /// # Panics
-    /// For an operation that is no affair of a session (sleep, now, random, ...).
+    /// For an operation that does not concern a session (sleep, now, random, ...).
     pub fn call(&mut self, call: CallId, operation: Operation, out: &mut Vec<ClientEffect>) {
         match operation {
             Operation::Request { request, watch, scope } => {
@@ -245,9 +242,9 @@ impl ClientMachine {
         }
     }
 
-    /// The program dropped the call: neither its reply nor its watch event is an input any more,
-    /// and the slot may be used again at once. A request stays queued or in flight; the slot that
-    /// its watch would have had is free as well.
+    /// Abandons a call that the program has dropped: its reply and its watch event are no longer inputs, and its slot
+    /// can be reused immediately. A request stays queued or in flight; the slot reserved for its watch is free as
+    /// well.
     pub fn abandon(&mut self, call: CallId) {
         for pending in self.session.queued.iter_mut().chain(&mut self.session.in_flight) {
             pending.forget(call);
@@ -257,16 +254,16 @@ impl ClientMachine {
         self.close_calls.retain(|waiting| *waiting != call);
     }
 
-    /// The answer to [`ClientEffect::Open`]: the connection's number.
+    /// Sets the number of the connection, in answer to [`ClientEffect::Open`].
     pub fn opened(&mut self, connection: ClientConnection) {
         if self.state.has_connection() {
             self.connection = Some(connection);
         }
     }
 
-    /// Reads a packet from the connection in use.
+    /// Handles a packet read from the connection in use.
     pub fn packet(&mut self, packet: ServerPacket, out: &mut Vec<ClientEffect>) {
-        // Nothing can be read from a connection that was never opened.
+        // A connection that was never opened delivers nothing.
         if self.connection.is_none() {
             return;
         }
@@ -286,19 +283,19 @@ impl ClientMachine {
                 self.expired(server, out);
             }
             (state, packet) if state.is_connected() => self.read(packet, out),
-            // Whatever else answers a ConnectRequest is no ZooKeeper.
+            // Only a server that is not ZooKeeper answers a ConnectRequest with any other packet.
             (_, packet) => self.mismatched(packet, out),
         }
     }
 
-    /// The connection in use ended: it was refused, reset, or closed by the server.
+    /// Handles the end of the connection in use: it was refused, reset, or closed by the server.
     pub fn disconnected(&mut self, out: &mut Vec<ClientEffect>) {
         if self.state.has_connection() {
             self.lose(None, out);
         }
     }
 
-    /// A timer fired. One that is not armed in the present state does nothing.
+    /// Handles a timer. No effect if it is not armed in the present state.
     pub fn timer(&mut self, timer: ClientTimer, out: &mut Vec<ClientEffect>) {
         if !self.is_armed(timer) {
             return;
@@ -318,8 +315,8 @@ impl ClientMachine {
         }
     }
 
-    /// Whether a timer is armed: those of its state, and the one that ends a session of which
-    /// nothing is heard any more.
+    /// Returns true if a timer is armed: those of the present state, and the one that gives up the session after a
+    /// long silence.
     pub fn is_armed(&self, timer: ClientTimer) -> bool {
         match timer {
             ClientTimer::Expiry => {
@@ -329,19 +326,19 @@ impl ClientMachine {
         }
     }
 
-    /// The session's timeout: negotiated, or asked for as long as no server has answered.
+    /// Returns the session's timeout: the negotiated one, or the requested one until a server has answered.
     pub fn timeout(&self) -> Duration {
         self.session.timeout
     }
 
-    /// The session, once a server has answered; after its end still that one, until a new session
-    /// has its id.
+    /// Returns the session's id, once a server has accepted the session. After the session has ended, its id remains
+    /// until a new session has one.
     pub fn session(&self) -> Option<SessionId> {
         self.session.id
     }
 
-    /// The znodes whose watches the program waits for, if it is connected and waits for no answer; whatever
-    /// else it may wait for.
+    /// Returns the znodes whose watches the program waits for, if the client is connected and has no request in
+    /// flight. The program may wait for other inputs as well.
     pub(crate) fn awaited(&self) -> impl Iterator<Item = (&Arc<str>, Awaited)> {
         let waits =
             matches!(self.state, ClientState::Connected(_) | ClientState::ConnectedReadOnly(_))
@@ -349,43 +346,42 @@ impl ClientMachine {
         waits.then(|| self.session.watches.awaited()).into_iter().flatten()
     }
 
-    /// The number of the session's next request: every request that was made before has a smaller
-    /// one.
+    /// Returns the number of the session's next request; all earlier requests have smaller numbers.
     pub fn next_xid(&self) -> Xid {
         self.session.next_xid
     }
 
-    /// Whether the program has asked for the session's end.
+    /// Returns true if the program has asked to close the session.
     pub fn is_closing(&self) -> bool {
         self.session.closing
     }
 
-    /// Whether it has an identity to prove, which a server can refuse.
+    /// Returns true if the client has an identity to prove, which a server can refuse.
     pub fn has_identities(&self) -> bool {
         !self.session.auth.is_empty()
     }
 
-    /// The zxid of the last reply that had one: a server behind it is of no use to this session.
+    /// Returns the zxid of the last reply that carried one. A server whose last zxid is smaller refuses this session.
     pub fn last_zxid(&self) -> Zxid {
         self.session.last_zxid
     }
 
-    /// Where the machine stands.
+    /// Returns the machine's state.
     pub fn state(&self) -> ClientState {
         self.state
     }
 
-    /// The number of the connection in use.
+    /// Returns the number of the connection in use.
     pub fn connection(&self) -> Option<ClientConnection> {
         self.connection
     }
 
-    /// The requests in flight, oldest first.
+    /// Returns the requests in flight, oldest first.
     pub fn pending(&self) -> impl Iterator<Item = (Xid, &Arc<Request>)> {
         self.session.in_flight.iter().map(|pending| (pending.xid, &pending.request))
     }
 
-    /// The oldest thing it waits for, in words.
+    /// Describes the oldest thing that the machine waits for.
     pub fn waits_for(&self) -> String {
         match self.state {
             ClientState::NotStarted => "nothing: it is not running".to_owned(),

@@ -1,4 +1,4 @@
-//! Requests: taken, numbered, sent, answered in order, or failed (rules 2.8.4, 2.8.5, 2.8.6 and 2.8.9).
+//! Requests: accepted, numbered, sent, answered in order, or failed (rules 2.8.4, 2.8.5, 2.8.6 and 2.8.9).
 
 use super::connection::reply;
 use super::watches::WatchKind;
@@ -16,25 +16,24 @@ use std::sync::Arc;
 /// A request that is queued or in flight.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pending {
-    /// Its number.
+    /// The request's number.
     pub xid: Xid,
-    /// What is asked.
     pub request: Arc<Request>,
-    /// Who gets the reply; `None` when the call was abandoned.
+    /// The call that gets the reply; `None` after it was abandoned.
     pub call: Option<CallId>,
-    /// Who gets the watch event.
+    /// The call that gets the watch event.
     pub watch: Option<CallId>,
-    /// Of removeWatches: whether the client drops its watches also when the server did not.
+    /// For removeWatches: whether the client drops its watches even if the server did not.
     pub local: bool,
 }
 
 impl Pending {
-    /// A request without a number and without a watch.
+    /// Returns a request without a number and without a watch.
     pub(super) fn new(request: Arc<Request>, call: Option<CallId>) -> Pending {
         Pending { xid: Xid(0), request, call, watch: None, local: false }
     }
 
-    /// The slot is not this request's any more. Without the call there is nobody to hold the watch.
+    /// Detaches the request from an abandoned call. Without the call, its watch has no owner either.
     pub(super) fn forget(&mut self, call: CallId) {
         if self.call == Some(call) {
             (self.call, self.watch) = (None, None);
@@ -45,7 +44,7 @@ impl Pending {
 }
 
 impl ClientMachine {
-    /// Takes a request, or refuses it without asking a server.
+    /// Accepts a request, or refuses it without asking a server.
     pub(super) fn request(
         &mut self,
         mut pending: Pending,
@@ -58,7 +57,7 @@ impl ClientMachine {
         }
         match self.refusal(scope) {
             None => {}
-            // The session is alive, so its watches are still there to be removed.
+            // The session is alive, so its watches can still be removed.
             Some(Error::ConnectionLoss) => {
                 return self.finish(&pending, Err(Error::ConnectionLoss), out);
             }
@@ -74,8 +73,8 @@ impl ClientMachine {
         }
     }
 
-    /// Why a request is not taken. Behind a closeSession that has no reply yet it is
-    /// ConnectionLoss, not SessionExpired (`ClientCnxn.queuePacket`: closing, but still alive).
+    /// Returns the error with which a request is refused, if it is. After a closeSession that has no reply yet, the
+    /// error is ConnectionLoss, not SessionExpired (`ClientCnxn.queuePacket`: closing, but still alive).
     fn refusal(&self, scope: Option<SessionId>) -> Option<Error> {
         let is_pinned = scope.is_some() && !self.bugs.has(Bug::PlantedScopeIgnored);
         let foreign = is_pinned && scope != self.session.id;
@@ -88,7 +87,7 @@ impl ClientMachine {
         }
     }
 
-    /// `Connect`: answered at once when connected; begins a new session after the end of one.
+    /// Handles `Connect`: answers immediately if connected, and begins a new session if the last one has ended.
     pub(super) fn connect(&mut self, call: CallId, out: &mut Vec<ClientEffect>) {
         match self.link() {
             Some((session, _)) if !self.session.closing => {
@@ -103,8 +102,8 @@ impl ClientMachine {
         }
     }
 
-    /// `Close`: a closeSession behind everything that was asked before; its reply, or the loss of
-    /// the connection, answers the call (rule 2.8.9).
+    /// Handles `Close`: queues a closeSession after all earlier requests. Its reply, or the loss of the connection,
+    /// answers the call (rule 2.8.9).
     pub(super) fn close(&mut self, call: CallId, out: &mut Vec<ClientEffect>) {
         if !self.state.is_alive() {
             return reply(call, Outcome::Closed, out);
@@ -116,8 +115,8 @@ impl ClientMachine {
         }
     }
 
-    /// `addAuthInfo`: kept for all servers to come, and sent to the present one. What it answers is
-    /// heard of only if it refuses.
+    /// Handles `addAuthInfo`: keeps the identity for later servers and sends it to the present one. The program
+    /// learns only of a refusal.
     pub(super) fn add_auth(
         &mut self,
         call: CallId,
@@ -138,7 +137,7 @@ impl ClientMachine {
         reply(call, Outcome::AuthAdded(Ok(())), out);
     }
 
-    /// Sends everything queued, if there is an established connection.
+    /// Sends all queued requests, if there is an established connection.
     pub(super) fn flush(&mut self, out: &mut Vec<ClientEffect>) {
         let Some((session, connection)) = self.link() else { return };
         while let Some(pending) = self.session.queued.pop_front() {
@@ -159,7 +158,7 @@ impl ClientMachine {
         }
     }
 
-    /// Reads a packet of an established connection.
+    /// Handles a packet from an established connection.
     pub(super) fn read(&mut self, packet: ServerPacket, out: &mut Vec<ClientEffect>) {
         match packet {
             ServerPacket::Reply { xid, zxid, result } => {
@@ -181,7 +180,7 @@ impl ClientMachine {
                     out.push(ClientEffect::Event(Event::Rearmed { client, session, zxid }));
                 }
             }
-            // A second answer to the ConnectRequest.
+            // A second answer to the ConnectRequest violates the protocol.
             packet @ (ServerPacket::Connected { .. } | ServerPacket::Expired) => {
                 return self.mismatched(packet, out);
             }
@@ -189,7 +188,7 @@ impl ClientMachine {
         self.arm_read(out);
     }
 
-    /// Replies must come in the order of the requests; any other ends the connection (rule 2.8.5).
+    /// Handles a reply. Replies must arrive in the order of the requests; any other ends the connection (rule 2.8.5).
     fn replied(
         &mut self,
         xid: Xid,
@@ -222,8 +221,7 @@ impl ClientMachine {
         }
     }
 
-    /// A watch is registered when the reply arrives, if the reply says that the server has set it
-    /// (rule 3.3).
+    /// Registers a request's watch when the reply arrives, if the reply shows that the server has set it (rule 3.3).
     fn register_watch(&mut self, pending: &Pending, result: &Result<Response, Error>) {
         let Some(slot) = pending.watch else { return };
         let (path, kind) = match (&*pending.request, result) {
@@ -239,8 +237,9 @@ impl ClientMachine {
         self.session.watches.register(path, kind, slot);
     }
 
-    /// removeWatches has come back (rule 3.3.3). What the client has not, it cannot remove, whatever the
-    /// server says; what the server did not remove, it removes only if it was asked to.
+    /// Handles the result of removeWatches (rule 3.3.3). The client fails with NoWatcher if it has no such watch,
+    /// whatever the server's result; if the server failed, the client removes its watches only if the request was
+    /// `local`.
     fn remove_watches(
         &mut self,
         pending: &Pending,
@@ -255,15 +254,14 @@ impl ClientMachine {
             return result;
         }
         for (kind, call) in self.session.watches.remove(path, *kind) {
-            // No transaction caused it.
+            // No transaction caused this event.
             let event = WatchedEvent { kind, path: Arc::clone(path), zxid: Zxid::ZERO };
             reply(call, Outcome::Watch(Ok(self.chroot.event(event))), out);
         }
         Ok(Response::Watches)
     }
 
-    /// What is in flight will not be answered: its outcome is unknown, which is news for the monitors
-    /// (rule 2.8.4).
+    /// Reports to the monitors that requests in flight will not be answered; their outcome is unknown (rule 2.8.4).
     pub(super) fn report_losses(&self, out: &mut Vec<ClientEffect>) {
         let Some(session) = self.session.id else { return };
         for pending in &self.session.in_flight {
@@ -272,7 +270,7 @@ impl ClientMachine {
         }
     }
 
-    /// Fails everything in flight, then everything queued.
+    /// Fails all requests in flight, then all queued ones.
     pub(super) fn fail_requests(&mut self, error: Error, out: &mut Vec<ClientEffect>) {
         let in_flight = std::mem::take(&mut self.session.in_flight);
         let mut queued = std::mem::take(&mut self.session.queued);
@@ -284,7 +282,7 @@ impl ClientMachine {
         }
     }
 
-    /// The end of a request: what it does to the client's watches, then its answer.
+    /// Completes a request: first updates the client's watches, then answers the call.
     fn finish(
         &mut self,
         pending: &Pending,

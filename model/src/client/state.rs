@@ -1,11 +1,10 @@
-//! Where a client machine stands.
+//! The state of a client machine.
 
 use crate::vocabulary::id::ServerId;
 use crate::vocabulary::timer::ClientTimer;
 use std::fmt;
 
-/// Where a client machine stands (`ZooKeeper.States`, with CONNECTING split in two and CLOSED by
-/// reason).
+/// The state of a client machine (`ZooKeeper.States`, with CONNECTING split in two, and CLOSED split by reason).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientState {
     /// No process: it was never started, or it was killed. No timer is armed.
@@ -18,17 +17,17 @@ pub enum ClientState {
     Connected(ServerId),
     /// CONNECTEDREADONLY to this server: [`ClientTimer::Probe`] is armed as well (rule 2.7.3).
     ConnectedReadOnly(ServerId),
-    /// CLOSED because the session is over: a server said so, or the client gave it up. Only
-    /// `Connect` leads out of it.
+    /// CLOSED because the session is over: a server reported it, or the client gave up. Only `Connect` leaves this
+    /// state.
     Expired,
-    /// CLOSED because the program closed the session. Only `Connect` leads out of it.
+    /// CLOSED because the program closed the session. Only `Connect` leaves this state.
     Closed,
-    /// AUTH_FAILED: a server refused an identity. Only `Connect` leads out of it.
+    /// AUTH_FAILED: a server refused an identity. Only `Connect` leaves this state.
     AuthFailed,
 }
 
 impl ClientState {
-    /// The timers that are armed in this state, whatever the client's configuration.
+    /// Returns the timers that are armed in this state, whatever the client's configuration.
     pub fn timers(self) -> &'static [ClientTimer] {
         match self {
             ClientState::Waiting => &[ClientTimer::Reconnect],
@@ -44,22 +43,22 @@ impl ClientState {
         }
     }
 
-    /// Whether a server has accepted the session on the connection in use (`States.isConnected`).
+    /// Returns true if a server has accepted the session on the connection in use (`States.isConnected`).
     pub fn is_connected(self) -> bool {
         matches!(self, ClientState::Connected(_) | ClientState::ConnectedReadOnly(_))
     }
 
-    /// Whether a connection is in use: being opened, or open.
+    /// Returns true if a connection is open or being opened.
     pub fn has_connection(self) -> bool {
         matches!(self, ClientState::Connecting(_)) || self.is_connected()
     }
 
-    /// Whether requests are taken (`States.isAlive`).
+    /// Returns true if the machine accepts requests (`States.isAlive`).
     pub fn is_alive(self) -> bool {
         self.has_connection() || self == ClientState::Waiting
     }
 
-    /// Whether the session is over, and only `Connect` leads out of it.
+    /// Returns true if the session is over and only `Connect` leaves this state.
     pub fn is_final(self) -> bool {
         matches!(self, ClientState::Expired | ClientState::Closed | ClientState::AuthFailed)
     }

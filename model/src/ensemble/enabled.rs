@@ -1,5 +1,5 @@
-//! Which steps can happen: the one definition, by links, servers and client machines. `apply` asks it
-//! before it does anything, and so does whoever lists steps to choose from.
+//! Which steps are possible: the one definition, from links, servers and client machines. `apply` uses it before it
+//! acts, and so does every engine that lists the possible steps.
 
 use super::{Ensemble, ServerNode};
 use crate::program::machines::ProgramState;
@@ -11,11 +11,11 @@ use crate::vocabulary::step::Step;
 use crate::vocabulary::timer::Timer;
 
 impl Ensemble {
-    /// Whether a step can happen now. (Of a timer, whether it means anything: which ones are armed is the
-    /// engine's knowledge.)
+    /// Returns `Ok` if a step can happen now. For a timer, this says whether its firing would have an effect; only
+    /// the engine knows which timers are armed.
     ///
     /// # Errors
-    /// What `apply` says of it, if not.
+    /// The status that `apply` would return.
     pub fn allows(&self, step: &Step) -> Result<(), Status> {
         match *step {
             Step::ToServer(_)
@@ -77,17 +77,17 @@ impl Ensemble {
         }
     }
 
-    /// Whether a step can happen now.
+    /// Returns true if a step can happen now.
     pub fn can(&self, step: &Step) -> bool {
         self.allows(step).is_ok()
     }
 
-    /// Whether a reader would read what comes on its connection, if something came.
+    /// Returns true if a reader could read its connection, if a packet arrived.
     pub fn can_read(&self, step: &Step) -> bool {
         self.network.has_reader(step) && self.reaches_its_reader(step).is_ok()
     }
 
-    /// Whether nothing stands between a packet and its reader: no cut, and no reader that waits.
+    /// Checks that a packet could reach its reader: the link is not cut, and the reader is not blocked.
     fn reaches_its_reader(&self, step: &Step) -> Result<(), Status> {
         let (server, client) = (Machine::Server, Machine::Client);
         match *step {
@@ -114,7 +114,7 @@ impl Ensemble {
             }
             Step::Vote { from, to } => {
                 self.is_open(server(from), server(to))?;
-                // It stays in its mailbox: the start of the receiver makes it due again.
+                // The notification stays in its mailbox; the start of the receiver makes it due again.
                 Status::when(self.is_up(to))
             }
             _ => unreachable!("{step} reads nothing"),
@@ -125,8 +125,8 @@ impl Ensemble {
         self.network.blocker(from, to).map_or(Ok(()), |blocker| Err(Status::Blocked(blocker)))
     }
 
-    /// Whether a process is not held up by its disk: one that is reads nothing, and stays in its role. One that is
-    /// down refuses whatever comes.
+    /// Checks that a process is not blocked by its disk; a blocked one reads nothing and stays in its role. A process
+    /// that is down refuses whatever arrives.
     fn is_free(&self, server: ServerId, is_held_up: fn(&Server) -> bool) -> Result<(), Status> {
         let is_held_up = self.server(server).is_some_and(is_held_up);
         if is_held_up { Err(Status::Blocked(Blocker::Busy(server))) } else { Ok(()) }
@@ -139,7 +139,7 @@ impl Ensemble {
         )
     }
 
-    /// Whether the oracle may say this: a quorum of LOOKING servers elects, or one of them joins.
+    /// Returns true if the oracle may take this step: a quorum of LOOKING servers elects, or one of them joins.
     fn may_elect(&self, leader: ServerId, followers: ServerSet) -> bool {
         if !self.config().election.is_oracle() || followers.contains(leader) {
             return false;
@@ -151,8 +151,8 @@ impl Ensemble {
         elects || joins && self.can_be_joined(leader)
     }
 
-    /// Every step that is possible now and is neither a fault nor a timer (which timers are armed
-    /// is the engine's knowledge), in a fixed order. `draws` are the random numbers to try.
+    /// Appends every possible step that is neither a fault nor a timer, in a fixed order. (Only the engine knows
+    /// which timers are armed.) `draws` are the random numbers to try.
     pub fn enabled(&self, draws: &[u64], steps: &mut Vec<Step>) {
         let from = steps.len();
         self.network.deliveries(steps);
@@ -187,7 +187,7 @@ impl Ensemble {
 
     fn candidates_on_client(&self, client: ClientId, draws: &[u64], steps: &mut Vec<Step>) {
         let node = &self.clients[client.index()];
-        // To start a killed one again is the end of a fault.
+        // Restarting a killed program is the end of a fault.
         if node.program == ProgramState::NotStarted {
             steps.push(Step::Start(client));
         }

@@ -1,4 +1,4 @@
-//! What faults do to the ensemble, and their ends.
+//! The effects of faults on the ensemble, and the ends of faults.
 
 use super::{Ensemble, ServerNode};
 use crate::program::exchange::Exchange;
@@ -54,8 +54,8 @@ impl Ensemble {
     }
 
     fn crash(&mut self, server: ServerId, tail: Tail, effects: &mut Effects) {
-        // What it had sent but not yet flushed from its queues goes with it: the same number of
-        // packets survives on each of its connections.
+        // Packets that the process had sent but not yet flushed from its queues are lost: the same number of packets
+        // survives on each of its connections.
         for connection in self.network.clients_of(server) {
             self.network.break_client(connection, 0, tail.packets, effects);
             self.network.close_by_server(connection, effects);
@@ -84,8 +84,8 @@ impl Ensemble {
         effects.push(Effect::Unblocked(Blocker::Busy(server)));
     }
 
-    /// The process of the server that has just taken a step ends, if that is what came of it. What it wrote is in its
-    /// files; what it had not handed to them, or to its connections, goes with it.
+    /// Ends the process of the server that has just taken a step, if the step caused it to exit. Writes to its files
+    /// survive; what it had not yet handed to files or connections is lost.
     pub(super) fn end_exiting(&mut self, step: &Step, effects: &mut Effects) {
         let exits = |id: ServerId| self.server(id).and_then(Server::exits);
         let taken = self.taker(step).and_then(|server| Some((server, exits(server)?)));

@@ -1,5 +1,4 @@
-//! Servers, disks, links and client machines as one cloneable, hashable value, and what each step
-//! does to it.
+//! Servers, disks, links and client machines as one cloneable, hashable value, and the effect of each step on it.
 
 mod enabled;
 pub mod faults;
@@ -27,9 +26,9 @@ use std::sync::Arc;
 /// A server's machine: a disk, and a process while it is up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServerNode {
-    /// What survives the process.
+    /// The disk, which survives the process.
     pub disk: Tracked<Disk>,
-    /// The process, while it runs.
+    /// The process, while it is up.
     pub process: Option<Server>,
 }
 
@@ -44,7 +43,7 @@ pub struct Ensemble {
 }
 
 impl Ensemble {
-    /// Servers that have never started and programs that have not either.
+    /// Returns an ensemble whose servers and programs have not started yet.
     pub fn new(config: Arc<Config>) -> Ensemble {
         let first = Arc::new(first_tree(&config.setup, config.bugs));
         let server = |_| {
@@ -63,7 +62,7 @@ impl Ensemble {
         }
     }
 
-    /// An ensemble without clients, of these parts.
+    /// Returns an ensemble without clients, built from these parts.
     pub fn of_pieces(
         config: Arc<Config>,
         servers: Vec<Tracked<ServerNode>>,
@@ -72,17 +71,17 @@ impl Ensemble {
         Ensemble { config, servers, clients: Vec::new(), network, resources: Resources::new() }
     }
 
-    /// A server's machine, to be shared.
+    /// Returns a server's machine, for sharing.
     pub fn node(&self, server: ServerId) -> &Tracked<ServerNode> {
         &self.servers[server.index()]
     }
 
-    /// Connections, mailboxes and cuts.
+    /// Returns the connections, mailboxes and cuts.
     pub fn network(&self) -> &Network {
         &self.network
     }
 
-    /// All servers start; every program is due to.
+    /// Starts all servers, and makes the start of every program due.
     pub fn begin(&mut self, effects: &mut Effects) {
         for server in self.config.server_ids() {
             self.restart(server, Time::ZERO, effects);
@@ -92,18 +91,18 @@ impl Ensemble {
         }
     }
 
-    /// The configuration.
+    /// Returns the configuration.
     pub fn config(&self) -> &Arc<Config> {
         &self.config
     }
 
-    /// The fingerprint: that of all parts' in order; parts that have not changed since they were last
-    /// asked come from the cache.
+    /// Returns the fingerprint, computed from those of all parts in order. Parts that have not changed use their
+    /// caches.
     pub fn fingerprint(&self) -> Fingerprint {
         self.combine(Tracked::fingerprint, Tracked::fingerprint)
     }
 
-    /// The fingerprint without any cache, to check the caches against.
+    /// Returns the fingerprint computed without caches, to check them.
     pub fn recomputed_fingerprint(&self) -> Fingerprint {
         self.combine(Tracked::recomputed_fingerprint, Tracked::recomputed_fingerprint)
     }
@@ -120,7 +119,7 @@ impl Ensemble {
         hasher.finished()
     }
 
-    /// Runs a function on a server's process.
+    /// Runs a function on a server's process, if the process is up.
     fn with_server<T>(
         &mut self,
         server: ServerId,
@@ -141,8 +140,8 @@ impl Ensemble {
         })
     }
 
-    /// What a step does to the ensemble, if it can happen. Programs' inputs and their hosts are the
-    /// world's affair: [`Step::Input`] is not for here.
+    /// Takes a step if it can happen. The world handles inputs of programs and their hosts, so [`Step::Input`] must
+    /// not be passed here.
     pub fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Status {
         if let Err(status) = self.allows(step) {
             return status;
@@ -155,7 +154,7 @@ impl Ensemble {
         Status::Done
     }
 
-    /// A step that can happen.
+    /// Takes a step that can happen.
     fn take(&mut self, at: Time, step: &Step, effects: &mut Effects) {
         match *step {
             Step::ToServer(connection) => self.server_reads(connection, at, effects),
@@ -214,7 +213,7 @@ impl Ensemble {
         }
     }
 
-    /// What happens to a server that is up.
+    /// Runs a function on the process of a server that is up.
     fn on_server(
         &mut self,
         server: ServerId,
@@ -225,7 +224,7 @@ impl Ensemble {
         self.with_server(server, at, effects, run).expect("the server is up");
     }
 
-    /// The client machines.
+    /// Returns the client machines, borrowed for one step.
     pub(crate) fn machines(&mut self) -> Machines<'_, Network> {
         Machines {
             nodes: &mut self.clients,
@@ -310,7 +309,7 @@ impl Ensemble {
 
     // ---- starting ----
 
-    /// A server's process starts from its disk, or refuses to.
+    /// Starts a server's process from its disk; it may refuse to start.
     fn restart(&mut self, server: ServerId, at: Time, effects: &mut Effects) {
         let ServerNode { disk, process } = self.servers[server.index()].make_mut();
         let network = &mut self.network;

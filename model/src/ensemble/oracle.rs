@@ -1,5 +1,5 @@
-//! The oracle's election (see [`crate::server::oracle`]): who can be elected by whom, and what
-//! becomes of connections that nobody counts.
+//! The oracle's election (see [`crate::server::oracle`]): which servers can be elected, and the treatment of
+//! connections that no longer matter.
 
 use super::Ensemble;
 use crate::server::disk::Disk;
@@ -13,29 +13,29 @@ use crate::vocabulary::time::Time;
 use crate::vocabulary::timer::Timer;
 
 impl Ensemble {
-    /// The servers that are up and LOOKING.
+    /// Returns the servers that are up and LOOKING.
     pub fn looking(&self) -> ServerSet {
         let looking = |id: &ServerId| self.server(*id).is_some_and(Server::is_looking);
         self.config().server_ids().filter(looking).collect()
     }
 
-    /// A server's vote for itself, if it is up.
+    /// Returns a server's vote for itself, if it is up.
     pub fn vote_of(&self, server: ServerId) -> Option<Vote> {
         self.server(server).map(|process| process.vote(self.disk(server).current_epoch()))
     }
 
-    /// The leader that these servers would elect.
+    /// Returns the leader that these servers would elect.
     pub fn favourite(&self, among: ServerSet) -> Option<ServerId> {
         among.iter().filter_map(|id| self.vote_of(id)).max().map(|vote| vote.leader)
     }
 
-    /// A leader and those who are connected to it, as it sees it: whoever has broken off without its
-    /// having read so still counts.
+    /// Returns a leader and the learners connected to it, from the leader's point of view: a learner that has
+    /// disconnected counts until the leader has read the end of its connection.
     pub fn supporters(&self, leader: ServerId) -> ServerSet {
         self.network.supporters_of(leader).with(leader)
     }
 
-    /// The server whose step this is, for steps that one server takes.
+    /// Returns the server that takes this step, for steps of a single server.
     pub fn taker(&self, step: &Step) -> Option<ServerId> {
         match *step {
             Step::ToLeader(connection) | Step::Stream(connection) => self.leader_of(connection),
@@ -58,22 +58,23 @@ impl Ensemble {
         }
     }
 
-    /// A server's disk, to see later whether it has changed.
+    /// Returns a server's disk, to detect later changes.
     pub fn shared_disk(&self, server: ServerId) -> Tracked<Disk> {
         self.servers[server.index()].disk.clone()
     }
 
-    /// Whether a server's disk has changed since.
+    /// Returns true if a server's disk has changed since `before`.
     pub fn has_written(&self, server: ServerId, before: &Tracked<Disk>) -> bool {
         !self.servers[server.index()].disk.shares(before)
     }
 
-    /// Connections between learners and leaders that are not broken yet.
+    /// Returns the connections between learners and leaders that can still break.
     pub fn breakable_connections(&self) -> impl Iterator<Item = LearnerConnection> {
         self.network.breakable()
     }
 
-    /// The most packets that are under way on one of the connections of a server's process.
+    /// Returns the largest number of packets in flight from a server's process on one of its connections with other
+    /// servers.
     pub fn most_under_way(&self, server: ServerId) -> u8 {
         let own = self.learner_connection(server).into_iter();
         let own = own.map(|connection| self.network.under_way_learner(connection).0);
@@ -82,12 +83,12 @@ impl Ensemble {
         own.chain(learners).max().unwrap_or(0) as u8
     }
 
-    /// Whether a server leads, or tries to.
+    /// Returns true if a server leads, or tries to.
     pub fn is_leading(&self, server: ServerId) -> bool {
         self.server(server).is_some_and(|process| matches!(process.role(), Role::Leading(_)))
     }
 
-    /// Whether a LOOKING server would be told to follow this leader: a quorum says that it leads.
+    /// Returns true if a LOOKING server would learn that this server leads: a quorum says so.
     pub fn can_be_joined(&self, leader: ServerId) -> bool {
         self.is_leading(leader) && self.config().is_quorum(self.supporters(leader).len())
     }
@@ -107,10 +108,10 @@ impl Ensemble {
         }
     }
 
-    /// Under the oracle, after every step: connections to servers that do not lead are refused at
-    /// once (their listening socket is closed, and a learner that is refused can be elected into
-    /// the same place again), and the numbers of connections start again from the lowest. Where there are
-    /// clients they stay as they are: the owner of a session and the origin of a request are such numbers too.
+    /// Tidies up after every step under the oracle. Connections to servers that do not lead are refused immediately
+    /// (their listening socket is closed, and a refused learner can be elected into the same place again), and
+    /// connections are renumbered from the lowest slot. Where there can be clients they keep their numbers, because owners
+    /// of sessions and origins of requests are identified by them too.
     pub(super) fn tidy_connections(&mut self, effects: &mut Effects) {
         for server in self.config.server_ids() {
             if !self.is_leading(server) && self.network.has_learners(server) {

@@ -9,7 +9,7 @@ use crate::vocabulary::packet::{ClientPacket, Delivered, ServerPacket};
 use crate::vocabulary::step::Step;
 
 impl Network {
-    /// A client machine opens a connection and sends its first packet.
+    /// Opens a connection of a client machine; the client then sends its first packet.
     pub fn open_client(&mut self, client: ClientId, to: ServerId) -> ClientConnection {
         let slot = self.clients[client.index()].make_mut().open(to);
         ClientConnection { client, slot }
@@ -40,12 +40,12 @@ impl Network {
         self.clients.get(client.index()).map(|links| &**links)
     }
 
-    /// The server that a connection leads to.
+    /// Returns the server that a connection leads to.
     pub fn server_of(&self, connection: ClientConnection) -> Option<ServerId> {
         self.links_of(connection.client)?.get(connection.slot).map(|open| open.to)
     }
 
-    /// A client machine sends a packet.
+    /// Sends a packet from a client machine. No effect if the connection has ended.
     pub fn send_to_server(
         &mut self,
         connection: ClientConnection,
@@ -61,7 +61,7 @@ impl Network {
         }
     }
 
-    /// A server sends a packet to a client machine.
+    /// Sends a packet from a server to a client machine. No effect if the connection has ended.
     pub fn send_to_client(
         &mut self,
         connection: ClientConnection,
@@ -77,7 +77,7 @@ impl Network {
         }
     }
 
-    /// A server accepts the connection: closing it from now on is no refusal.
+    /// Accepts a connection at its server. If the server closes it before this, the client sees a refusal.
     pub fn accept_client(&mut self, connection: ClientConnection) {
         if let Some(open) =
             self.clients[connection.client.index()].make_mut().get_mut(connection.slot)
@@ -86,7 +86,7 @@ impl Network {
         }
     }
 
-    /// A server reads from a connection.
+    /// Reads from a connection at its server.
     pub fn read_from_client(
         &mut self,
         connection: ClientConnection,
@@ -97,7 +97,7 @@ impl Network {
         delivered
     }
 
-    /// A client machine reads from a connection.
+    /// Reads from a connection at its client machine.
     pub fn read_from_server(
         &mut self,
         connection: ClientConnection,
@@ -108,13 +108,13 @@ impl Network {
         delivered
     }
 
-    /// Whether a client machine would find something to read.
+    /// Returns true if the client machine has something to read.
     pub fn has_news(&self, connection: ClientConnection) -> bool {
         let open = self.links_of(connection.client).and_then(|links| links.get(connection.slot));
         open.is_some_and(|open| open.has_for_opener())
     }
 
-    /// A client machine closes its end.
+    /// Closes the client's end of a connection.
     pub fn close_by_client(&mut self, connection: ClientConnection, effects: &mut Effects) {
         let links = self.clients[connection.client.index()].make_mut();
         let Some(open) = links.get_mut(connection.slot) else { return };
@@ -124,7 +124,7 @@ impl Network {
         links.tidy(connection.slot);
     }
 
-    /// A server closes its end.
+    /// Closes the server's end of a connection.
     pub fn close_by_server(&mut self, connection: ClientConnection, effects: &mut Effects) {
         let links = self.clients[connection.client.index()].make_mut();
         let Some(open) = links.get_mut(connection.slot) else { return };
@@ -134,7 +134,7 @@ impl Network {
         links.tidy(connection.slot);
     }
 
-    /// Every connection whose server-side end is open at `server`.
+    /// Returns every connection whose end at `server` is open.
     pub fn clients_of(&self, server: ServerId) -> Vec<ClientConnection> {
         let mut found = Vec::new();
         for (at, links) in self.clients.iter().enumerate() {
@@ -147,15 +147,15 @@ impl Network {
         found
     }
 
-    /// The packets under way: to the server, to the client.
+    /// Returns the number of packets in flight: to the server, and to the client.
     pub fn under_way(&self, connection: ClientConnection) -> (usize, usize) {
         self.clients[connection.client.index()]
             .get(connection.slot)
             .map_or((0, 0), |open| (open.up.packets.len(), open.down.packets.len()))
     }
 
-    /// A connection breaks, keeping this many packets under way in each direction. Returns whether
-    /// there was one to break.
+    /// Breaks a connection and keeps this many packets in flight in each direction. Returns false if it was broken or
+    /// closed already.
     pub fn break_client(
         &mut self,
         connection: ClientConnection,
@@ -175,7 +175,7 @@ impl Network {
         true
     }
 
-    /// Whether a client's connection is not broken yet.
+    /// Returns true if a client's connection can still break.
     pub fn is_breakable_client(&self, connection: ClientConnection) -> bool {
         let open = self.links_of(connection.client).and_then(|links| links.get(connection.slot));
         open.is_some_and(|open| open.is_breakable())

@@ -1,5 +1,5 @@
-//! One TCP connection: a pipe in each direction and who still has its end open; and the connections
-//! that one machine has opened, by slot.
+//! A TCP connection: a pipe in each direction and the state of both ends. Also the connections that one machine has
+//! opened, by slot.
 
 use crate::vocabulary::id::ServerId;
 use crate::vocabulary::packet::Delivered;
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pipe<T> {
     pub(super) packets: VecDeque<T>,
-    /// The end of the stream comes behind the packets.
+    /// True if the end of the stream follows the packets.
     pub(super) ended: bool,
 }
 
@@ -22,14 +22,14 @@ impl<T> Pipe<T> {
         self.ended || !self.packets.is_empty()
     }
 
-    /// What a reader would find, `None` where it would wait.
+    /// Returns what a reader would read next, or `None` if it would wait.
     pub(super) fn peek(&self) -> Option<Next<'_, T>> {
         let packet = self.packets.front().map(Next::Packet);
         packet.or(self.ended.then_some(Next::End))
     }
 }
 
-/// What a reader would find.
+/// The next item that a reader would read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next<'a, T> {
     /// A packet.
@@ -61,17 +61,18 @@ impl<Up, Down> Connection<Up, Down> {
         }
     }
 
-    /// Whether the acceptor would find something to read.
+    /// Returns true if the acceptor has something to read.
     pub(super) fn has_for_acceptor(&self) -> bool {
         self.acceptor_open && self.up.has_something()
     }
 
-    /// Whether the opener would.
+    /// Returns true if the opener has something to read.
     pub(super) fn has_for_opener(&self) -> bool {
         self.opener_open && self.down.has_something()
     }
 
-    /// Whether it has something to lose: it is not broken or closed in both directions already.
+    /// Returns true unless the connection is broken or closed in both directions, so that a break could lose
+    /// something.
     pub(super) fn is_breakable(&self) -> bool {
         !(self.up.ended && self.down.ended)
     }
@@ -104,38 +105,39 @@ impl<Up, Down> Connection<Up, Down> {
         None
     }
 
-    /// The opener closes its end. Returns whether the acceptor now has an end of stream to read that
-    /// it had not before.
+    /// Closes the opener's end. Returns true if the acceptor now has an end of stream to read that it did not have
+    /// before.
     pub(super) fn close_opener(&mut self) -> bool {
         self.opener_open = false;
         self.down.packets.clear();
         !std::mem::replace(&mut self.up.ended, true) && self.acceptor_open
     }
 
-    /// The acceptor closes its end, likewise.
+    /// Closes the acceptor's end. Returns true if the opener now has an end of stream to read that it did not have
+    /// before.
     pub(super) fn close_acceptor(&mut self) -> bool {
         self.acceptor_open = false;
         self.up.packets.clear();
         !std::mem::replace(&mut self.down.ended, true) && self.opener_open
     }
 
-    /// Both ends are closed: nobody can tell that it was there.
+    /// Returns true if both ends are closed, so that no machine can observe the connection any more.
     pub(super) fn is_over(&self) -> bool {
         !self.opener_open && !self.acceptor_open
     }
 }
 
-/// The connections that one machine opened, by slot.
+/// The connections that one machine has opened, by slot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Opened<Up, Down> {
     pub(super) slots: Vec<Option<Connection<Up, Down>>>,
-    /// Where the search for a free slot begins. Slots are taken in turn, and not the lowest free
-    /// one, so that the number does not depend on whether the other side has closed yet: steps of
-    /// different machines must commute.
+    /// The slot at which the search for a free one begins. Slots are used in turn, not lowest first: otherwise the
+    /// number would depend on whether the other side has closed already, and steps of different machines would not
+    /// commute.
     pub(super) next: u8,
 }
 
-/// How many slots a machine uses in turn before it would take any free one.
+/// Number of slots that a machine uses in turn. It takes others only if all of these are occupied.
 const SLOTS: u8 = 8;
 
 impl<Up: Clone, Down: Clone> Opened<Up, Down> {
@@ -163,26 +165,26 @@ impl<Up: Clone, Down: Clone> Opened<Up, Down> {
         self.slots.get_mut(usize::from(slot))?.as_mut()
     }
 
-    /// Whether a connection is open at both ends and not broken.
+    /// Returns true if a connection is open at both ends and not broken.
     pub fn is_whole(&self, slot: u8) -> bool {
         self.get(slot).is_some_and(|open| {
             open.opener_open && open.acceptor_open && !open.up.ended && !open.down.ended
         })
     }
 
-    /// What the machine that opened a connection would read.
+    /// Returns what the machine that opened a connection would read next.
     pub fn next_for_opener(&self, slot: u8) -> Option<Next<'_, Down>> {
         let open = self.get(slot)?;
         if open.opener_open { open.down.peek() } else { None }
     }
 
-    /// What the machine at the other end of a connection would read.
+    /// Returns what the machine at the other end of a connection would read next.
     pub fn next_for_acceptor(&self, slot: u8) -> Option<Next<'_, Up>> {
         let open = self.get(slot)?;
         if open.acceptor_open { open.up.peek() } else { None }
     }
 
-    /// Frees the slot if nobody can tell that the connection was there.
+    /// Frees the slot of a connection that no machine can observe any more.
     pub(super) fn tidy(&mut self, slot: u8) {
         if self.get(slot).is_some_and(Connection::is_over) {
             self.slots[usize::from(slot)] = None;
@@ -191,19 +193,19 @@ impl<Up: Clone, Down: Clone> Opened<Up, Down> {
 }
 
 impl<Up, Down> Opened<Up, Down> {
-    /// The servers that connections lead to, and whether there are several connections.
+    /// Returns the servers that connections lead to, and whether there is more than one connection.
     pub fn targets(&self) -> (crate::vocabulary::id::ServerSet, bool) {
         let several = self.slots.iter().flatten().count() > 1;
         (self.slots.iter().flatten().map(|open| open.to).collect(), several)
     }
 
-    /// Whether the lowest slots are taken and no others, and the next in turn is the one after them.
+    /// Returns true if exactly the lowest slots are occupied, and the next slot in turn follows them.
     pub(super) fn is_compact(&self) -> bool {
         usize::from(self.next) == self.slots.len() && self.slots.iter().all(Option::is_some)
     }
 
-    /// Makes it so; old and new slot of each connection that moved. Only for machines of which this
-    /// is asked after every step: then the order of slots is the order of age.
+    /// Moves connections to the lowest slots and returns the old and new slot of each one moved. If this is called
+    /// after every step of a machine, the order of slots is the order of age.
     pub(super) fn compact(&mut self) -> Vec<(u8, u8)> {
         let taken = self.slots.iter().enumerate().filter(|(_, open)| open.is_some());
         let moved = taken.enumerate().filter(|(to, (from, _))| to != from);
@@ -221,8 +223,8 @@ pub(super) fn occupied<Up, Down>(
     slots.filter_map(|(slot, open)| open.as_ref().map(|open| (slot as u8, open)))
 }
 
-/// Breaks both directions; tells for each whether its reader gets an end that was not there before.
-/// `None`: it is broken or closed in both directions already, and loses nothing more.
+/// Breaks both directions, and returns for each whether its reader gets an end of stream that was not there before.
+/// Returns `None` if both directions were broken or closed already.
 pub(super) fn break_both<Up, Down>(
     open: &mut Connection<Up, Down>,
     up: u8,

@@ -1,4 +1,4 @@
-//! Which steps would deliver something, cut links aside.
+//! The deliveries that are possible, ignoring cut links.
 
 use super::Network;
 use super::connection::occupied;
@@ -6,7 +6,7 @@ use crate::vocabulary::id::{ClientConnection, ClientId, LearnerConnection, Serve
 use crate::vocabulary::step::Step;
 
 impl Network {
-    /// Whether a delivery's reader has its end open.
+    /// Returns true if the reader of a learner's or leader's delivery has its end open.
     pub fn has_reader(&self, step: &Step) -> bool {
         let learner = |connection: &LearnerConnection| {
             self.learners[connection.learner.index()].get(connection.slot)
@@ -18,7 +18,7 @@ impl Network {
         }
     }
 
-    /// Whether something has come for the reader of a delivery, blocked links aside.
+    /// Returns true if the reader of a delivery has something to read, ignoring cut links.
     pub fn has_delivery(&self, step: &Step) -> bool {
         let client = |connection: &ClientConnection| {
             self.links_of(connection.client).and_then(|links| links.get(connection.slot))
@@ -42,7 +42,7 @@ impl Network {
         }
     }
 
-    /// Every delivery that a reader could make now, blocked links aside.
+    /// Appends every delivery that is possible now, ignoring cut links.
     pub fn deliveries(&self, steps: &mut Vec<Step>) {
         for (at, links) in self.clients.iter().enumerate() {
             for (slot, open) in occupied(links) {

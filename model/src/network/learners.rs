@@ -8,18 +8,18 @@ use crate::vocabulary::packet::{Delivered, LeaderPacket, LearnerPacket};
 use crate::vocabulary::step::Step;
 
 impl Network {
-    /// A learner opens a connection.
+    /// Opens a connection of a learner.
     pub fn open_learner(&mut self, learner: ServerId, to: ServerId) -> LearnerConnection {
         let slot = self.learners[learner.index()].make_mut().open(to);
         LearnerConnection { learner, slot }
     }
 
-    /// The server that a learner's connection leads to.
+    /// Returns the server that a learner's connection leads to.
     pub fn leader_of(&self, connection: LearnerConnection) -> Option<ServerId> {
         self.learners[connection.learner.index()].get(connection.slot).map(|open| open.to)
     }
 
-    /// A learner sends a packet.
+    /// Sends a packet from a learner. No effect if the connection has ended.
     pub fn send_to_leader(
         &mut self,
         connection: LearnerConnection,
@@ -35,7 +35,7 @@ impl Network {
         }
     }
 
-    /// The leader sends a packet to a learner.
+    /// Sends a packet from the leader to a learner. No effect if the connection has ended.
     pub fn send_to_learner(
         &mut self,
         connection: LearnerConnection,
@@ -51,7 +51,7 @@ impl Network {
         }
     }
 
-    /// The leader accepts the connection.
+    /// Accepts a connection at the leader.
     pub fn accept_learner(&mut self, connection: LearnerConnection) {
         if let Some(open) =
             self.learners[connection.learner.index()].make_mut().get_mut(connection.slot)
@@ -60,7 +60,7 @@ impl Network {
         }
     }
 
-    /// The leader reads from a learner's connection.
+    /// Reads from a learner's connection at the leader.
     pub fn read_from_learner(
         &mut self,
         connection: LearnerConnection,
@@ -71,7 +71,7 @@ impl Network {
         delivered
     }
 
-    /// A learner reads from its connection.
+    /// Reads from a connection at the learner.
     pub fn read_from_leader(
         &mut self,
         connection: LearnerConnection,
@@ -82,7 +82,7 @@ impl Network {
         delivered
     }
 
-    /// A learner closes its end.
+    /// Closes the learner's end of a connection.
     pub fn close_by_learner(&mut self, connection: LearnerConnection, effects: &mut Effects) {
         let links = self.learners[connection.learner.index()].make_mut();
         let Some(open) = links.get_mut(connection.slot) else { return };
@@ -92,7 +92,7 @@ impl Network {
         links.tidy(connection.slot);
     }
 
-    /// The leader closes its end.
+    /// Closes the leader's end of a connection.
     pub fn close_by_leader(&mut self, connection: LearnerConnection, effects: &mut Effects) {
         let links = self.learners[connection.learner.index()].make_mut();
         let Some(open) = links.get_mut(connection.slot) else { return };
@@ -102,7 +102,7 @@ impl Network {
         links.tidy(connection.slot);
     }
 
-    /// The learners with a connection whose leader-side end is open at `server`.
+    /// Returns the learners with a connection whose end at `server` is open.
     pub fn supporters_of(&self, server: ServerId) -> ServerSet {
         let is_open_there = |open: &Connection<_, _>| open.to == server && open.acceptor_open;
         let learners = self.learners.iter().enumerate();
@@ -111,7 +111,7 @@ impl Network {
         connected.map(|(at, _)| ServerId::at(at)).collect()
     }
 
-    /// Every learner connection whose leader-side end is open at `server`.
+    /// Returns every connection of learners whose end at `server` is open.
     pub fn learners_of(&self, server: ServerId) -> Vec<LearnerConnection> {
         let mut found = Vec::new();
         for (at, links) in self.learners.iter().enumerate() {
@@ -124,13 +124,13 @@ impl Network {
         found
     }
 
-    /// Whether a learner's connection is not broken yet.
+    /// Returns true if a learner's connection can still break.
     pub fn is_breakable_learner(&self, connection: LearnerConnection) -> bool {
         let open = self.learners[connection.learner.index()].get(connection.slot);
         open.is_some_and(|open| open.is_breakable())
     }
 
-    /// Every connection of learners that is not broken yet, in a fixed order.
+    /// Returns every connection of learners that can still break, in a fixed order.
     pub fn breakable(&self) -> impl Iterator<Item = LearnerConnection> {
         self.learners.iter().enumerate().flat_map(|(at, links)| {
             let whole = occupied(links).filter(|(_, open)| open.is_breakable());
@@ -138,15 +138,15 @@ impl Network {
         })
     }
 
-    /// Whether any learner's connection is open at `server`.
+    /// Returns true if any learner's connection is open at `server`.
     pub fn has_learners(&self, server: ServerId) -> bool {
         let is_open_there = |open: &Connection<_, _>| open.to == server && open.acceptor_open;
         self.learners.iter().any(|links| occupied(links).any(|(_, open)| is_open_there(open)))
     }
 
-    /// Moves a learner's connections to the lowest slots, the oldest first, so that their numbers do
-    /// not tell how many there have been. Returns old and new names of those that moved, in the
-    /// order in which they must be renamed.
+    /// Moves a learner's connections to the lowest slots, oldest first, so that their numbers do not depend on how
+    /// many there have been. Returns the old and new names of those that moved, in the order in which they must be
+    /// renamed.
     pub fn renumber(&mut self, learner: ServerId) -> Vec<(LearnerConnection, LearnerConnection)> {
         if self.learners[learner.index()].is_compact() {
             return Vec::new();
@@ -156,14 +156,14 @@ impl Network {
         moved.into_iter().map(|(from, to)| (name(from), name(to))).collect()
     }
 
-    /// The packets under way: to the leader, to the learner.
+    /// Returns the number of packets in flight: to the leader, and to the learner.
     pub fn under_way_learner(&self, connection: LearnerConnection) -> (usize, usize) {
         self.learners[connection.learner.index()]
             .get(connection.slot)
             .map_or((0, 0), |open| (open.up.packets.len(), open.down.packets.len()))
     }
 
-    /// A learner's connection breaks, as [`Network::break_client`].
+    /// Breaks a learner's connection, like [`Network::break_client`].
     pub fn break_learner(
         &mut self,
         connection: LearnerConnection,

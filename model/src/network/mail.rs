@@ -1,4 +1,4 @@
-//! Election mail: one slot for each ordered pair of servers.
+//! Election messages: one mailbox slot for each ordered pair of servers.
 
 use super::Network;
 use crate::vocabulary::effect::Effects;
@@ -9,14 +9,14 @@ use crate::vocabulary::step::Step;
 /// The mailbox of one ordered pair of servers (rule 5.6.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Mailbox {
-    /// Not yet delivered.
+    /// The notification that is not delivered yet.
     pub(super) pending: Option<Notification>,
-    /// The last one sent: sent again when the pair reconnects and nothing newer waits.
+    /// The last notification sent. It is sent again when the pair reconnects, unless a newer one is pending.
     last: Option<Notification>,
 }
 
 impl Network {
-    /// Puts a notification into its mailbox, over any older one that is still there.
+    /// Puts a notification into its mailbox; it replaces an undelivered one.
     pub fn mail(
         &mut self,
         from: ServerId,
@@ -33,18 +33,18 @@ impl Network {
         }
     }
 
-    /// The notification that waits.
+    /// Returns the notification that is not delivered yet.
     pub fn waiting_mail(&self, from: ServerId, to: ServerId) -> Option<Notification> {
         self.mail[from.index()][to.index()].pending
     }
 
-    /// Takes the notification out of its mailbox.
+    /// Removes the notification from its mailbox and returns it.
     pub fn take_mail(&mut self, from: ServerId, to: ServerId) -> Option<Notification> {
         self.mail[from.index()][to.index()].pending?;
         self.mail[from.index()].make_mut()[to.index()].pending.take()
     }
 
-    /// The pair reconnects: the last notification is sent again unless one waits (rule 5.6.2).
+    /// Reconnects a pair: the last notification is sent again unless one is pending (rule 5.6.2).
     pub fn reconnect_mail(&mut self, from: ServerId, to: ServerId, effects: &mut Effects) {
         let mailbox = self.mail[from.index()][to.index()];
         if mailbox.pending.is_none() && mailbox.last.is_some() {
@@ -53,12 +53,12 @@ impl Network {
         }
     }
 
-    /// Whether a notification waits.
+    /// Returns true if a notification is pending.
     pub fn has_mail(&self, from: ServerId, to: ServerId) -> bool {
         self.mail[from.index()][to.index()].pending.is_some()
     }
 
-    /// A server's process dies: what it had to say goes with it.
+    /// Empties the mailboxes of a sender whose process has died.
     pub fn forget_mail(&mut self, from: ServerId) {
         self.mail[from.index()].make_mut().fill(Mailbox::default());
     }

@@ -1,10 +1,9 @@
-//! The network: TCP connections, election mailboxes, and links that faults cut.
+//! The network: TCP connections, election mailboxes, and links that faults can cut.
 //!
-//! A TCP connection is one first-in-first-out pipe in each direction. It never loses a packet but by
-//! breaking: then each direction loses a suffix of what was under way, and what remains is followed
-//! by the end of the stream. A cut link delays: nothing is delivered until it heals or one side gives
-//! up. Election messages are different: one slot per ordered pair, overwritten by newer ones
-//! (rule 5.6).
+//! A TCP connection is a first-in-first-out pipe in each direction. It loses packets only by breaking: then each
+//! direction loses a suffix of the packets in flight, and the rest is followed by the end of the stream. A cut link
+//! only delays: nothing is delivered until it heals or one side gives up. Election messages have one slot per ordered
+//! pair of servers, which newer ones overwrite (rule 5.6).
 
 mod clients;
 mod connection;
@@ -26,7 +25,7 @@ use std::collections::BTreeSet;
 use std::hash::Hash;
 
 type ClientLinks = Opened<ClientPacket, ServerPacket>;
-/// The connections that one learner opened.
+/// The connections that one learner has opened.
 pub type LearnerLinks = Opened<LearnerPacket, LeaderPacket>;
 
 /// All connections, mailboxes and cuts.
@@ -34,13 +33,13 @@ pub type LearnerLinks = Opened<LearnerPacket, LeaderPacket>;
 pub struct Network {
     clients: Vec<Tracked<ClientLinks>>,
     learners: Vec<Tracked<LearnerLinks>>,
-    /// By sender, then receiver.
+    /// Mailboxes by sender, then receiver.
     mail: Vec<Tracked<Vec<Mailbox>>>,
     cuts: BTreeSet<(Machine, Machine)>,
 }
 
 impl Network {
-    /// A network without connections.
+    /// Returns a network without connections.
     pub fn new(servers: u8, clients: usize) -> Network {
         let servers = usize::from(servers);
         Network {
@@ -51,27 +50,27 @@ impl Network {
         }
     }
 
-    /// Whether nothing passes from one machine to the other.
+    /// Returns true if the link in this direction is cut.
     pub fn is_cut(&self, from: Machine, to: Machine) -> bool {
         !self.cuts.is_empty() && self.cuts.contains(&(from, to))
     }
 
-    /// Why a packet cannot pass now, if so.
+    /// Returns the blocker of packets in this direction, if the link is cut.
     pub fn blocker(&self, from: Machine, to: Machine) -> Option<Blocker> {
         self.is_cut(from, to).then_some(Blocker::Cut { from, to })
     }
 
-    /// Cuts one direction; returns whether it was open.
+    /// Cuts a link in one direction. Returns false if it was cut already.
     pub fn cut(&mut self, from: Machine, to: Machine) -> bool {
         self.cuts.insert((from, to))
     }
 
-    /// Opens it again; returns whether it was cut.
+    /// Heals a link in one direction. Returns false if it was not cut.
     pub fn heal(&mut self, from: Machine, to: Machine) -> bool {
         self.cuts.remove(&(from, to))
     }
 
-    /// A network without clients, of these parts.
+    /// Returns a network without clients, built from these parts.
     pub fn of_pieces(
         learners: Vec<Tracked<LearnerLinks>>,
         mail: Vec<Tracked<Vec<Mailbox>>>,
@@ -79,12 +78,12 @@ impl Network {
         Network { clients: Vec::new(), learners, mail, cuts: BTreeSet::new() }
     }
 
-    /// The connections that a learner opened.
+    /// Returns the connections that a learner has opened.
     pub fn links(&self, learner: ServerId) -> &Tracked<LearnerLinks> {
         &self.learners[learner.index()]
     }
 
-    /// The mailboxes, by sender.
+    /// Returns the mailboxes, by sender.
     pub fn mailboxes(&self) -> &[Tracked<Vec<Mailbox>>] {
         &self.mail
     }

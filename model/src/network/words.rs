@@ -1,4 +1,4 @@
-//! What is read from a connection, as people read it.
+//! The text of what was read from a connection.
 
 use super::Delivered;
 use crate::vocabulary::op::Request;
@@ -15,7 +15,7 @@ impl<T: Display> Display for Delivered<T> {
     }
 }
 
-/// A server's packet; behind a reply the request that it answers.
+/// Formats a server's packet; a reply is followed by the request that it answers.
 pub(crate) fn reply_to(delivered: &Delivered<ServerPacket>, request: Option<&Request>) -> String {
     match (delivered, request) {
         (Delivered::Packet(reply @ ServerPacket::Reply { .. }), Some(request)) => {

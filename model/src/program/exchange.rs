@@ -1,41 +1,41 @@
-//! What passes a client machine: between it and its program on one side, its server on the other.
+//! The traffic of a client machine: with its program on one side, and its server on the other.
 //!
-//! The code around a client machine tells of it, not the machine: so a monitor can judge what the machine makes of it
-//! without trusting its word ([`Monitor::exchange`](crate::property::Monitor::exchange)).
+//! The code around a client machine records the traffic, not the machine itself, so a monitor can judge the machine
+//! without trusting it ([`Monitor::exchange`](crate::property::Monitor::exchange)).
 
 use crate::program::host::{Input, Operation};
 use crate::vocabulary::id::{CallId, ServerId};
 use crate::vocabulary::packet::{ClientPacket, ServerPacket};
 use crate::vocabulary::timer::ClientTimer;
 
-/// Something that passed a client machine.
+/// An item of a client machine's traffic.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Exchange {
-    /// A process started.
+    /// The machine's process started.
     Started,
-    /// Its process is over, one way or another. Nothing more passes until it starts again.
+    /// The process ended, for whatever reason. There is no more traffic until it starts again.
     Ended,
-    /// It stands still.
+    /// The machine was paused.
     Paused,
-    /// It goes on.
+    /// The paused machine continues.
     Resumed,
-    /// Its program began a call.
+    /// The program began a call.
     Asked { call: CallId, operation: Operation },
-    /// Its program dropped a call.
+    /// The program dropped a call.
     Abandoned { call: CallId },
-    /// Its program was told something.
+    /// The program received an input.
     Told(Input),
-    /// It opened a connection.
+    /// The machine opened a connection.
     Opened { server: ServerId },
-    /// It sent a packet on its connection.
+    /// The machine sent a packet on its connection.
     Wrote(ClientPacket),
-    /// It read a packet from its connection.
+    /// The machine read a packet from its connection.
     Read(ServerPacket),
-    /// It closed its connection.
+    /// The machine closed its connection.
     HungUp,
-    /// It read the end of its connection: the server closed it, or it broke.
+    /// The machine read the end of its connection: the server closed it, or it broke.
     Broke,
-    /// One of its timers fired.
+    /// One of the machine's timers fired.
     Fired(ClientTimer),
 }

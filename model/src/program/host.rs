@@ -1,9 +1,8 @@
-//! Between a world and the programs that run in it.
+//! The interface between a world and the programs that run in it.
 //!
-//! A program is an async fn over a [`crate::program::handle::ZooKeeper`]. Whatever drives it, the world sees
-//! only this: it delivers one [`Input`] at a time and gets back the [`Output`]s of the program's run
-//! until it blocks. A deterministic program is therefore a function of its inputs, and every host
-//! that keeps that promise yields the same run.
+//! A program is an async fn over a [`crate::program::handle::ZooKeeper`]. Whatever runs it, the world only delivers
+//! one [`Input`] at a time and receives the [`Output`]s up to the point where the program blocks. A deterministic
+//! program is therefore a function of its inputs, and every correct host yields the same run.
 
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{CallId, ClientId, SessionId};
@@ -14,60 +13,60 @@ use crate::vocabulary::zxid::Zxid;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What a program can wait for. Each suspends at least once, even where the answer is known at
-/// once, so that no loop can spin inside one poll.
+/// The operations that a program can await. Each suspends at least once, even if the answer is known immediately, so
+/// that no loop can spin inside one poll.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Operation {
     /// A request on the session.
     Request {
         request: Arc<Request>,
-        /// The call slot that gets the watch event, if a watch is asked for. It becomes pending
-        /// when the reply registers the watch (rule 3.3.1) and is forgotten when it does not.
-        /// That of addWatch gets [`Input::Event`]s, as many as there are.
+        /// The call slot for the watch event, if a watch is requested. It becomes pending if the reply registers the
+        /// watch (rule 3.3.1), and free otherwise. For addWatch, the slot gets any number of [`Input::Event`]s.
         watch: Option<CallId>,
-        /// Fails with SessionExpired unless this is the session: for a scope pinned to one session.
+        /// The session to which the calling handle is pinned. The request fails with SessionExpired in any other
+        /// session.
         scope: Option<SessionId>,
     },
-    /// Waits until the session is connected; after Expired or Closed, begins a new session first.
+    /// Waits until the session is connected. After Expired, Closed or AuthFailed, begins a new session first.
     Connect,
-    /// Ends the session.
+    /// Closes the session.
     Close,
-    /// Waits; virtual time.
+    /// Waits, in virtual time.
     Sleep(Duration),
-    /// The program's clock.
+    /// Reads the program's clock.
     Now,
-    /// A random number from the engine.
+    /// Requests a random number from the engine.
     Random,
-    /// The next message from another program.
+    /// Waits for the next message from another program.
     Receive,
-    /// Answers only when the engine cancels.
+    /// Waits until the engine cancels.
     Cancelled,
-    /// A request to a resource outside ZooKeeper.
+    /// Sends a request to a resource outside ZooKeeper.
     Resource(ResourceRequest),
-    /// Proves an identity to the server, and to every later one of the session (`addAuthInfo`;
-    /// rule 2.8.7). Answered at once: what a server makes of it, nobody is told, unless it
-    /// refuses it ([`SessionState::AuthFailed`](crate::vocabulary::op::SessionState::AuthFailed)).
+    /// Proves an identity to the present server and to every later one of the session (`addAuthInfo`; rule 2.8.7).
+    /// Answered immediately: the program does not learn the server's answer, unless the server refuses
+    /// ([`SessionState::AuthFailed`](crate::vocabulary::op::SessionState::AuthFailed)).
     AddAuth {
-        /// The scheme that is to judge.
+        /// The scheme that verifies the proof.
         scheme: Arc<str>,
         auth: Data,
-        /// As that of a request.
+        /// As for a request.
         scope: Option<SessionId>,
     },
-    /// A request that takes watches away: at the server, then at the client (rule 3.3.3).
+    /// Removes watches at the server, then in the client (rule 3.3.3).
     RemoveWatches {
         path: Arc<str>,
         kind: WatcherType,
-        /// At the client also when the server did not do it.
+        /// Whether the client removes them even if the server fails.
         local: bool,
-        /// As that of a request.
+        /// As for a request.
         scope: Option<SessionId>,
     },
 }
 
 impl Operation {
-    /// The session to which the handle that asks is pinned.
+    /// Returns the session to which the calling handle is pinned.
     pub(crate) fn scope(&self) -> Option<SessionId> {
         match self {
             Operation::Request { scope, .. }
@@ -78,15 +77,15 @@ impl Operation {
     }
 }
 
-/// A write to a resource outside ZooKeeper, which checks fencing tokens: it refuses a token smaller
-/// than one it has seen. Awaited like everything else, so a pause can fall between check and write.
+/// A write to a resource outside ZooKeeper. The resource checks fencing tokens: it refuses a token smaller than one
+/// it has seen. The write is awaited like any call, so a pause can occur before it is executed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ResourceRequest {
-    /// Which resource.
+    /// The resource's name.
     pub resource: Arc<str>,
     /// The fencing token; `None` writes without a check.
     pub token: Option<Zxid>,
-    /// What to write.
+    /// The value to write.
     pub value: u64,
 }
 
@@ -95,8 +94,8 @@ pub struct ResourceRequest {
 pub enum Outcome {
     /// To a request.
     Response(Result<Response, Error>),
-    /// A one-shot watch fired, or `Err` when its session ended first; of a watch that stays, its end,
-    /// with PersistentWatchRemoved or `Err`.
+    /// A one-shot watch fired, or `Err` if its session ended first. For a persistent watch its end:
+    /// PersistentWatchRemoved or `Err`.
     Watch(Result<WatchedEvent, Error>),
     /// To connect: the session.
     Connected(SessionId),
@@ -112,13 +111,13 @@ pub enum Outcome {
     Message(Message),
     /// To cancelled.
     Cancelled,
-    /// To a resource request: `Err` holds the largest token seen, which is larger.
+    /// To a resource request; `Err` has the largest token seen, which is larger than the request's.
     Resource(Result<(), Zxid>),
-    /// To addAuth: whether there was a session to add it to.
+    /// To addAuth: an error if there was no session to add the identity to.
     AuthAdded(Result<(), Error>),
 }
 
-/// A message between programs, outside ZooKeeper (a side channel).
+/// A message between programs, not sent through ZooKeeper.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Message {
     /// Sender.
@@ -127,23 +126,22 @@ pub struct Message {
     pub body: Arc<[u8]>,
 }
 
-/// What a program is told, one at a time.
+/// What a program receives, one at a time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Input {
-    /// Run for the first time.
+    /// Start running.
     Start,
     /// A call's answer; the call's slot is free afterwards.
     Reply { call: CallId, outcome: Outcome },
     /// The session changed state.
     Session(SessionChange),
-    /// A watch that stays has fired; its slot stays too, until it is abandoned or answered with
-    /// [`Outcome::Watch`].
+    /// A persistent watch fired. Its slot stays occupied until it is abandoned or answered with [`Outcome::Watch`].
     Event { call: CallId, event: WatchedEvent },
 }
 
 impl Input {
-    /// The slot that this is for.
+    /// Returns the slot that the input is for.
     pub fn call(&self) -> Option<CallId> {
         match self {
             Input::Reply { call, .. } | Input::Event { call, .. } => Some(*call),
@@ -152,21 +150,21 @@ impl Input {
     }
 }
 
-/// What a program does in reaction.
+/// What a program does after an input.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Output {
     /// Begins a call.
     Submit {
-        /// Its slot: the lowest free one.
+        /// The lowest free slot.
         call: CallId,
-        /// What is asked.
+        /// The operation to carry out.
         operation: Operation,
     },
-    /// The call's future was dropped. A request stays in flight, its reply is no input; the slot is
-    /// free.
+    /// Reports that a call's future was dropped. A request stays in flight, but its reply is not an input; the slot
+    /// is free.
     Abandon { call: CallId },
-    /// Tells the monitors something.
+    /// Makes an observation for the monitors.
     Observe(Observed),
     /// Sends a message to another program.
     Send { to: ClientId, body: Arc<[u8]> },
@@ -176,49 +174,47 @@ pub enum Output {
     Panicked(String),
 }
 
-/// Runs programs: one incarnation per client machine at a time.
+/// Runs programs: one process per client machine at a time.
 pub trait Host {
-    /// Makes a new incarnation of the program of `client`, not yet run: its first input is
-    /// [`Input::Start`].
+    /// Makes a new process for the program of `client`, which has not run yet: its first input is [`Input::Start`].
     fn start(&mut self, client: ClientId);
 
-    /// Delivers exactly one input and runs the program until it blocks, appending what it did to
-    /// `outputs`.
+    /// Delivers exactly one input, runs the program until it blocks, and appends its outputs to `outputs`.
     fn feed(&mut self, client: ClientId, input: Input, outputs: &mut Vec<Output>);
 
-    /// The program's process dies: its handle is closed first, *then* its futures are dropped, so
-    /// that no destructor can speak for a dead process.
+    /// Kills the program's process: closes its handle, *then* drops its futures, so that no destructor can act for a
+    /// dead process.
     fn kill(&mut self, client: ClientId);
 
-    /// Whether a program that runs waits for anything of its handle. One that does not never goes on:
-    /// nothing else completes a future here. (A host without futures need not tell.)
+    /// Returns true if a running program awaits a call of its handle. Otherwise it never continues, because nothing
+    /// else completes a future here. (A host without futures need not implement this.)
     fn awaits_its_handle(&self, client: ClientId) -> bool {
         let _ = client;
         true
     }
 
-    /// Whether a program that runs waits for its session's states and for nothing else of its handle. (A host without
-    /// futures need not tell.)
+    /// Returns true if a running program awaits only changes of its session's state. (A host without futures need not
+    /// implement this.)
     fn listens_only(&self, client: ClientId) -> bool {
         let _ = client;
         false
     }
 
-    /// A client whose program was woken by something other than its handle. (A host without futures
-    /// need not tell.)
+    /// Returns a client whose program was woken by something other than its handle. (A host without futures need not
+    /// implement this.)
     fn woken_from_outside(&self) -> Option<ClientId> {
         None
     }
 }
 
-/// The name of every thread that runs programs and monitors: a panic there is caught, and told in the
+/// The name of every thread that runs programs and monitors. A panic on such a thread is caught and shown in the
 /// report on its run.
 pub const THREAD: &str = "vivarium";
 
-/// The property that what a program does is decided by what its handle tells it.
+/// The property that a program's behaviour depends only on the inputs from its handle.
 pub const FUNCTION_OF_ITS_INPUTS: &str = "a function of its inputs";
 
-/// What is wrong with a program that was woken by something other than its handle.
+/// Returns the violation of a program that was woken by something other than its handle.
 pub fn woken_from_outside(client: ClientId) -> String {
     format!(
         "{client}'s program was woken by something other than its handle, so what it does is not \
@@ -226,7 +222,7 @@ pub fn woken_from_outside(client: ClientId) -> String {
     )
 }
 
-/// What a program waits for that awaits nothing of its handle; `words` tell how its client is.
+/// Describes what a program waits for that awaits no call of its handle; `words` describe the state of its client.
 pub fn awaits_another_future(words: &str) -> String {
     format!(
         "a future that is not its handle's, such as a channel, a lock or a timer of another runtime, \

@@ -1,5 +1,5 @@
-//! Programs: the handle that they are written over, the seam to whoever runs them, and the client machines that
-//! carry out what they ask.
+//! Programs: the handle that they use, the interface to their hosts, and the client machines that carry out their
+//! calls.
 
 pub mod exchange;
 pub mod handle;

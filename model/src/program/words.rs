@@ -1,4 +1,4 @@
-//! What programs are told and what they do.
+//! The text of programs' inputs and outputs.
 
 use super::host::{Input, Message, Operation, Outcome, Output, ResourceRequest};
 use crate::vocabulary::id::SessionId;
@@ -45,7 +45,7 @@ impl Display for Message {
     }
 }
 
-/// What a program does, as the rest of a sentence that begins with the program.
+/// Formats the rest of a sentence whose subject is the program.
 impl Display for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -89,7 +89,7 @@ impl Display for Operation {
     }
 }
 
-/// `, only in session 0x1`, or nothing.
+/// Formats as `, only in session 0x1`, or as nothing.
 struct Only(Option<SessionId>);
 
 impl Display for Only {

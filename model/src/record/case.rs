@@ -1,8 +1,8 @@
 //! A recorded run: everything needed to take the same steps again.
 //!
-//! A seed names a run only for one build of Vivarium; a case names its steps, so it is exact for as
-//! long as they are enabled. One that no longer is gets skipped on replay and reported, and the
-//! hash tells whether the run is still the recorded one.
+//! A seed identifies a run only for one build of Vivarium. A case lists the run's steps, so it is exact as long as
+//! they are enabled. A replay skips and reports a step that is not, and the hash shows whether the run is still the
+//! recorded one.
 
 use crate::property::Objection;
 use crate::vocabulary::bounds::{SEARCHED_CLIENTS, SEARCHED_SERVERS, SWEPT_CLIENTS, SWEPT_SERVERS};
@@ -18,13 +18,13 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// At which grain ZooKeeper is modelled in a run.
+/// The grain at which a run models ZooKeeper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GrainKind {
     /// Servers, disks and links ([`crate::ensemble`]).
     #[default]
     Ensemble,
-    /// One log, and what each session may have seen of it ([`crate::service`]).
+    /// One log, and the part of it that each session may have seen ([`crate::service`]).
     Service,
 }
 
@@ -40,42 +40,42 @@ impl fmt::Display for GrainKind {
 /// A recorded run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Case {
-    /// Version of this format: [`Case::VERSION`]. What is read of an older file is brought up to it.
+    /// Version of the file format: [`Case::VERSION`]. Older files are converted when they are read.
     pub version: u32,
     /// The scenario's name.
     pub scenario: String,
-    /// The grain of the run; version 1 knew only one.
+    /// The grain of the run; version 1 had only the ensemble grain.
     #[serde(default)]
     pub grain: GrainKind,
     /// The scenario's parameters, by name, as text.
     pub parameters: BTreeMap<String, String>,
     /// The seed that the steps were drawn from, if any.
     pub seed: Option<u64>,
-    /// Names of the bugs and mutants that were switched on.
+    /// Names of the enabled bugs and mutants.
     pub bugs: Vec<String>,
     /// Configuration of the ensemble and its clients.
     pub config: Config,
     /// What clients outside of the run did, as [`Step::Outside`] counts it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<Outside>,
-    /// The steps, with their virtual times.
+    /// The steps with their virtual times.
     pub steps: Vec<(Time, Step)>,
     /// The run's rolling hash after the last step.
     pub hash: Fingerprint,
-    /// What a monitor had to object at the last step, if one did.
+    /// The objection of a monitor at the last step, if there was one.
     pub violation: Option<Objection>,
 }
 
 impl Case {
-    /// The version that this build writes, and the newest that it reads. Version 1 knew only one grain;
-    /// up to version 2 the defects of the servers were numbered, since then they are named.
+    /// The version that this build writes, and the newest that it reads. Version 1 had only one grain; up to version
+    /// 2 the servers' defects were numbered, since then they are named.
     pub const VERSION: u32 = 3;
 
-    /// Looks for what would make a replay meaningless: machines that the configuration does not
-    /// have, time that runs backwards. A file can hold anything, so this is asked before a replay.
+    /// Checks that a replay is meaningful: that the configuration has the machines that steps name, and that time
+    /// does not run backwards. Call this before a replay, because a file can contain anything.
     ///
     /// # Errors
-    /// What is wrong, as a clause: `step 7 names server 9, but the ensemble has 3 servers`.
+    /// The first error, as a clause: `step 7 names server 9, but the ensemble has 3 servers`.
     pub fn check(&self) -> Result<(), String> {
         self.check_config()?;
         let mut last = Time::ZERO;
@@ -124,7 +124,8 @@ impl Case {
         Ok(())
     }
 
-    /// Whoever recorded it was bounded. At the ensemble grain, only a search has no clients.
+    /// Checks that the case is within the bounds of its recorder. At the ensemble grain, only a search has no
+    /// clients.
     fn check_sizes(&self) -> Result<(), String> {
         let (servers, clients) = (usize::from(self.config.servers), self.config.clients.len());
         let (of, most_servers, most_clients) = match self.grain {
@@ -180,7 +181,7 @@ fn may_be_outside(step: &Step) -> bool {
     )
 }
 
-/// The machines that a step names (at most two).
+/// Returns the machines that a step names (at most two).
 fn machines(step: &Step) -> [Option<Machine>; 2] {
     let one = |machine| [Some(machine), None];
     let server = |server: ServerId| one(Machine::Server(server));

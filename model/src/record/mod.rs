@@ -1,4 +1,5 @@
-//! What engines write and reports read: cases, verdicts, traces, and the marks that a scenario must reach.
+//! The records that engines write and reports read: cases, verdicts, traces, and the marks that a scenario must
+//! reach.
 
 pub mod case;
 pub mod mark;

@@ -1,11 +1,11 @@
-//! What a reader sees of one step of a run: the lines of a timeline, and of those the milestones.
+//! A step as a reader sees it: a line of a timeline, and whether it is a milestone.
 
 use crate::vocabulary::event::Event;
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::Time;
 use crate::vocabulary::txn::TxnBody;
 
-/// One step with everything worth telling that it caused.
+/// One step with everything reportable that it caused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceLine {
     /// Virtual time of the step.
@@ -14,15 +14,15 @@ pub struct TraceLine {
     pub number: u64,
     /// The step.
     pub step: Step,
-    /// Notes of the machines, in order ([`crate::vocabulary::effect::Effects::note`]). For a step that only
-    /// says where something is read, written or handed over, the first note says what.
+    /// Notes of the machines, in order ([`crate::vocabulary::effect::Effects::note`]). If the step itself names only
+    /// a place where something is read, written or handed over, the first note says what.
     pub notes: Vec<String>,
     /// Events, in order.
     pub events: Vec<Event>,
 }
 
 impl Step {
-    /// Whether the step is a turn in a run's story: a fault or the end of one.
+    /// Returns true if the step is a milestone of a run: a fault or the end of one.
     pub fn is_milestone(&self) -> bool {
         let mended = matches!(self, Step::Restart(_) | Step::Heal { .. } | Step::Resume(_));
         self.is_fault() || mended
@@ -30,8 +30,8 @@ impl Step {
 }
 
 impl Event {
-    /// Whether the event is a turn in a run's story: who leads, whose session lives, whose write was
-    /// committed, refused or lost, what programs say. Of some hundreds of steps a few are.
+    /// Returns true if the event is a milestone of a run: leadership, sessions, writes that were committed, refused
+    /// or lost, and observations. They are a few in hundreds of steps.
     pub fn is_milestone(&self) -> bool {
         match self {
             Event::Established { .. }
@@ -62,7 +62,7 @@ impl Event {
             },
             Event::Lost { request, .. } => !request.is_read(),
             Event::Replied { request, result, .. } => !request.is_read() && result.is_err(),
-            // What the others are told, and whose epoch is written, is what most defects of servers come of.
+            // Most defects of servers concern synchronisation and epochs.
             Event::Synchronising { .. }
             | Event::AckedNewLeader { .. }
             | Event::SnapshotTruncated { .. }

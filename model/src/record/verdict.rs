@@ -1,9 +1,8 @@
-//! What an engine has to say at the end, in a form that cannot be misread.
+//! The final result of an engine, in a form that cannot be misread.
 //!
-//! A sweep of seeds never proves anything, so it says [`Verdict::Held`] and for how many seeds, and
-//! names what it set out to reach and did not. A search says [`Verdict::Exhausted`] only when
-//! nothing was left; one that stopped early says [`Verdict::Bounded`] and by what. Neither ever
-//! prints "ok".
+//! A sweep of seeds never proves anything, so it reports [`Verdict::Held`] with the number of seeds, and lists the
+//! marks that it should have reached and did not. A search reports [`Verdict::Exhausted`] only if no state was left;
+//! one that stopped early reports [`Verdict::Bounded`] and the limit. Neither ever prints "ok".
 
 use crate::property::Objection;
 use crate::vocabulary::fingerprint::Fingerprint;
@@ -14,17 +13,17 @@ use std::fmt;
 /// The outcome of a sweep, a search or a replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// No monitor objected in any of these runs.
+    /// No monitor objected in any of the runs.
     Held {
-        /// How many seeds ran.
+        /// Number of seeds that ran.
         seeds: u64,
-        /// Marks that the scenario must reach and that no run reached: what held, held without them.
+        /// Marks that the scenario must reach and no run reached; the result does not cover them.
         unreached: Vec<String>,
     },
-    /// No monitor objected, but marks were not reached by a sweep that is long enough to reach them: of a scenario of
-    /// the catalogue, at its own number of seeds.
+    /// No monitor objected, but a sweep that is long enough to reach all marks did not: a scenario of the catalogue
+    /// with its own number of seeds.
     Unreached {
-        /// How many seeds ran.
+        /// Number of seeds that ran.
         seeds: u64,
         /// The marks that no run reached.
         unreached: Vec<String>,
@@ -33,30 +32,30 @@ pub enum Verdict {
     Exhausted {
         /// Distinct states.
         states: u64,
-        /// Steps on the longest of the shortest ways to a state.
+        /// Length of the longest among the shortest paths to each state, in steps.
         depth: u64,
     },
-    /// No monitor objected, but something kept the engine from seeing everything it set out to see.
+    /// No monitor objected, but the engine stopped before it had covered everything.
     Bounded {
-        /// What stopped it, e.g. `10 minutes` or `2 million states`.
+        /// The limit that stopped it, such as `10 minutes` or `2 million states`.
         by: String,
         /// Distinct states visited.
         states: u64,
-        /// States known and not looked into.
+        /// States that are known but not expanded.
         frontier: u64,
     },
     /// A monitor objected.
     Violated(Box<Violation>),
-    /// The question could not be put: one clear sentence.
+    /// The engine could not start; the text is one sentence.
     Error(String),
 }
 
 impl Verdict {
-    /// The exit code of a process that ends with this verdict: 0 held or exhausted, 1 violated,
-    /// 2 inconclusive, 3 error.
+    /// Returns the exit code of a process that ends with this verdict: 0 held or exhausted, 1 violated, 2
+    /// inconclusive, 3 error.
     ///
-    /// Unreached marks leave the code of [`Verdict::Held`] at 0: a few seeds cannot reach everything, and whoever
-    /// runs few of them asked for no more. [`Verdict`]'s text says so all the same.
+    /// Unreached marks leave the code of [`Verdict::Held`] at 0, because a few seeds cannot reach everything. The
+    /// text of the [`Verdict`] lists them nevertheless.
     pub fn exit_code(&self) -> u8 {
         match self {
             Verdict::Held { .. } | Verdict::Exhausted { .. } => 0,
@@ -66,8 +65,8 @@ impl Verdict {
         }
     }
 
-    /// The exit code of several verdicts together: a violation is the most important news, then an
-    /// error, then an inconclusive answer.
+    /// Returns the exit code of several verdicts together. A violation outranks an error, which outranks an
+    /// inconclusive result.
     pub fn exit_code_of_all<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> u8 {
         let importance = |code: u8| [0, 3, 1, 2][usize::from(code)];
         verdicts
@@ -77,7 +76,7 @@ impl Verdict {
             .unwrap_or(0)
     }
 
-    /// One word for tables and machines.
+    /// Returns one word for tables and machines.
     pub fn word(&self) -> &'static str {
         match self {
             Verdict::Held { .. } => "held",
@@ -89,7 +88,8 @@ impl Verdict {
         }
     }
 
-    /// A sweep was as long as it must be to reach all of its marks: one that did not is inconclusive.
+    /// Converts the verdict of a sweep that is long enough to reach all its marks: without some of them it is
+    /// inconclusive.
     #[must_use]
     pub fn demanding_marks(self) -> Verdict {
         match self {
@@ -100,7 +100,7 @@ impl Verdict {
         }
     }
 
-    /// The violation, if it is one.
+    /// Returns the violation, if the verdict is one.
     pub fn violation(&self) -> Option<&Violation> {
         match self {
             Verdict::Violated(violation) => Some(violation),
@@ -136,18 +136,18 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A monitor's objection, and where in which run it was raised.
+/// A monitor's objection and its place in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
-    /// The property and what was seen.
+    /// The property, and what the monitor saw.
     pub objection: Objection,
-    /// The seed of the run; a search has none.
+    /// The seed of the run; `None` for a search.
     pub seed: Option<u64>,
     /// Virtual time of the step.
     pub at: Time,
     /// The step's number in its run, from 1.
     pub step: u64,
-    /// The run's rolling hash at that moment: a replay that ends with the same hash is the same run.
+    /// The run's rolling hash at that step: a replay that ends with the same hash is the same run.
     pub hash: Fingerprint,
 }
 

@@ -1,4 +1,4 @@
-//! Who may do what: authentication providers, the fix-up of ACLs, and the check (rule 1.9).
+//! Access control: authentication providers, the fix-up of ACLs, and the check (rule 1.9).
 
 use crate::vocabulary::acl::{Acl, AclList, Id, Permissions};
 use crate::vocabulary::config::ServerOptions;
@@ -10,15 +10,15 @@ use sha1::{Digest, Sha1};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The identity that a connection from this address has without proving anything.
+/// Returns the identity that a connection from this address has without any proof.
 pub fn of_address(address: &str) -> Id {
     Id::new("ip", address)
 }
 
-/// What `addAuth` adds to a connection's identities.
+/// Returns the identities that `addAuth` adds to a connection.
 ///
 /// # Errors
-/// `AuthFailed` for a scheme that the server does not know; it hangs up then.
+/// `AuthFailed` for an unknown scheme; the server then closes the connection.
 pub fn authenticate(
     scheme: &str,
     auth: &[u8],
@@ -37,24 +37,24 @@ pub fn authenticate(
     }
 }
 
-/// A connection's identities with these added: a set, kept in order.
+/// Returns a connection's identities together with `proven`, as a sorted set.
 pub fn with(auth: &[Id], proven: Vec<Id>) -> Arc<[Id]> {
     let all: BTreeSet<Id> = auth.iter().cloned().chain(proven).collect();
     all.into_iter().collect()
 }
 
-/// `user:password` as ACLs name it: `user:` and the hash of the whole in base64
+/// Converts `user:password` to its form in ACLs: `user:` and the base64 hash of the whole text
 /// (`DigestAuthenticationProvider.generateDigest`).
 pub fn generate_digest(user_and_password: &str) -> String {
     let user = user_and_password.split(':').next().unwrap_or_default();
     format!("{user}:{}", STANDARD.encode(Sha1::digest(user_and_password.as_bytes())))
 }
 
-/// Makes an ACL as it is stored: without duplicates, `auth` replaced by what the connection has
-/// proven (rule 1.9.4).
+/// Returns an ACL in its stored form: without duplicates, and with `auth` replaced by the identities that the
+/// connection has proven (rule 1.9.4).
 ///
 /// # Errors
-/// `InvalidAcl` where nothing is left, or an entry makes no sense.
+/// `InvalidAcl` if no entry remains, or an entry is malformed.
 pub fn fix_up(acl: &AclList, auth: &[Id]) -> Result<AclList, Error> {
     if acl.is_open() {
         return Ok(AclList::OPEN);
@@ -85,7 +85,7 @@ pub fn fix_up(acl: &AclList, auth: &[Id]) -> Result<AclList, Error> {
     if fixed.is_empty() { Err(Error::InvalidAcl) } else { Ok(AclList::new(fixed)) }
 }
 
-/// Whether an ACL grants one of these permissions to a connection with these identities (rules 1.9.2 and
+/// Returns true if an ACL grants one of these permissions to a connection with these identities (rules 1.9.2 and
 /// 1.9.3).
 pub fn permits(acl: &AclList, wanted: Permissions, auth: &[Id], options: &ServerOptions) -> bool {
     if acl.is_open() || options.skip_acl || acl.entries().is_empty() {
@@ -108,10 +108,10 @@ pub fn permits(acl: &AclList, wanted: Permissions, auth: &[Id], options: &Server
         .any(|entry| entry.id == Id::ANYONE || auth.iter().any(|id| matches(entry, id)))
 }
 
-/// The check as most operations make it.
+/// Checks a permission, as most operations do.
 ///
 /// # Errors
-/// `NoAuth`.
+/// `NoAuth` if the ACL does not grant it.
 pub fn check(
     acl: &AclList,
     wanted: Permissions,
@@ -121,7 +121,7 @@ pub fn check(
     if permits(acl, wanted, auth, options) { Ok(()) } else { Err(Error::NoAuth) }
 }
 
-/// An ACL as who has no ADMIN may see it: without the passwords' hashes.
+/// Returns an ACL as a client without ADMIN sees it: without the hashes of passwords.
 pub fn masked(acl: &AclList) -> AclList {
     let mask = |entry: &Acl| {
         let user = entry.id.id.split_once(':').map(|(user, _)| user);
@@ -136,7 +136,7 @@ pub fn masked(acl: &AclList) -> AclList {
     AclList::new(acl.entries().iter().map(mask).collect::<Vec<Acl>>())
 }
 
-/// What `whoAmI` says of a connection.
+/// Returns the answer to `whoAmI` for a connection.
 pub fn who_am_i(auth: &[Id]) -> Vec<ClientInfo> {
     let told = |id: &Id| {
         let user = match &*id.scheme {
@@ -149,13 +149,13 @@ pub fn who_am_i(auth: &[Id]) -> Vec<ClientInfo> {
     auth.iter().map(told).collect()
 }
 
-/// Two parts around a colon; empty ones at the end do not count, as `String.split` has it.
+/// Returns true for two parts with a colon between them. Empty parts at the end are ignored, as in `String.split`.
 fn is_digest(id: &str) -> bool {
     let trimmed = id.trim_end_matches(':');
     !trimmed.is_empty() && trimmed.matches(':').count() == 1
 }
 
-/// An IPv4 address with the number of bits that count: `10.0.0.0/8`.
+/// Parses an IPv4 address with the number of significant bits: `10.0.0.0/8`.
 fn network(id: &str) -> Option<(u32, u32)> {
     let (address, bits) = match id.split_once('/') {
         Some((address, bits)) => (address, bits.parse().ok().filter(|bits| *bits <= 32)?),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn malformed_acls_are_refused() {
         let refused = [
             ("world", "somebody"),
             ("auth", ""),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn permissions_are_granted_to_whom_they_name() {
+    fn permissions_are_granted_to_the_named_identities() {
         let options = ServerOptions::default();
         let auth = [of_address("10.1.2.3"), Id::new("digest", "user:hash")];
         let granted = [("ip", "10.0.0.0/8"), ("ip", "10.1.2.3"), ("digest", "user:hash")];

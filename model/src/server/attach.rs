@@ -12,7 +12,7 @@ use crate::vocabulary::time::Duration;
 use std::sync::Arc;
 
 impl Clients {
-    /// Accepts a connection for a session.
+    /// Accepts a connection for a session. Returns the identities of its address.
     pub(super) fn attach(
         &mut self,
         connection: ClientConnection,
@@ -28,14 +28,14 @@ impl Clients {
         auth
     }
 
-    /// The session of a connection that is through its handshake.
+    /// Returns the session of a connection that has completed its handshake.
     pub(super) fn established(&self, connection: ClientConnection) -> Option<SessionId> {
         let attachment = self.attachments.get(&connection);
         let established = attachment.filter(|it| it.state == State::Established);
         established.map(|attachment| attachment.session)
     }
 
-    /// `addAuth`: the connection has one identity more, or is closed (rule 1.9.5).
+    /// Executes `addAuth`: the connection gets another identity, or is closed (rule 1.9.5).
     pub(super) fn authenticate(
         &mut self,
         connection: ClientConnection,
@@ -59,7 +59,7 @@ impl Clients {
         }
     }
 
-    /// The answer to a revalidation; a session that is over is told so (rule 2.1.6).
+    /// Handles the answer to a revalidation. A client whose session is over gets Expired (rule 2.1.6).
     pub(super) fn revalidated(
         &mut self,
         session: SessionId,
@@ -67,7 +67,7 @@ impl Clients {
         timeout: Option<Duration>,
         context: &mut Context<'_>,
     ) {
-        // The slot may have been used again meanwhile, for another session.
+        // The slot may have been reused for another session meanwhile.
         let waits = self.attachments.get_mut(&connection).filter(|attachment| {
             attachment.session == session && attachment.state == State::Revalidating
         });
@@ -88,7 +88,7 @@ impl Clients {
         }
     }
 
-    /// createSession was applied here: the client gets its session (rule 2.1.4).
+    /// Completes a handshake after createSession was applied: the client gets its session (rule 2.1.4).
     pub(super) fn session_created(
         &mut self,
         session: SessionId,
@@ -106,20 +106,20 @@ impl Clients {
         }
     }
 
-    /// The server closes a connection.
+    /// Closes a connection from the server's side.
     pub(super) fn hang_up(&mut self, connection: ClientConnection, context: &mut Context<'_>) {
         context.network.close_by_server(connection, context.effects);
         self.forget_connection(connection);
     }
 
-    /// The connection is over: its watches go, its session stays.
+    /// Forgets a closed connection: its watches are removed, its session remains.
     pub(super) fn forget_connection(&mut self, connection: ClientConnection) {
         if let Some(attachment) = self.attachments.remove(&connection) {
             if self.sessions.get(&attachment.session) == Some(&connection) {
                 self.sessions.remove(&attachment.session);
             }
             self.watches.remove_connection(connection);
-            // What it asked goes on; only nobody is answered.
+            // The connection's requests continue, but their replies are dropped.
             for waiting in self.pending.get_mut(&attachment.session).into_iter().flatten() {
                 if waiting.connection == Some(connection) {
                     waiting.connection = None;
@@ -128,7 +128,7 @@ impl Clients {
         }
     }
 
-    /// closeAllConnections, when the role ends; local sessions end with it.
+    /// Closes all connections when the role ends (closeAllConnections); local sessions end with them.
     pub(super) fn detach_all_clients(&mut self, context: &mut Context<'_>) {
         for connection in context.network.clients_of(context.id) {
             if self.attachments.contains_key(&connection) {

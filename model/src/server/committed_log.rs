@@ -1,7 +1,7 @@
-//! `committedLog`: the last committed transactions, kept in memory to serve DIFFs (rule 6.4.9).
+//! `committedLog`: the last committed transactions, kept in memory for DIFFs (rule 6.4.9).
 //!
-//! While LOOKING it also holds what was replayed from the log without having been committed
-//! (rule 6.8.1); a leader's activation commits just that.
+//! While LOOKING it also holds transactions that were replayed from the log without having been committed (rule
+//! 6.8.1); the activation of a leader commits exactly those.
 
 use crate::vocabulary::config::Config;
 use crate::vocabulary::release::Bug;
@@ -10,21 +10,21 @@ use crate::vocabulary::zxid::Zxid;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The window.
+/// The last transactions, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CommittedLog {
     txns: VecDeque<Arc<Txn>>,
 }
 
 impl CommittedLog {
-    /// Adds a transaction and forgets the oldest beyond `commit_log_count`. One that is not newer than
-    /// the last is there already.
+    /// Adds a transaction and forgets the oldest one beyond `commit_log_count`. No effect if the transaction is not
+    /// newer than the last.
     pub fn add(&mut self, txn: Arc<Txn>, config: &Config) {
         if let Some(last) = self.txns.back() {
             if txn.zxid <= last.zxid {
                 return;
             }
-            // A gap would be served to others (rule 6.4.9). A start refuses it before.
+            // The leader would send a gap on to its learners (rule 6.4.9). A start refuses one before.
             debug_assert!(
                 config.bugs.has(Bug::GapsAreReplayed) || !is_gap(last.zxid, txn.zxid),
                 "{} follows {} in committedLog",
@@ -38,19 +38,19 @@ impl CommittedLog {
         }
     }
 
-    /// Forgets everything: before the database is loaded anew.
+    /// Forgets everything, before the database is reloaded.
     pub fn clear(&mut self) {
         self.txns.clear();
     }
 
-    /// The transactions, oldest first.
+    /// Returns the transactions, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Txn>> {
         self.txns.iter()
     }
 }
 
-/// Whether a transaction is missing between these two, as `addCommittedProposal` tells it: where an
-/// epoch ends nobody can.
+/// Returns true if a transaction is missing between these two. Like `addCommittedProposal`, it cannot detect one at
+/// the end of an epoch.
 pub fn is_gap(one: Zxid, next: Zxid) -> bool {
     next.epoch() == one.epoch() && one.next() != Some(next)
 }

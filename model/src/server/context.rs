@@ -1,5 +1,5 @@
-//! What a step of a server may read and change beside the server's own memory, and the two words that
-//! its code is about: a disk operation that it waits for, and why it must leave its role.
+//! What a step of a server can access besides the server's own memory, and two types used throughout its code: a
+//! pending disk operation, and the reason for leaving a role.
 
 use super::disk::{Disk, Truncated};
 use crate::network::Network;
@@ -15,19 +15,19 @@ use crate::vocabulary::time::{Duration, Time};
 use crate::vocabulary::timer::{ServerTimer, Timer};
 use crate::vocabulary::zxid::Zxid;
 
-/// What a server's step may read and change beside the server's own memory.
+/// What a step of a server can access besides the server's own memory.
 pub struct Context<'a> {
-    /// The time of the step; [`Time::ZERO`] in the explorer.
+    /// The time of the step; always [`Time::ZERO`] in the explorer.
     pub at: Time,
-    /// Which server.
+    /// The server that takes the step.
     pub id: ServerId,
     /// The run's configuration.
     pub config: &'a Config,
-    /// The network, to send by.
+    /// The network, for sending.
     pub network: &'a mut Network,
     /// The server's own disk.
     pub disk: &'a mut Tracked<Disk>,
-    /// Where the step's effects go.
+    /// The collector of the step's effects.
     pub effects: &'a mut Effects,
 }
 
@@ -56,7 +56,7 @@ impl Context<'_> {
         self.network.mail(self.id, to, notification, self.effects);
     }
 
-    /// Opens the file of a snapshot to write it (rule 6.9.11).
+    /// Opens a snapshot's file for writing (rule 6.9.11).
     pub(super) fn open_snapshot(&mut self, label: Zxid) {
         if !self.config.bugs.has(Bug::SnapshotWrittenInPlace)
             || self.disk.snapshots().iter().all(|snapshot| snapshot.label != label)
@@ -81,45 +81,45 @@ impl Context<'_> {
     }
 }
 
-/// A disk operation that the packet thread (of a leader: its main thread) waits for.
+/// The disk operation that the packet thread (of a leader: its main thread) waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Writing {
-    /// A prospective leader's snapshot of its tree, before it listens (rule 6.3.1).
+    /// A prospective leader's snapshot of its tree, before it accepts learners (rule 6.3.1).
     LeadSnapshot,
     /// `acceptedEpoch`.
     AcceptedEpoch,
     /// `currentEpoch.tmp`.
     CurrentEpochTmp,
-    /// Its renaming to `currentEpoch` (rule 6.2.1).
+    /// The renaming of `currentEpoch.tmp` to `currentEpoch` (rule 6.2.1).
     CurrentEpoch,
     /// The learner's snapshot at NEWLEADER (rule 6.6.3).
     SyncSnapshot,
     /// The learner's append (and application) of the next committed transaction at NEWLEADER.
     SyncAppend,
-    /// The learner's fsync of those.
+    /// The learner's fsync of those appends.
     SyncFsync,
 }
 
-/// Why a process ends by itself, in the middle of a step.
+/// Why a process exits in the middle of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Exit {
-    /// A snapshot could not be written: exit code 10, `TXNLOG_ERROR_TAKING_SNAPSHOT` (rule 6.9.11). A start may find
-    /// room again.
+    /// A snapshot could not be written: exit code 10, `TXNLOG_ERROR_TAKING_SNAPSHOT` (rule 6.9.11). The next start
+    /// may have enough space again.
     SnapshotNotWritten,
-    /// The database could not be loaded from the disk, for this reason; nor could it at a start.
+    /// The database could not be loaded from the disk, for this reason; a start will fail in the same way.
     NotLoaded(&'static str),
 }
 
-/// The packet thread, as far as it waits for its disk.
+/// The state of the packet thread's disk operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct PacketThread {
     pub(super) writing: Option<Writing>,
-    /// The process ends with this step. Nothing else of it matters then.
+    /// Set if the process ends with this step; its other state does not matter then.
     pub(super) exit: Option<Exit>,
 }
 
 impl PacketThread {
-    /// Begins a disk operation.
+    /// Begins a disk operation; the packet thread waits for it.
     pub(super) fn write(&mut self, writing: Writing, context: &mut Context<'_>) {
         debug_assert!(self.writing.is_none(), "one write at a time");
         self.writing = Some(writing);
@@ -127,10 +127,10 @@ impl PacketThread {
     }
 }
 
-/// The server must leave its role, for this reason. (In ZooKeeper an exception or a `shutdown` that
-/// ends the role's main loop.) It is an error, so that whoever calls a role's code goes no further.
+/// The server must leave its role, for this reason. (In ZooKeeper, an exception or a `shutdown` that ends the role's
+/// main loop.) It is an error type, so that callers stop with `?`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Leave(pub(super) &'static str);
 
-/// Whether the server is still in its role.
+/// `Err` if the server must leave its role.
 pub(super) type Stays = Result<(), Leave>;

@@ -1,5 +1,5 @@
-//! Fast leader election (rule 5.3), as a machine: notifications and timeouts in, notifications
-//! and at last a decision out.
+//! Fast leader election (rule 5.3) as a machine: it takes notifications and timeouts, sends notifications, and
+//! finally returns a decision.
 
 use super::context::Context;
 use crate::vocabulary::config::{self, Config};
@@ -11,31 +11,30 @@ use crate::vocabulary::timer::ServerTimer;
 use crate::vocabulary::zxid::Epoch;
 use std::collections::BTreeMap;
 
-/// finalizeWait: how long a candidate that has a quorum waits for a better vote, and the first
-/// timeout without any notification (rule 5.3).
+/// finalizeWait: the time that a candidate with a quorum waits for a better vote, and the first timeout without any
+/// notification (rule 5.3).
 pub const FINALIZE_WAIT: Duration = Duration::from_millis(200);
 
 /// The longest timeout without any notification.
 const NOTIFICATION_TIMEOUT_MAX: Duration = Duration::from_secs(60);
 
-/// One server's part in elections. It lives as long as its process: rounds are never persisted
-/// (rule 5.1.4).
+/// One server's state in elections. It lives as long as the process: rounds are never persisted (rule 5.1.4).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Election {
     id: ServerId,
     /// The logical clock.
     round: u32,
-    /// What this server proposes while LOOKING.
+    /// The vote that this server proposes while LOOKING.
     proposal: Vote,
-    /// What it decided last, with the round of that decision; told to whoever is LOOKING.
+    /// The last decision and its round, sent to any server that is LOOKING.
     current: (Vote, u32),
-    /// recvset: votes of this round.
+    /// recvset: the votes of this round.
     received: BTreeMap<ServerId, Received>,
-    /// outofelection: votes of servers that follow or lead.
+    /// outofelection: the votes of servers that follow or lead.
     established: BTreeMap<ServerId, Received>,
-    /// A quorum agrees with the proposal; the finalize timer runs.
+    /// True if a quorum agrees with the proposal, and the finalize timer is running.
     finalizing: bool,
-    /// The present notification timeout.
+    /// The present timeout without notifications.
     patience: Duration,
 }
 
@@ -48,8 +47,8 @@ struct Received {
 }
 
 impl Received {
-    /// Whether two votes agree: between servers that are not LOOKING only the leader and its epoch
-    /// count, zxid and round may differ (rule 5.3.4, ZOOKEEPER-1732, 1805, 1818).
+    /// Returns true if two votes agree: between servers that are not LOOKING only the leader and its epoch count;
+    /// zxid and round may differ (rule 5.3.4, ZOOKEEPER-1732, 1805, 1818).
     fn agrees(&self, other: &Received) -> bool {
         if self.state == PeerState::Looking || other.state == PeerState::Looking {
             self.vote == other.vote && self.round == other.round
@@ -59,7 +58,7 @@ impl Received {
     }
 }
 
-/// An election's result: the leader and the round it was elected in.
+/// The result of an election: the leader and the round in which it was elected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The leader.
@@ -69,7 +68,7 @@ pub struct Decision {
 }
 
 impl Election {
-    /// A process that has not taken part in any election yet.
+    /// Returns the state of a process that has not taken part in any election yet.
     pub fn new(id: ServerId) -> Election {
         let nobody =
             Vote { peer_epoch: Epoch(0), zxid: crate::vocabulary::zxid::Zxid::ZERO, leader: id };
@@ -85,17 +84,17 @@ impl Election {
         }
     }
 
-    /// The round, for people.
+    /// Returns the round, for reports.
     pub fn round(&self) -> u32 {
         self.round
     }
 
-    /// The present proposal.
+    /// Returns the present proposal.
     pub fn proposal(&self) -> Vote {
         self.proposal
     }
 
-    /// Starts to look for a leader with this vote for itself (rule 5.3.1).
+    /// Begins an election with this vote for itself (rule 5.3.1).
     pub fn look(&mut self, own: Vote, context: &mut Context<'_>) {
         self.round += 1;
         self.proposal = self.own_vote(own, context.config);
@@ -108,8 +107,7 @@ impl Election {
         self.consider_quorum(context);
     }
 
-    /// A notification arrives (rules 5.2 and 5.3). `state` is this server's own state; `own` is
-    /// its vote for itself.
+    /// Handles a notification (rules 5.2 and 5.3). `state` is this server's own state; `own` is its vote for itself.
     pub fn notification(
         &mut self,
         from: ServerId,
@@ -119,7 +117,7 @@ impl Election {
         context: &mut Context<'_>,
     ) -> Option<Decision> {
         if state != PeerState::Looking {
-            // Rule 5.2.3: tell the one that looks whom we follow, with the round of that vote.
+            // Rule 5.2.3: tell the LOOKING server which leader this one follows, with the round of that vote.
             if notification.state == PeerState::Looking {
                 let (vote, round) = self.current;
                 context.mail(from, Notification { vote, round, state });
@@ -127,12 +125,12 @@ impl Election {
             return None;
         }
         if notification.state == PeerState::Looking && notification.round < self.round {
-            // Rule 5.2.2: it lags behind, let it catch up.
+            // Rule 5.2.2: the sender lags behind; let it catch up.
             self.tell(from, context);
         }
         if self.finalizing {
-            // Whatever its sender's state, a better vote reopens the election; anything else is
-            // dropped and only prolongs the wait (rule 5.3.3).
+            // A better vote reopens the election, whatever the sender's state; any other notification is dropped and
+            // only prolongs the wait (rule 5.3.3).
             if !is_larger(notification.vote, self.proposal, context.config) {
                 context.arm(ServerTimer::Finalize, FINALIZE_WAIT);
                 return None;
@@ -152,7 +150,7 @@ impl Election {
         }
     }
 
-    /// Another server is LOOKING as well (rule 5.3.2).
+    /// Handles the vote of another LOOKING server (rule 5.3.2).
     fn looking(
         &mut self,
         from: ServerId,
@@ -177,7 +175,7 @@ impl Election {
         self.consider_quorum(context);
     }
 
-    /// The vote for itself in this round: what says how far its history goes, unless lots are drawn.
+    /// Returns the vote for itself in this round: the server's history, or a random one.
     fn own_vote(&self, own: Vote, config: &Config) -> Vote {
         match config.election {
             config::Election::ByLot => Vote::by_lot(self.id, self.round),
@@ -185,7 +183,7 @@ impl Election {
         }
     }
 
-    /// Another server follows or leads already.
+    /// Handles the vote of a server that follows or leads already.
     fn settled(
         &mut self,
         from: ServerId,
@@ -212,8 +210,8 @@ impl Election {
         None
     }
 
-    /// checkLeader: another leader must have said itself that it leads; if it is me, the round must
-    /// be mine (ZOOKEEPER-1514).
+    /// checkLeader: another leader must have said itself that it leads; if this server is the leader, the round must
+    /// be its own (ZOOKEEPER-1514).
     fn leader_is_there(
         &self,
         votes: &BTreeMap<ServerId, Received>,
@@ -230,28 +228,27 @@ impl Election {
         votes.get(&leader).is_some_and(|said| said.state == PeerState::Leading)
     }
 
-    /// Whether a quorum agrees, and the wait for a better vote runs.
+    /// Returns true if a quorum agrees and the server is waiting for a better vote.
     pub fn is_finalizing(&self) -> bool {
         self.finalizing
     }
 
-    /// The finalize timer fired: nobody had a better vote.
+    /// Handles the finalize timer: no better vote arrived.
     pub fn finalize(&mut self) -> Decision {
         assert!(self.finalizing, "{}: only a candidate with a quorum can be final", self.id);
         self.decide(self.proposal, self.round)
     }
 
-    /// Nothing was heard: send the vote again, and be more patient next time. (The last
-    /// notification of each pair is also sent again by the transport when it reconnects.)
+    /// Handles the timeout without notifications: sends the vote again and doubles the timeout. (The transport also
+    /// resends the last notification of each pair when it reconnects.)
     pub fn notification_timeout(&mut self, context: &mut Context<'_>) {
         self.broadcast(context);
         self.patience = (self.patience * 2).min(NOTIFICATION_TIMEOUT_MAX);
         context.arm(ServerTimer::Notification, self.patience);
     }
 
-    /// The server is established in this epoch: whoever asks is told so (rule 5.3.6,
-    /// ZOOKEEPER-1732). Under the
-    /// oracle nobody asks.
+    /// Records that the server is established in this epoch, so that its notifications say so (rule 5.3.6,
+    /// ZOOKEEPER-1732). Under the oracle there are no notifications.
     pub fn established_in(&mut self, epoch: Epoch, config: &Config) {
         if !config.election.is_oracle() {
             self.current.0.peer_epoch = epoch;
@@ -264,7 +261,7 @@ impl Election {
         Decision { leader: vote.leader, round }
     }
 
-    /// Sends the proposal to every other voter, and to oneself without the network.
+    /// Sends the proposal to every other voter, and to this server itself without the network.
     fn broadcast(&mut self, context: &mut Context<'_>) {
         for to in context.config.server_ids().filter(|to| *to != self.id) {
             self.tell(to, context);
@@ -279,7 +276,7 @@ impl Election {
         context.mail(to, notification);
     }
 
-    /// If a quorum agrees with the proposal, the wait for a better one begins.
+    /// Begins the wait for a better vote if a quorum agrees with the proposal.
     fn consider_quorum(&mut self, context: &mut Context<'_>) {
         let own = Received { vote: self.proposal, round: self.round, state: PeerState::Looking };
         if is_agreed(&self.received, &own, context.config) {
@@ -290,7 +287,7 @@ impl Election {
     }
 }
 
-/// Whether a vote is larger than another (rule 5.1.2).
+/// Returns true if a vote is larger than another (rule 5.1.2).
 fn is_larger(one: Vote, other: Vote, config: &Config) -> bool {
     match config.bugs.has(Bug::PlantedElectionById) {
         true => one.leader > other.leader,
@@ -298,10 +295,10 @@ fn is_larger(one: Vote, other: Vote, config: &Config) -> bool {
     }
 }
 
-/// Whether a quorum of these votes agrees with one.
+/// Returns true if a quorum of these votes agrees with `with`.
 fn is_agreed(votes: &BTreeMap<ServerId, Received>, with: &Received, config: &Config) -> bool {
     config.is_quorum(votes.values().filter(|vote| vote.agrees(with)).count())
 }
 
-/// The timers of an election, to disarm when it is over.
+/// The timers of an election, which its end disarms.
 pub const TIMERS: [ServerTimer; 2] = [ServerTimer::Notification, ServerTimer::Finalize];

@@ -1,5 +1,5 @@
-//! Which steps a server can take: the one definition that whoever takes steps and whoever lists them
-//! share. Links and mailboxes are the network's affair, and come on top.
+//! The steps that a server can take: the one definition, for taking steps as well as for listing them. Links and
+//! mailboxes are checked by the network.
 
 use super::disk::Disk;
 use super::{Role, Server, Writing};
@@ -9,11 +9,11 @@ use crate::vocabulary::step::Step;
 use crate::vocabulary::timer::{ServerTimer, Timer};
 
 impl Server {
-    /// Whether there is anything of this kind for this server to do. What comes late is not: a disk
-    /// operation of a role that it has left, a timer that means nothing in the role it has now.
+    /// Returns true if this server can take the step. Outdated steps are impossible: a disk operation of a role that
+    /// it has left, a timer that has no meaning in its present role.
     ///
     /// # Panics
-    /// For a step that is not one server's alone, and for deliveries: those are the network's.
+    /// For a step of more than one server, and for deliveries, which the network checks.
     pub(crate) fn enables(&self, step: &Step, disk: &Disk, bugs: Bugs) -> bool {
         match *step {
             Step::Append(_) => self.log.can_append(),
@@ -39,39 +39,39 @@ impl Server {
         }
     }
 
-    /// Whether its log or a snapshot is being written.
+    /// Returns true if the log or a snapshot is being written.
     pub(super) fn can_fail_to_write(&self, disk: &Disk) -> bool {
         let main =
             matches!(self.thread.writing, Some(Writing::LeadSnapshot | Writing::SyncSnapshot));
         self.writes_log() || main || self.database.can_snapshot(disk)
     }
 
-    /// Whether its log is being written or fsynced: by the log thread, or in a synchronisation by the packet thread.
-    /// Never by both: the log thread has nothing to do until the synchronisation is over.
+    /// Returns true if the log is being written or fsynced: by the log thread, or in a synchronisation by the packet
+    /// thread. It is never both, because the log thread is idle until the synchronisation is over.
     pub(super) fn writes_log(&self) -> bool {
         let synchronises =
             matches!(self.thread.writing, Some(Writing::SyncAppend | Writing::SyncFsync));
         self.log.can_fsync() || synchronises
     }
 
-    /// Whether it does not read from learners just now: as a leader, before it listens and while it
-    /// accepts its epoch. (Who does not lead reads, and refuses.)
+    /// Returns true if the server does not read from learners now: as a leader before it accepts learners, and while
+    /// it accepts its epoch. (A server that does not lead reads and refuses.)
     pub fn is_deaf_to_learners(&self) -> bool {
         matches!(&self.role, Role::Leading(leader) if leader.is_deaf(self.writing()))
     }
 
-    /// Whether it does not read from its leader just now: the packet thread waits for its disk.
+    /// Returns true if the server does not read from its leader now, because the packet thread waits for its disk.
     pub fn is_deaf_to_its_leader(&self) -> bool {
         self.writing().is_some()
     }
 
-    /// Whether it cannot leave its role just now, but by an error of its disk: the thread that would do so
+    /// Returns true if only an error of its disk can make the server leave its role now: the thread that would do so
     /// waits for that disk.
     pub(crate) fn is_held_in_its_role(&self) -> bool {
         self.writing().is_some()
     }
 
-    /// Whether a timer means anything now.
+    /// Returns true if a timer has a meaning now.
     fn heeds(&self, timer: ServerTimer) -> bool {
         match (timer, &self.role) {
             (ServerTimer::Notification, Role::Looking) => true,
@@ -79,7 +79,7 @@ impl Server {
             (ServerTimer::ReadOnly, Role::Looking) => !self.clients.read_only,
             (ServerTimer::ConnectLeader, Role::Following(learner)) => learner.can_connect(),
             (ServerTimer::LeaderSilent, Role::Following(learner)) => learner.is_synchronised(),
-            // It is the limit of one wait, and nobody waits while the disk is written (rule 5.5.2).
+            // The timer limits a single wait, and there is none during a disk operation (rule 5.5.2).
             (ServerTimer::InitLimit, Role::Following(_) | Role::Leading(_)) => {
                 !self.is_serving() && self.writing().is_none()
             }
@@ -103,7 +103,7 @@ impl Server {
         }
     }
 
-    /// Whether it leads and can take this session for expired.
+    /// Returns true if the server leads and can expire this session.
     fn tracks(&self, session: SessionId) -> bool {
         matches!(&self.role, Role::Leading(leader) if leader.can_expire(session))
     }

@@ -1,16 +1,14 @@
 //! Local sessions (`LocalSessionTracker`, `UpgradeableSessionTracker`; rule 2.6).
 //!
-//! With `localSessionsEnabled` a session begins without a transaction: the server that the client
-//! came to tracks it, and only that server knows of it. It expires there, by that server's clock; it
-//! cannot move; it is over for good when the server's role ends, because each role begins with a
-//! tracker of its own. Its writes are proposed like any other's: the leader lets pass what it does
-//! not know if the id is another server's ([`Asker`](super::prep::Asker)).
+//! With `localSessionsEnabled` a session begins without a transaction: the client's server tracks it, and only that
+//! server knows it. It expires there, by that server's clock, and cannot move. It ends when the server's role ends,
+//! because each role begins with a new tracker. Its writes are proposed like any others: the leader accepts a session
+//! that it does not know if the id is another server's ([`Asker`](super::prep::Asker)).
 //!
-//! An ephemeral needs a session that is in the tree. So the first request that creates one makes the
-//! session a global one, if `localSessionsUpgradingEnabled`: the server forgets it and sends
-//! createSession for the same id ahead of the request. If not, the request fails: at the leader, with
-//! EphemeralOnLocalSession for its own clients, but for a learner's with SessionExpired, which the
-//! learner's client is told as EphemeralOnLocalSession.
+//! An ephemeral needs a session that is in the tree. So the first request that creates one makes the session global,
+//! if `localSessionsUpgradingEnabled`: the server forgets the local session and sends createSession for the same id
+//! before the request. Otherwise the request fails at the leader: with EphemeralOnLocalSession for its own clients,
+//! but with SessionExpired for a learner's, which the learner translates to EphemeralOnLocalSession.
 
 use super::clients::{Clients, Serving};
 use super::context::Context;
@@ -21,7 +19,7 @@ use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ServerTimer;
 
 impl Clients {
-    /// A session begins here.
+    /// Begins to track a local session.
     pub(super) fn track_local(
         &mut self,
         session: SessionId,
@@ -32,7 +30,7 @@ impl Clients {
         context.arm(ServerTimer::SessionExpiry(session), timeout);
     }
 
-    /// A sign of life; the timeout of a session that is a local one here.
+    /// Restarts the timeout of a local session and returns it; `None` if the session is not local.
     pub(super) fn touch_local(
         &mut self,
         session: SessionId,
@@ -43,7 +41,7 @@ impl Clients {
         Some(timeout)
     }
 
-    /// It is no local session any more; its timeout, if it was one.
+    /// Forgets a local session and returns its timeout; `None` if the session is not local.
     pub(super) fn forget_local(
         &mut self,
         session: SessionId,
@@ -54,14 +52,14 @@ impl Clients {
         Some(timeout)
     }
 
-    /// The server's role ends, and its local sessions with it.
+    /// Forgets all local sessions when the server's role ends.
     pub(super) fn forget_all_local(&mut self, context: &mut Context<'_>) {
         for (session, _) in std::mem::take(&mut self.local.0) {
             context.disarm(ServerTimer::SessionExpiry(session));
         }
     }
 
-    /// A local session's time is up: its connection ends. Nothing is proposed.
+    /// Expires a local session: its connection is closed, and nothing is proposed.
     pub(super) fn expire_local(&mut self, session: SessionId, context: &mut Context<'_>) {
         self.forget_local(session, context).expect("it is a local session");
         context.effects.note(|| format!("{} expires the local session {session}", context.id));
@@ -72,7 +70,7 @@ impl Clients {
 }
 
 impl Serving<'_> {
-    /// closeSession of a local session is this server's affair alone.
+    /// Closes a local session, which only this server knows.
     pub(super) fn close_local(
         &mut self,
         connection: ClientConnection,
@@ -88,7 +86,7 @@ impl Serving<'_> {
     }
 }
 
-/// Whether a request, or a part of a multi, creates an ephemeral.
+/// Returns true if a request, or an operation of a multi, creates an ephemeral.
 pub(crate) fn creates_ephemeral(request: &Request) -> bool {
     let of_op = |op: &Op| matches!(op, Op::Create { mode, .. } if mode.is_ephemeral());
     match request {

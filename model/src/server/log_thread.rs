@@ -1,5 +1,5 @@
-//! The log thread (`SyncRequestProcessor`): transactions wait here to be appended, then to be durable;
-//! every so many of them it begins a background snapshot.
+//! The log thread (`SyncRequestProcessor`): its queue of transactions to append, those to fsync, and the beginning of
+//! background snapshots.
 
 use super::context::Context;
 use crate::vocabulary::config::Config;
@@ -10,35 +10,35 @@ use crate::vocabulary::zxid::Zxid;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What the log thread has to do.
+/// The work of the log thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct LogThread {
-    /// From the packet thread to the log thread.
+    /// Transactions that the packet thread has queued.
     pub(super) queue: VecDeque<Arc<Txn>>,
-    /// Appended by the log thread, to be acknowledged by its next fsync.
+    /// Transactions appended, to be acknowledged by the next fsync.
     pub(super) to_ack: Vec<Zxid>,
     /// Transactions logged since the last snapshot.
     pub(super) logged_since_snapshot: u32,
 }
 
 impl LogThread {
-    /// Hands a transaction to the log thread.
+    /// Queues a transaction for the log thread.
     pub(super) fn push(&mut self, txn: Arc<Txn>, context: &mut Context<'_>) {
         self.queue.push_back(txn);
         context.effects.due(Step::Append(context.id));
     }
 
-    /// Whether there is something to append.
+    /// Returns true if there is a transaction to append.
     pub(super) fn can_append(&self) -> bool {
         !self.queue.is_empty()
     }
 
-    /// Whether there is something to make durable.
+    /// Returns true if there are appends to make durable.
     pub(super) fn can_fsync(&self) -> bool {
         !self.to_ack.is_empty()
     }
 
-    /// Appends the next transaction, not yet durable.
+    /// Appends the next transaction; it is not durable yet.
     pub(super) fn append_next(&mut self, context: &mut Context<'_>) {
         let txn = self.queue.pop_front().expect("it appends what waits in its queue");
         if self.to_ack.is_empty() {
@@ -49,7 +49,7 @@ impl LogThread {
         context.disk.make_mut().append(txn);
     }
 
-    /// The fsync completes. What is to be acknowledged now, in order.
+    /// Completes the fsync. Returns the zxids to acknowledge now, in order.
     pub(super) fn fsync(&mut self, context: &mut Context<'_>) -> Vec<Zxid> {
         assert!(self.can_fsync(), "{}: it fsyncs what it has appended", context.id);
         if context.disk.unsynced() > 0 {
@@ -58,8 +58,8 @@ impl LogThread {
         std::mem::take(&mut self.to_ack)
     }
 
-    /// The role ends, and the next one has a log thread of its own: what is queued is appended, and the log is fsynced;
-    /// nothing is acknowledged (ZOOKEEPER-4712).
+    /// Ends the thread with its role; the next role has its own. Queued transactions are appended and the log is
+    /// fsynced, but nothing is acknowledged (ZOOKEEPER-4712).
     pub(super) fn finish(&mut self, context: &mut Context<'_>) {
         for txn in self.queue.drain(..) {
             context.disk.make_mut().append(txn);
@@ -71,26 +71,26 @@ impl LogThread {
         }
     }
 
-    /// The thread has ended: what waits for it is neither appended nor acknowledged any more.
+    /// Ends the thread after a failure: queued transactions are neither appended nor acknowledged.
     pub(super) fn end(&mut self) {
         self.queue.clear();
         self.to_ack.clear();
         self.logged_since_snapshot = 0;
     }
 
-    /// Whether the next transaction that is logged is the one for which a background snapshot begins, if it may.
+    /// Returns true if the next logged transaction begins a background snapshot, provided that one may begin.
     pub(super) fn is_due_for_snapshot(&self, id: ServerId, config: &Config) -> bool {
         config.snapshot_limit(id).is_some_and(|limit| self.logged_since_snapshot >= limit)
     }
 
-    /// Counts a logged transaction. Returns whether snapCount is reached, for which a background snapshot begins, and a
-    /// new file; `may_begin` is false where none can begin now.
+    /// Counts a logged transaction. Returns true if snapCount is reached, so that a background snapshot and a new
+    /// file begin; `may_begin` is false if none can begin now.
     pub(super) fn count_for_snapshot(
         &mut self,
         may_begin: bool,
         context: &mut Context<'_>,
     ) -> bool {
-        // Never, so that states need not be told apart by how near it is.
+        // Without snapshots nothing is counted, so that states are not distinguished by the count.
         if !context.config.takes_snapshots() {
             return false;
         }

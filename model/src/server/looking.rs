@@ -1,4 +1,4 @@
-//! A server that is LOOKING: it elects, and serves reads meanwhile if it may.
+//! A server that is LOOKING: it takes part in an election, and may serve reads meanwhile.
 
 use super::clients::Clients;
 use super::context::Context;
@@ -15,7 +15,7 @@ pub(super) struct Looking<'a> {
 }
 
 impl Looking<'_> {
-    /// Begins an election with this vote for itself. Under the oracle there is nothing to do but wait.
+    /// Begins an election with this vote for itself. Under the oracle it only waits.
     pub(super) fn look(&mut self, own: Vote, context: &mut Context<'_>) {
         if !context.config.election.is_oracle() {
             begin_grace(context);
@@ -23,17 +23,17 @@ impl Looking<'_> {
         }
     }
 
-    /// Nothing was heard of others.
+    /// Handles the timeout without notifications.
     pub(super) fn notification_timeout(&mut self, context: &mut Context<'_>) {
         self.election.notification_timeout(context);
     }
 
-    /// Nobody had a better vote.
+    /// Handles the finalize timer: no better vote arrived.
     pub(super) fn finalize(&mut self) -> Decision {
         self.election.finalize()
     }
 
-    /// It was LOOKING for long enough to serve without a leader.
+    /// Begins to serve reads, after the server was LOOKING for long enough.
     pub(super) fn begin_read_only(&mut self, context: &mut Context<'_>) {
         self.clients.begin_read_only(self.database.tree.last_processed(), context);
     }

@@ -1,23 +1,22 @@
 //! One server: its process (memory) and its disk.
 //!
-//! A server is LOOKING (in an election), FOLLOWING (a [`learner::Learner`]) or LEADING (a
-//! [`leader::Leader`]). The code of each role is a struct that borrows what it needs of the server, the
-//! role's own memory first; `steps` has a method for each thing that can happen to a server and is where
-//! the role is asked. Its threads meet in queues that are state here: the packet thread hands
-//! transactions to the log thread, whose appends and fsyncs are steps of their own, and what is
-//! committed to the CommitProcessor, which applies it as a step of its own; the packet
-//! thread's own disk operations (epoch files, the synchronisation's writes) make it wait, one step
-//! each. A crash loses the process and the disk's unsynced tail; leaving a role keeps the process
-//! (rule 6.8).
+//! A server is LOOKING (in an election), FOLLOWING (a [`learner::Learner`]) or LEADING (a [`leader::Leader`]). The
+//! code of each role is a struct that borrows the parts of the server that it needs, first of all the role's own
+//! memory. `steps` has a method for each kind of step of a server, which dispatches to the role. Its threads
+//! communicate through queues that are part of the state: the packet thread passes transactions to the log thread,
+//! whose appends and fsyncs are steps of their own, and commits to the CommitProcessor, which applies them in steps
+//! of their own. The packet thread waits for its own disk operations (epoch files, the writes of a synchronisation),
+//! one step each. A crash loses the process and the disk's unsynced tail; leaving a role keeps the process (rule
+//! 6.8).
 //!
 //! | Part | Duty |
 //! |---|---|
-//! | `steps`, `requests`, `enabled` | each thing that can happen to a server; each request of a client; which steps it can take |
-//! | `database`, `log_thread`, `snapshot`, `commit_processor`, `rest` | the tree and committedLog; the log; background snapshots; what is committed and not applied; what the CommitProcessor's thread has left when a role ends |
-//! | `leader/` | a learner's packets enter by `learner_handler`; discovery, sync, activation, requests, broadcast |
+//! | `steps`, `requests`, `enabled` | the steps of a server; the requests of clients; the steps that are possible |
+//! | `database`, `log_thread`, `snapshot`, `commit_processor`, `rest` | the tree and committedLog; the log; background snapshots; transactions that are committed and not applied; the rest of the CommitProcessor's work when a role ends |
+//! | `leader/` | `learner_handler` reads a learner's packets; discovery, sync, activation, requests, broadcast |
 //! | `learner/`, `looking`, `role` | the other roles; `role` takes and leaves one |
-//! | `prep`, `outstanding`, `tracker`, `access` | a leader's decisions about requests; what is proposed and not applied; sessions; permissions |
-//! | `pipeline`, `attach`, `local`, `read_only`, `read` | clients: the order of commits and replies; handshakes; sessions that only one server knows; serving without a leader; what a server answers by itself |
+//! | `prep`, `outstanding`, `tracker`, `access` | a leader's decisions about requests; changes that are proposed and not applied; sessions; permissions |
+//! | `pipeline`, `attach`, `local`, `read_only`, `read` | clients: the order of commits and replies; handshakes; sessions that only one server knows; serving without a leader; reads |
 
 pub mod access;
 mod attach;
@@ -67,18 +66,18 @@ use learner::{Following, Learner};
 use log_thread::LogThread;
 use looking::Looking;
 
-/// What the server is at the moment.
+/// The present role of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// In an election.
     Looking,
-    /// Follows, or tries to.
+    /// Follows a leader, or tries to.
     Following(Learner),
     /// Leads, or tries to.
     Leading(Box<Leader>),
 }
 
-/// A server's role, with what its code borrows of the server.
+/// A server's role, with the parts of the server that its code borrows.
 enum InRole<'a> {
     Looking(Looking<'a>),
     Following(Following<'a>),
@@ -89,7 +88,7 @@ enum InRole<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Server {
     id: ServerId,
-    /// Which start of this server it is: part of the session ids it issues.
+    /// The number of this start, a part of the session ids that the server issues.
     start: u16,
     next_session: u32,
     database: Database,
@@ -102,10 +101,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// A process starts on a disk: loads the database, checks the epochs, and looks for a leader.
+    /// Starts a process on a disk: loads the database, checks the epochs, and begins an election.
     ///
     /// # Errors
-    /// The sentence with which it refuses to start (rule 6.2).
+    /// The sentence with which the server refuses to start (rule 6.2).
     pub fn boot(context: &mut Context<'_>) -> Result<Server, &'static str> {
         if context.disk.is_torn() {
             context.disk.make_mut().begin_file();
@@ -132,17 +131,17 @@ impl Server {
         Ok(server)
     }
 
-    /// The database.
+    /// Returns the tree.
     pub fn tree(&self) -> &DataTree {
         &self.database.tree
     }
 
-    /// The role.
+    /// Returns the role.
     pub fn role(&self) -> &Role {
         &self.role
     }
 
-    /// Whether clients are served.
+    /// Returns true if the server serves clients, other than read-only.
     pub fn is_serving(&self) -> bool {
         match &self.role {
             Role::Looking => false,
@@ -151,41 +150,40 @@ impl Server {
         }
     }
 
-    /// The session of a client's connection that is through its handshake.
+    /// Returns the session of a client's connection that has completed its handshake.
     pub fn session_of(&self, connection: ClientConnection) -> Option<SessionId> {
         self.clients.established(connection)
     }
 
-    /// The same, if it is none of this server's own
-    /// ([`Server::local_sessions`]).
+    /// Like [`Server::session_of`], but without local sessions ([`Server::local_sessions`]).
     pub fn attends(&self, connection: ClientConnection) -> Option<SessionId> {
         let session = self.session_of(connection)?;
         Some(session).filter(|session| !self.clients.local.contains(*session))
     }
 
-    /// Whether it leads, and is established.
+    /// Returns true if it leads and is established.
     pub fn is_established_leader(&self) -> bool {
         matches!(&self.role, Role::Leading(leader) if leader.is_established())
     }
 
-    /// Its local sessions.
+    /// Returns its local sessions.
     pub fn local_sessions(&self) -> &LocalSessions {
         &self.clients.local
     }
 
-    /// What the packet thread waits for.
+    /// Returns the disk operation that the packet thread waits for.
     pub fn writing(&self) -> Option<&Writing> {
         self.thread.writing.as_ref()
     }
 
-    /// Why the process ends with the step that was just taken, if it does.
+    /// Returns the reason why the process exits with the step just taken, if it does.
     pub(crate) fn exits(&self) -> Option<Exit> {
         let missed =
             self.database.tree.missed_acl().map(|_path| Exit::NotLoaded(database::ACL_MISSED));
         self.thread.exit.or(missed)
     }
 
-    /// How the server describes itself in notifications.
+    /// Returns the server's state for notifications.
     pub fn peer_state(&self) -> PeerState {
         match self.role {
             Role::Looking => PeerState::Looking,
@@ -194,7 +192,7 @@ impl Server {
         }
     }
 
-    /// In words, for people.
+    /// Describes the server's state.
     pub fn describe(&self) -> String {
         match &self.role {
             Role::Looking => format!(
@@ -208,17 +206,18 @@ impl Server {
         }
     }
 
-    /// Whether it serves reads without a leader.
+    /// Returns true if it serves reads without a leader.
     pub fn is_read_only(&self) -> bool {
         self.clients.read_only
     }
 
-    /// The server of this session's requests, for the connection that owns it here.
+    /// Returns true if the session has a connection to this server.
     pub fn has_session(&self, session: SessionId) -> bool {
         self.clients.sessions.contains_key(&session)
     }
 
-    /// The role, with what its code needs of the server: whoever calls a role's code gets it here.
+    /// Returns the role, with the parts of the server that its code needs. All calls of a role's code go through
+    /// this.
     fn in_role(&mut self) -> InRole<'_> {
         let Server { database, election, role, thread, log, commits, clients, .. } = self;
         match role {
@@ -244,7 +243,7 @@ impl Server {
         }
     }
 
-    /// Its clients, with the tree that they are served from: the same in every role.
+    /// Returns its clients with the tree that serves them; these are the same in every role.
     fn serving(&mut self) -> Serving<'_> {
         Serving {
             clients: &mut self.clients,

@@ -1,26 +1,23 @@
-//! The oracle's election, and what else a server does without under it.
+//! The oracle's election, and the other simplifications of a server under it.
 //!
 //! [`crate::vocabulary::step::Step::Elect`] gives a quorum of LOOKING servers its leader: the largest of
-//! (currentEpoch, lastZxid, id) among them, which is what fast leader election computes once the
-//! votes of these servers have reached each other in one round (rule 5.3.3). Every quorum of
-//! LOOKING servers can be the one whose votes met, so every leader that an election with prompt
-//! notifications can have is tried. A LOOKING server can also join a leader of whom a quorum says
-//! that it leads (rule 5.3.4, FOLLOWING and LEADING votes).
+//! (currentEpoch, lastZxid, id) among them. Fast leader election computes the same once the votes of these servers
+//! have reached each other in one round (rule 5.3.3). Every quorum of LOOKING servers can be the one whose votes met,
+//! so a search tries every leader that an election with prompt notifications can have. A LOOKING server can also join
+//! a leader if a quorum says that it leads (rule 5.3.4, FOLLOWING and LEADING votes).
 //!
-//! What fast leader election can produce beyond that: a server that decides on votes of an older
-//! stint of a member of its quorum, so that it leads or follows alone. Such a server finds no
-//! quorum, or no leader, and is LOOKING again after its time limits; a search reaches the same by a
-//! server that leaves its role, which takes one of its timeouts. Two things are out of reach: a
-//! leader that is not the largest of its quorum (a vote overtaken by a crash), and the delays of
-//! elections themselves. The election as in the code is searched apart ([`Election::Fast`]); and
-//! [`Election::Any`] lets every member of a quorum be elected, which is more than votes can come to: ZAB does
-//! not rest on them (rule 6.3.3).
+//! Fast leader election can produce more: a server can decide on outdated votes of a member of its quorum, and then
+//! lead or follow alone. Such a server finds no quorum, or no leader, and is LOOKING again after its timeouts; a
+//! search reaches the same state by a server that leaves its role, which uses one of its timeouts. Two things are out
+//! of reach: a leader that is not the largest of its quorum (a vote overtaken by a crash), and the delays of
+//! elections. The real election is searched separately ([`Election::Fast`]). And [`Election::Any`] lets every member
+//! of a quorum be elected, which is more than votes can produce, because ZAB does not depend on them (rule 6.3.3).
 //!
-//! Under the oracle nothing may depend on how often something was tried before, or equal states
-//! would be kept apart: rounds and votes stay as they were at the start, attempts to connect are
-//! not counted (a server whose connection is refused is LOOKING at once and can be elected into the
-//! same place again), starts are not counted (they only make session ids, and there are no clients),
-//! and a learner's connections are numbered anew as soon as older ones are gone.
+//! Under the oracle, no state may depend on the number of earlier attempts, or equal states would be distinguished.
+//! Rounds and votes keep their initial values. Attempts to connect are not counted (a server whose connection is
+//! refused is LOOKING immediately and can be elected into the same place again). Starts are not counted (they only
+//! make session ids, and there are no clients). And a learner's connections are renumbered as soon as older ones are
+//! gone.
 //!
 //! [`Election::Fast`]: crate::vocabulary::config::Election::Fast
 //! [`Election::Any`]: crate::vocabulary::config::Election::Any
@@ -32,19 +29,20 @@ use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet};
 use crate::vocabulary::packet::Vote;
 use crate::vocabulary::zxid::Epoch;
 
-/// What an election by the oracle makes of a server.
+/// The result of an oracle's election for the elected server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elected {
-    /// It has the largest vote of its quorum.
+    /// The server has the largest vote of its quorum.
     Largest,
-    /// It has not, but those that are not ahead of it, by (currentEpoch, zxid), are a quorum by themselves.
+    /// The server has not, but the servers that are not ahead of it by (currentEpoch, zxid) are a quorum.
     Backed,
-    /// An upset: it needs somebody who is ahead of it.
+    /// An upset: the server needs the vote of a server that is ahead of it.
     Upset,
 }
 
-/// Whether a quorum of LOOKING servers can elect one of them, and as what: only the one with the largest vote,
-/// or, under [`Election::Any`](crate::vocabulary::config::Election::Any), every one. `vote` is a LOOKING server's for itself.
+/// Returns the result if this quorum of LOOKING servers can elect `leader`. That is only the server with the largest
+/// vote or, under [`Election::Any`](crate::vocabulary::config::Election::Any), any server. `vote` returns a LOOKING
+/// server's vote for itself.
 pub fn elected_by(
     config: &Config,
     servers: ServerSet,
@@ -71,27 +69,27 @@ pub fn elected_by(
 }
 
 impl Server {
-    /// Whether it is in an election.
+    /// Returns true if the server is in an election.
     pub fn is_looking(&self) -> bool {
         matches!(self.role, Role::Looking)
     }
 
-    /// The round of its election, in the election of the code.
+    /// Returns the round of its election, without the oracle.
     pub fn round(&self) -> u32 {
         self.election.round()
     }
 
-    /// What it tells others while it looks, in the election of the code.
+    /// Returns its proposal in an election without the oracle.
     pub fn proposal(&self) -> Vote {
         self.election.proposal()
     }
 
-    /// Whether a quorum has its proposal, and it waits for a better vote (rule 5.3.3).
+    /// Returns true if a quorum agrees with its proposal and it waits for a better vote (rule 5.3.3).
     pub fn waits_for_better(&self) -> bool {
         self.is_looking() && self.election.is_finalizing()
     }
 
-    /// The vote for itself: (current epoch, the *tree's* last zxid, id) (rule 5.1.3).
+    /// Returns its vote for itself: (current epoch, the *tree's* last zxid, id) (rule 5.1.3).
     pub fn vote(&self, current_epoch: Epoch) -> Vote {
         Vote {
             peer_epoch: current_epoch,
@@ -100,13 +98,13 @@ impl Server {
         }
     }
 
-    /// The oracle has spoken: leads, or follows.
+    /// Takes the role that the oracle's election assigns.
     pub(crate) fn elected(&mut self, leader: ServerId, context: &mut Context<'_>) {
         self.take_role(Decision { leader, round: 0 }, context);
     }
 
-    /// Which start of this server it is. Only the ids of sessions tell: where there can be none, no
-    /// two states shall differ in it.
+    /// Returns the number of this start. Only session ids depend on it, so it stays 0 where there are none, to avoid
+    /// distinguishing states.
     pub(super) fn count_start(context: &mut Context<'_>) -> u16 {
         if context.config.election.is_oracle() && !context.config.has_clients() {
             0
@@ -115,12 +113,12 @@ impl Server {
         }
     }
 
-    /// Whether it reads from this learner's connection.
+    /// Returns true if it reads from this learner's connection.
     pub(crate) fn handles(&self, connection: LearnerConnection) -> bool {
         matches!(&self.role, Role::Leading(leader) if leader.handles(connection))
     }
 
-    /// A connection has a new number.
+    /// Renames a connection.
     pub(crate) fn rename_connection(&mut self, from: LearnerConnection, to: LearnerConnection) {
         match &mut self.role {
             Role::Looking => {}

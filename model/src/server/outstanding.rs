@@ -1,9 +1,9 @@
-//! `outstandingChanges`: how the tree will differ once everything proposed is applied (rule
+//! `outstandingChanges`: the differences between the tree and its state after everything proposed is applied (rule
 //! 4.3.1).
 //!
-//! `prep` decides about a request before the ones ahead of it are committed, so it looks here first
-//! and in the tree only for what no proposal in flight has touched. A change leaves when it is
-//! applied; the changes of a multi that fails are rolled back.
+//! `prep` decides about a request before the earlier ones are committed, so it first looks here, and in the tree only
+//! for znodes that no proposal in flight has changed. A change is removed when it is applied; the changes of a failed
+//! multi are rolled back.
 
 use crate::tree::{DataTree, EphemeralType};
 use crate::vocabulary::acl::AclList;
@@ -13,27 +13,27 @@ use crate::vocabulary::zxid::Zxid;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
 
-/// What `prep` must know of a znode to decide about a request (`ChangeRecord`).
+/// What `prep` needs to know about a znode to decide about a request (`ChangeRecord`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Record {
     /// Version of the data.
     pub version: i32,
-    /// The stored cversion, from which sequence numbers are taken.
+    /// The stored cversion, which numbers sequential znodes.
     pub cversion: i32,
     /// Number of children.
     pub children: u32,
-    /// Changes of the ACL.
+    /// Number of changes of the ACL.
     pub aversion: i32,
-    /// Whether it goes away by itself.
+    /// Whether the znode is deleted automatically.
     pub ephemeral_type: EphemeralType,
-    /// Bytes of data, for quotas.
+    /// Length of the data in bytes, for quotas.
     pub data_length: u32,
-    /// Who may do what with it.
+    /// The ACL.
     pub acl: AclList,
 }
 
 impl Record {
-    /// A znode just created.
+    /// Returns the record of a znode that was just created.
     pub fn created(ephemeral_type: EphemeralType, data_length: u32, acl: AclList) -> Record {
         Record {
             version: 0,
@@ -47,12 +47,12 @@ impl Record {
     }
 }
 
-/// One znode as a proposal leaves it.
+/// The state of one znode after a proposal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ChangeRecord {
     zxid: Zxid,
     path: ZnodePath,
-    /// `None`: deleted.
+    /// `None` if the znode is deleted.
     record: Option<Record>,
 }
 
@@ -60,12 +60,12 @@ struct ChangeRecord {
 #[derive(Clone, Debug, Default)]
 pub struct OutstandingChanges {
     changes: VecDeque<ChangeRecord>,
-    /// The last of `changes` for each path. Follows from `changes`, so it is not hashed or compared.
+    /// The last of `changes` for each path. Derived from `changes`, so it is neither hashed nor compared.
     for_path: BTreeMap<ZnodePath, (Zxid, Option<Record>)>,
 }
 
 impl OutstandingChanges {
-    /// A znode as it will be, with its path as kept; `None` where it will not exist.
+    /// Returns a znode's future state, with its stored path; `None` if it will not exist.
     pub fn find<'a>(&'a self, tree: &'a DataTree, path: &str) -> Option<(&'a ZnodePath, Record)> {
         if let Some((path, (_, record))) = self.for_path.get_key_value(path) {
             return record.clone().map(|record| (path, record));
@@ -83,15 +83,15 @@ impl OutstandingChanges {
         Some((path, record))
     }
 
-    /// Adds a change by the proposal `zxid`, the newest; `None` is a deletion.
+    /// Adds a change of the newest proposal, `zxid`; `None` is a deletion.
     pub fn add(&mut self, zxid: Zxid, path: ZnodePath, record: Option<Record>) {
         debug_assert!(self.changes.back().is_none_or(|last| last.zxid <= zxid), "in zxid order");
         self.for_path.insert(path.clone(), (zxid, record.clone()));
         self.changes.push_back(ChangeRecord { zxid, path, record });
     }
 
-    /// Takes back every change of the proposal `zxid`, the newest: paths stand again as the
-    /// proposals before it leave them.
+    /// Removes every change of the newest proposal, `zxid`: znodes return to their state after the previous
+    /// proposals.
     pub fn roll_back(&mut self, zxid: Zxid) {
         while self.changes.back().is_some_and(|change| change.zxid == zxid) {
             let change = self.changes.pop_back().expect("just seen");
@@ -103,7 +103,7 @@ impl OutstandingChanges {
         }
     }
 
-    /// The tree now holds everything up to `zxid`.
+    /// Removes the changes up to `zxid`, which the tree now contains.
     pub fn applied(&mut self, zxid: Zxid) {
         while self.changes.front().is_some_and(|change| change.zxid <= zxid) {
             let change = self.changes.pop_front().expect("just seen");
@@ -113,8 +113,8 @@ impl OutstandingChanges {
         }
     }
 
-    /// The ephemerals that a session will have: those of the tree, with outstanding creates, without
-    /// outstanding deletes (rule 2.5.1).
+    /// Returns a session's future ephemerals: those of the tree, with outstanding creates, without outstanding
+    /// deletes (rule 2.5.1).
     pub fn ephemerals(&self, tree: &DataTree, session: SessionId) -> BTreeSet<ZnodePath> {
         let mut paths: BTreeSet<ZnodePath> = tree.ephemerals(session).cloned().collect();
         for change in &self.changes {
@@ -129,12 +129,12 @@ impl OutstandingChanges {
         paths
     }
 
-    /// Whether a change of this znode is outstanding.
+    /// Returns true if a change of this znode is outstanding.
     pub fn changes(&self, path: &str) -> bool {
         self.for_path.contains_key(path)
     }
 
-    /// Whether no change is outstanding.
+    /// Returns true if no change is outstanding.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }

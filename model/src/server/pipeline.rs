@@ -1,10 +1,10 @@
 //! Requests of this server's clients, and the order of commits and replies (rules 4.2.1, 4.5.4 and 4.5.5).
 //!
-//! Per session, requests complete in submission order: a read behind a write of the same session
-//! that is not committed yet waits; reads of other sessions do not. The queue is the session's, not
-//! the connection's: on a server to which a session re-attaches, whatever it asks waits behind what
-//! it had asked *here* before (but not behind what it had asked elsewhere). A commit whose (session,
-//! cxid) matches the head of a session's queue completes it.
+//! Requests of a session complete in the order of submission: a read waits for an uncommitted earlier write of the
+//! same session; reads of other sessions do not wait. The queue belongs to the session, not to the connection: on a
+//! server to which a session re-attaches, new requests wait for those that it submitted *here* before, but not for
+//! those that it submitted elsewhere. A commit whose (session, cxid) matches the head of a session's queue completes
+//! it.
 
 use super::access;
 use super::clients::{Clients, Pending, Serving, Waiting};
@@ -24,7 +24,7 @@ use crate::watch::Rearming;
 use std::sync::Arc;
 
 impl Clients {
-    /// Puts a request into its session's queue.
+    /// Appends a request to its session's queue.
     pub(super) fn wait(
         &mut self,
         session: SessionId,
@@ -36,8 +36,8 @@ impl Clients {
         self.pending.entry(session).or_default().push_back(waiting);
     }
 
-    /// The same for a request that a leader has of a learner or of its own: nobody is answered here, and what the
-    /// session asks here waits behind it (rule 4.5.7).
+    /// Queues a request of a learner, or of the leader itself, at the leader: it has no client to answer here, but
+    /// later requests of the session at this server wait for it (rule 4.5.7).
     pub(super) fn hold(&mut self, session: SessionId, xid: Xid) {
         let waiting = Waiting { connection: None, what: Pending::Write(xid), exception: None };
         self.pending.entry(session).or_default().push_back(waiting);
@@ -45,7 +45,7 @@ impl Clients {
 }
 
 impl Serving<'_> {
-    /// Does what needs no commit.
+    /// Executes a request that needs no commit.
     pub(super) fn take_turn(
         &mut self,
         connection: ClientConnection,
@@ -77,12 +77,12 @@ impl Serving<'_> {
                 context.to_client(connection, ServerPacket::WatchesSet { zxid });
             }
             ClientPacket::Auth { .. } => unreachable!("it does not wait for its turn"),
-            // A second ConnectRequest is no request that a server knows.
+            // A second ConnectRequest is not a valid request.
             ClientPacket::Connect { .. } => self.clients.hang_up(connection, context),
         }
     }
 
-    /// Whether a leader's own sync has to wait for what is committed, and not applied yet (see
+    /// Returns true if a leader's own sync must wait for transactions that are committed and not applied yet (see
     /// [`Bug::SyncOvertakesCommits`]).
     fn waits_for_commits(&self, request: &Request, context: &Context<'_>) -> bool {
         matches!(request, Request::Sync { .. })
@@ -90,7 +90,7 @@ impl Serving<'_> {
             && !context.config.bugs.has(Bug::SyncOvertakesCommits)
     }
 
-    /// Its session's requests wait behind it meanwhile.
+    /// Queues a sync after the commits; later requests of its session wait for it.
     fn sync_behind_commits(
         &mut self,
         connection: ClientConnection,
@@ -105,7 +105,7 @@ impl Serving<'_> {
         self.commits.push(Committed::Sync(session, xid), context);
     }
 
-    /// A read, answered from this server's own tree (rules 1.8.1 and 1.8.2).
+    /// Executes a read on this server's own tree (rules 1.8.1 and 1.8.2).
     fn read(
         &mut self,
         connection: ClientConnection,
@@ -120,7 +120,7 @@ impl Serving<'_> {
         self.reply(connection, xid, result, context);
     }
 
-    /// A reply carries the last processed zxid of the moment it is built (rule 2.8.6).
+    /// Sends a reply, with the last processed zxid at this moment (rule 2.8.6).
     fn reply(
         &mut self,
         connection: ClientConnection,
@@ -136,8 +136,8 @@ impl Serving<'_> {
 
     // ---- commits ----
 
-    /// A committed transaction is applied: watches fire, then its client is answered, in one step:
-    /// so an event always precedes a reply that reflects it (rule 3.2.1).
+    /// Delivers an applied transaction: watches fire, then the client gets its reply, in one step, so that a
+    /// notification always precedes a reply that reflects it (rule 3.2.1).
     pub(super) fn deliver(
         &mut self,
         txn: &Arc<Txn>,
@@ -155,10 +155,10 @@ impl Serving<'_> {
         self.fire(txn, &changes, context);
         match &txn.body {
             TxnBody::CreateSession { timeout } => {
-                // commitSession: what is global is no local session any more.
+                // commitSession: a global session is no longer a local one.
                 self.clients.forget_local(txn.session, context);
                 self.clients.session_created(txn.session, *timeout, context);
-                // A leader holds createSession too. Nobody waits for its answer in the queue.
+                // A leader queues createSession too, but no client waits for that entry.
                 let _held = self.complete(txn.session, &Pending::Write(txn.cxid));
             }
             _ => self.complete_write(txn, result, context),
@@ -166,8 +166,8 @@ impl Serving<'_> {
         if matches!(txn.body, TxnBody::CloseSession { .. })
             && let Some(connection) = self.clients.sessions.get(&txn.session).copied()
         {
-            // A client that asked for it has its reply already (rule 2.5.3). What waits behind that is answered
-            // by a connection that is closed.
+            // A client that requested the close already has its reply (rule 2.5.3). Later requests of the session
+            // would be answered on a closed connection.
             self.clients.hang_up(connection, context);
         }
         if !context.config.bugs.has(Bug::PlantedReadsWait) || !self.has_turn(txn.session) {
@@ -201,14 +201,14 @@ impl Serving<'_> {
         }
     }
 
-    /// Whether the head of a session's queue waits for its turn only.
+    /// Returns true if the head of a session's queue waits only for its turn.
     fn has_turn(&self, session: SessionId) -> bool {
         let queue = self.clients.pending.get(&session);
         let head = queue.and_then(|queue| queue.front());
         head.is_some_and(|waiting| matches!(waiting.what, Pending::Turn(..)))
     }
 
-    /// Answers the client that waits for this transaction, if it is attached here.
+    /// Replies to the client that waits for this transaction, if it is attached here.
     fn complete_write(
         &mut self,
         txn: &Txn,
@@ -223,7 +223,7 @@ impl Serving<'_> {
             _ => result,
         };
         match waiting.connection {
-            // Never answered: the server hangs up (rule 2.4.4).
+            // This error is not sent: the server closes the connection (rule 2.4.4).
             Some(connection) if result == Err(Error::SessionMoved) => {
                 self.clients.hang_up(connection, context);
             }
@@ -232,7 +232,7 @@ impl Serving<'_> {
         }
     }
 
-    /// Takes the head of a session's queue if it is this.
+    /// Removes the head of a session's queue and returns it, if it is `what`.
     fn complete(&mut self, session: SessionId, what: &Pending) -> Option<Waiting> {
         let queue = self.clients.pending.get_mut(&session)?;
         if queue.front().map(|waiting| &waiting.what) != Some(what) {
@@ -241,7 +241,7 @@ impl Serving<'_> {
         queue.pop_front()
     }
 
-    /// The leader's SYNC for a client of this learner.
+    /// Handles the leader's SYNC for a client of this server.
     pub(super) fn synced(&mut self, session: SessionId, xid: Xid, context: &mut Context<'_>) {
         let Some(waiting) = self.complete(session, &Pending::Sync(xid)) else { return };
         if let Some(connection) = waiting.connection {
@@ -250,7 +250,7 @@ impl Serving<'_> {
         self.take_turns(session, context);
     }
 
-    /// Whatever waited only for what was just completed.
+    /// Executes the requests that waited only for the one just completed.
     fn take_turns(&mut self, session: SessionId, context: &mut Context<'_>) {
         while let Some(queue) = self.clients.pending.get_mut(&session) {
             match queue.front() {
@@ -259,7 +259,7 @@ impl Serving<'_> {
                 }
                 Some(Waiting { what: Pending::Turn(..), .. }) => {
                     let waiting = queue.pop_front().expect("it was just looked at");
-                    // Of a connection that is gone nobody would see the answer.
+                    // A closed connection gets no answer.
                     if let (Some(connection), Pending::Turn(packet, auth)) =
                         (waiting.connection, waiting.what)
                     {

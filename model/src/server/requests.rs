@@ -1,5 +1,5 @@
-//! What clients send to this server, as far as its role matters: the handshake, and requests on their way
-//! to the leader (rules 2.1, 2.4 and 4.2).
+//! The requests of clients as far as the server's role matters: the handshake, and the forwarding of requests to the
+//! leader (rules 2.1, 2.4 and 4.2).
 
 use super::clients::{Pending, State};
 use super::context::{Leave, Stays};
@@ -24,8 +24,8 @@ use crate::wire::request::encode_client;
 use std::sync::Arc;
 
 impl Server {
-    /// Reads from a client's connection, and emits [`Event::Heard`] for its session. A server that does not serve closes
-    /// the connection.
+    /// Reads from a client's connection, and emits [`Event::Heard`] for its session. A server that does not serve
+    /// clients closes the connection.
     pub(crate) fn read_from_client(
         &mut self,
         connection: ClientConnection,
@@ -33,12 +33,12 @@ impl Server {
         context: &mut Context<'_>,
     ) {
         let is_handshake = matches!(delivered, Delivered::Packet(ClientPacket::Connect { .. }));
-        // A packet that is longer than jute.maxbuffer ends the connection (rule 1.11.1), and says nothing of its session.
+        // A packet longer than jute.maxbuffer ends the connection (rule 1.11.1) and is no sign of life.
         let before = self.attends(connection).filter(|_| {
             matches!(&delivered, Delivered::Packet(packet) if !is_too_long(packet, context.config))
         });
         self.client_delivered(connection, delivered, context);
-        // A ConnectRequest that is accepted keeps its session alive too.
+        // An accepted ConnectRequest keeps its session alive too.
         let session = before.or_else(|| self.attends(connection).filter(|_| is_handshake));
         if let Some(session) = session {
             context.effects.event(Event::Heard { server: context.id, session });
@@ -56,7 +56,7 @@ impl Server {
             context.network.close_by_server(connection, context.effects);
             return;
         }
-        // Whatever it is, a ping too, it goes by the CommitProcessor.
+        // Every packet, even a ping, passes the CommitProcessor.
         self.commits.wake(context);
         match delivered {
             Delivered::End { .. } => self.clients.forget_connection(connection),
@@ -67,7 +67,7 @@ impl Server {
                 read_only,
             }) if !self.clients.attachments.contains_key(&connection) => {
                 if is_read_only && !read_only {
-                    // Rule 2.1.1: it has asked for a server that can do more.
+                    // Rule 2.1.1: the client does not accept a read-only server.
                     context.network.close_by_server(connection, context.effects);
                     return;
                 }
@@ -85,7 +85,7 @@ impl Server {
         }
     }
 
-    /// The handshake (rule 2.1).
+    /// Executes the handshake (rule 2.1).
     fn connect(
         &mut self,
         connection: ClientConnection,
@@ -95,7 +95,7 @@ impl Server {
         context: &mut Context<'_>,
     ) -> Stays {
         if last_zxid_seen > self.database.tree.last_processed() {
-            // Rule 2.1.2: the client has seen more than this server; it must try another.
+            // Rule 2.1.2: the client has seen more than this server, and must try another.
             context
                 .effects
                 .note(|| format!("{} refuses: the client has seen {last_zxid_seen}", context.id));
@@ -117,9 +117,9 @@ impl Server {
         }
     }
 
-    /// Rule 2.1.4: an id from this server, then createSession through the leader. If the connection
-    /// breaks before the answer, the session exists all the same. With local sessions (rule 2.6.1) there is
-    /// no transaction, and the answer comes at once.
+    /// Creates a session (rule 2.1.4): an id from this server, then createSession through the leader. If the
+    /// connection breaks before the answer, the session exists nevertheless. A local session (rule 2.6.1) needs no
+    /// transaction, and is answered immediately.
     fn create_session(
         &mut self,
         connection: ClientConnection,
@@ -137,7 +137,7 @@ impl Server {
         }
         let auth = self.clients.attach(connection, session, State::Creating, context);
         if self.clients.read_only {
-            // No answer that a client waiting for a ConnectResponse understands.
+            // A client that waits for a ConnectResponse does not understand this answer.
             self.serving().not_read_only(connection, Xid(0), context);
             return Ok(());
         }
@@ -145,8 +145,8 @@ impl Server {
         self.submit_write(session, Xid(0), request, auth, context)
     }
 
-    /// Rule 2.1.5: any other connection of the session on this server is closed first; then the leader
-    /// is asked, but for a local session, of which no leader knows.
+    /// Re-attaches a session (rule 2.1.5): closes any other connection of it on this server, then asks the leader,
+    /// unless the session is local, which no leader knows.
     fn reopen_session(
         &mut self,
         connection: ClientConnection,
@@ -180,14 +180,14 @@ impl Server {
         }
     }
 
-    /// A packet of an attached client, after the handshake.
+    /// Handles a packet of a client, after the handshake.
     fn client_packet(
         &mut self,
         connection: ClientConnection,
         packet: ClientPacket,
         context: &mut Context<'_>,
     ) -> Stays {
-        // Of a connection that is closed, or not through its handshake, nobody takes any notice.
+        // Packets on a connection that is closed, or has not completed its handshake, are ignored.
         let attachment = self.clients.attachments.get(&connection);
         let attachment = attachment.filter(|attachment| attachment.state == State::Established);
         let Some(attachment) = attachment else { return Ok(()) };
@@ -227,11 +227,11 @@ impl Server {
                 let request = ServerRequest::Client(request);
                 return self.submit_write(session, xid, request, auth, context);
             }
-            // Not in order with the requests: the packet thread does it at once.
+            // Not ordered with the requests: the packet thread does it immediately.
             ClientPacket::Auth { scheme, auth } => {
                 self.clients.authenticate(connection, &scheme, &auth, context);
             }
-            // Everything else only waits for its turn.
+            // Everything else only waits for earlier requests.
             packet if self.clients.pending.contains_key(&session) => {
                 self.clients.wait(session, connection, Pending::Turn(packet, auth), None);
             }
@@ -240,7 +240,7 @@ impl Server {
         Ok(())
     }
 
-    /// A session was heard from on one of this server's connections.
+    /// Restarts the timeout of a session that sent a packet to this server.
     fn touch(&mut self, session: SessionId, context: &mut Context<'_>) {
         if self.clients.touch_local(session, context).is_some() {
             return;
@@ -248,12 +248,12 @@ impl Server {
         match self.in_role() {
             InRole::Following(following) => following.learner.touch(session),
             InRole::Leading(mut leading) => leading.touch(session, context),
-            // Read-only: there is no leader who counts the time of a session that is not local.
+            // Read-only: no leader measures the time of a session that is not local.
             InRole::Looking(_) => {}
         }
     }
 
-    /// To the leader: by the network, or into this server's own prep.
+    /// Submits a write to the leader: over the network, or to this server's own prep.
     fn submit_write(
         &mut self,
         session: SessionId,
@@ -276,9 +276,8 @@ impl Server {
         }
     }
 
-    /// checkUpgradeSession: before a request of a local session that creates an ephemeral goes to
-    /// the leader, a createSession does. The error that the client is to be told instead, where
-    /// sessions are not upgraded.
+    /// Upgrades a local session before its request creates an ephemeral (checkUpgradeSession): sends a createSession
+    /// to the leader first. If sessions are not upgraded, returns the error that the client gets instead.
     fn upgrade_session(
         &mut self,
         session: SessionId,
@@ -299,8 +298,7 @@ impl Server {
     }
 }
 
-/// Whether a request waits for the leader: writes everywhere, syncs on learners only (rule
-/// 4.5.6).
+/// Returns true if a request waits for the leader: writes on every server, syncs only on learners (rule 4.5.6).
 fn needs_commit(request: &Request, is_leading: bool) -> bool {
     match request {
         Request::Sync { .. } => !is_leading,
@@ -308,11 +306,11 @@ fn needs_commit(request: &Request, is_leading: bool) -> bool {
     }
 }
 
-/// A limit of so few bytes that what is beside paths and data counts.
+/// Below this limit in bytes, the fields besides paths and data matter.
 const SHORT: usize = 0x1_0000;
 
-/// Whether a packet is longer than `jute.maxbuffer`: that breaks the connection, not the request
-/// (rule 1.11.1). Only what carries much data is measured.
+/// Returns true if a packet is longer than `jute.maxbuffer`, which breaks the connection, not the request (rule
+/// 1.11.1). Only requests with much data are measured.
 fn is_too_long(packet: &ClientPacket, config: &Config) -> bool {
     let ClientPacket::Request { request, .. } = packet else { return false };
     let limit = config.options.max_buffer;

@@ -1,24 +1,24 @@
-//! What the thread that applies commits has yet to do when its role has ended (rule 6.8.6; only under
+//! The rest of the work of a thread that was applying a commit when its role ended (rule 6.8.6; only under
 //! [`Bug::ApplyOutlivesRole`](crate::vocabulary::release::Bug::ApplyOutlivesRole)).
 
 use crate::vocabulary::txn::{Txn, TxnBody};
 use std::sync::Arc;
 
-/// What is left of a transaction.
+/// The rest of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Rest {
-    /// The operations that are left, under its zxid.
+    /// The remaining operations, under the transaction's zxid.
     pub(super) txn: Arc<Txn>,
-    /// Whether the thread has begun to change a tree, which it then goes on with. Otherwise it takes the one that the
-    /// database has by then.
+    /// True if the thread has begun to change a tree, with which it then continues. Otherwise it uses the tree that
+    /// the database has at that time.
     pub(super) is_of_a_tree: bool,
 }
 
 impl Rest {
-    /// What is left of a transaction that is being applied; nothing of one that changes nothing.
+    /// Returns the rest of a transaction that is being applied; `None` if nothing is left to change.
     ///
-    /// A multi is applied operation by operation, and the end of a session znode by znode. How far the thread has come is
-    /// taken from the zxid, so that over many transactions it is each place.
+    /// A multi is applied operation by operation, and the end of a session znode by znode. The thread's progress is
+    /// derived from the zxid, so many transactions cover every position.
     pub(super) fn of(txn: &Txn) -> Option<Rest> {
         let place = |count: usize| txn.zxid.counter() as usize % count.max(1);
         let (body, done) = match &txn.body {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn of_one_operation_all_is_left_and_of_none_nothing() {
+    fn a_single_operation_is_left_entirely_and_an_empty_one_leaves_nothing() {
         let [first, ..] = &paths()[..] else { unreachable!("there are three") };
         let delete = TxnBody::Delete { path: first.clone() };
         assert_eq!(rest(7, delete), Some(("delete /a".to_owned(), false)));

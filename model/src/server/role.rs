@@ -1,5 +1,4 @@
-//! Taking a role, and leaving it without the process ending (rule 6.8), because of a failed fsync
-//! also.
+//! Taking a role, and leaving it while the process continues (rule 6.8), also after a failed fsync.
 
 use super::context::{Exit, Leave, Stays};
 use super::election::{Decision, TIMERS};
@@ -14,7 +13,7 @@ use crate::vocabulary::step::Unwritten;
 use crate::vocabulary::timer::ServerTimer;
 
 impl Server {
-    /// The vote for itself: (current epoch, the *tree's* last zxid, id) (rule 5.1.3).
+    /// Returns its vote for itself: (current epoch, the *tree's* last zxid, id) (rule 5.1.3).
     pub(super) fn own_vote(&self, context: &Context<'_>) -> Vote {
         self.vote(context.disk.current_epoch())
     }
@@ -28,7 +27,7 @@ impl Server {
         }
     }
 
-    /// Leads or follows from now on.
+    /// Begins to lead or to follow.
     pub(super) fn take_role(&mut self, decision: Decision, context: &mut Context<'_>) {
         assert!(self.is_looking(), "{}: only who looks for a leader is told of one", context.id);
         for timer in TIMERS {
@@ -45,17 +44,17 @@ impl Server {
         };
     }
 
-    /// The code of its role says whether it can go on.
+    /// Leaves the role if its code demands it.
     pub(super) fn stay_or_leave(&mut self, stays: Stays, context: &mut Context<'_>) {
         if let Err(Leave(reason)) = stays {
             self.leave_role(reason, context);
         }
     }
 
-    /// Goes back to LOOKING, keeping memory (rule 5.5.1). Who served stops serving: the log thread finishes its queue
-    /// and fsyncs (ZOOKEEPER-4712), and every logged transaction is applied, committed or not (ZOOKEEPER-2845). Who
-    /// did not serve yet has nothing of either to do, and HEAD does not (rule 6.8.5); a half-done SNAP drops the
-    /// tree (rule 6.8.4).
+    /// Returns to LOOKING and keeps the memory (rule 5.5.1). A server that served stops serving: the log thread
+    /// finishes its queue and fsyncs (ZOOKEEPER-4712), and every logged transaction is applied, committed or not
+    /// (ZOOKEEPER-2845). A server that did not serve yet has no such work, and HEAD does not do it (rule 6.8.5); an
+    /// incomplete SNAP drops the tree (rule 6.8.4).
     pub fn leave_role(&mut self, reason: &'static str, context: &mut Context<'_>) {
         self.leave(reason, false, context);
     }
@@ -100,7 +99,7 @@ impl Server {
                 self.database.finish_snapshot(context);
             }
         } else {
-            // It fsyncs what it appends before it reads on, and cannot leave in between (rule 6.6.3).
+            // It fsyncs its appends before it reads on, and cannot leave in between (rule 6.6.3).
             assert_eq!(context.disk.unsynced(), 0, "{}: nobody fsyncs this any more", self.id);
         }
         let loaded = match (reload || drop_tree, served) {
@@ -115,18 +114,18 @@ impl Server {
         self.look(context);
     }
 
-    /// An fsync of the log fails, or a write to it (rule 6.7.6). In a synchronisation the packet thread does that, and
-    /// leaves the role. Elsewhere it is the log thread. In HEAD that ends the thread: what waits for it is neither
-    /// appended nor acknowledged any more, and the server's state is ERROR, for which its main thread leaves the role
-    /// at the next packet or ping round. Until then it does what a server does whose fsync takes long, so both are one
-    /// step here. Its connections are closed before the log thread is joined, so the second fsync that this tries
-    /// brings no ack to anybody.
+    /// Fails an fsync of the log, or a write to it (rule 6.7.6). In a synchronisation it is the packet thread's,
+    /// which leaves the role. Otherwise it is the log thread's. In HEAD that ends the thread: queued transactions are
+    /// neither appended nor acknowledged any more. The server's state is ERROR, so its main thread leaves the role at
+    /// the next packet or ping round. Until then it behaves like a server whose fsync takes long, so both are one
+    /// step here. Its connections are closed before the log thread is joined, so the second fsync, which that
+    /// attempts, sends no acks.
     ///
-    /// Of what was appended, only the first so many transactions have reached the disk. Memory may
-    /// have more (rule 4.5.3), see [`Bug::FsyncErrorKeepsMemory`]; of the rest see
-    /// [`Bug::TornRecordHidesLog`] and [`Bug::FailedWriteComesLater`].
+    /// Of the appended transactions, only the first `survive` have reached the disk. Memory may have more (rule
+    /// 4.5.3), see [`Bug::FsyncErrorKeepsMemory`]; for the others see [`Bug::TornRecordHidesLog`] and
+    /// [`Bug::FailedWriteComesLater`].
     ///
-    /// Where it is a snapshot that is written, the process exits (rule 6.9.11).
+    /// If a snapshot was being written, the process exits (rule 6.9.11).
     pub(crate) fn fsync_fails(&mut self, survive: u8, rest: Unwritten, context: &mut Context<'_>) {
         assert!(self.can_fail_to_write(context.disk), "{}: it has nothing to write", self.id);
         if !self.writes_log() {
@@ -149,7 +148,7 @@ impl Server {
         self.leave(WRITE_FAILED, drop_tree, context);
     }
 
-    /// The process dies, and its timers with it: none of them may fire in its next life.
+    /// Ends the process and disarms its timers, so that none fires after the next start.
     pub(crate) fn die(&mut self, context: &mut Context<'_>) {
         for timer in TIMERS {
             context.disarm(timer);

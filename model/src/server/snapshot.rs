@@ -1,9 +1,10 @@
-//! The background snapshot: written piece by piece while transactions go on being applied, so that
-//! its content may be ahead of its label (rule 6.9.2).
+//! The background snapshot: written piece by piece while transactions are applied, so its content may be newer than
+//! its zxid (rule 6.9.2).
 //!
-//! What is applied can be ahead of the server's own log as well (rule 4.5.3), so a snapshot that is
-//! written waits for the log before it counts (see [`SnapshotAheadOfLog`](crate::vocabulary::release::Bug::SnapshotAheadOfLog)). Its thread writes the database's tree,
-//! which it goes on to do when the server has left its role, and when the database has another tree (rule 6.9.12; see
+//! The applied transactions can be ahead of the server's own log as well (rule 4.5.3), so a written snapshot waits
+//! for the log before it is valid (see [`SnapshotAheadOfLog`](crate::vocabulary::release::Bug::SnapshotAheadOfLog)).
+//! Its thread writes the tree of the database, and continues when the server has left its role, and when the database
+//! has another tree (rule 6.9.12; see
 //! [`SnapshotOutlivesRole`](crate::vocabulary::release::Bug::SnapshotOutlivesRole)).
 
 use super::disk::{Disk, Snapshot};
@@ -16,17 +17,16 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SnapshotInProgress {
     pub(super) label: Zxid,
-    /// The tree that is written, if the database has another one by now.
+    /// The tree that is being written, if it is no longer that of the database.
     pub(super) of: Option<Arc<DataTree>>,
     content: DataTree,
     cursor: Option<ZnodePath>,
-    /// All is written, and of no transaction above this one: it waits until the log is durable up to
-    /// there.
+    /// Set after the last piece to the last zxid in the snapshot, which waits until the log is durable up to there.
     pub(super) waits_for: Option<Zxid>,
 }
 
 impl SnapshotInProgress {
-    /// Its label and the sessions are those of this moment.
+    /// Begins a snapshot, with the zxid and the sessions of this moment.
     pub(super) fn begin(tree: &DataTree) -> SnapshotInProgress {
         let mut content = DataTree::empty();
         content.begin_acls_of(tree);
@@ -37,12 +37,12 @@ impl SnapshotInProgress {
         SnapshotInProgress { label, of: None, content, cursor: None, waits_for: None }
     }
 
-    /// Whether it is written and waits for the log.
+    /// Returns true if it is completely written and waits for the log.
     pub(super) fn waits(&self, disk: &Disk) -> bool {
         self.waits_for.is_some_and(|zxid| zxid > disk.last_durable())
     }
 
-    /// Writes the next piece, of this size, of the tree as it is now. Returns whether it was the last.
+    /// Writes the next piece, of this size, of the tree in its present state. Returns true if it was the last.
     pub(super) fn write_next(&mut self, tree: &DataTree, size: usize) -> bool {
         let of = self.of.take();
         let tree = of.as_deref().unwrap_or(tree);
@@ -61,7 +61,7 @@ impl SnapshotInProgress {
         is_last
     }
 
-    /// What is on disk now.
+    /// Returns the snapshot as it is on disk now.
     pub(super) fn ended(self, durable: bool) -> Snapshot {
         let SnapshotInProgress { label, mut content, .. } = self;
         content.set_last_processed(label);

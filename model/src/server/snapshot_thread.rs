@@ -1,4 +1,4 @@
-//! The thread that writes a background snapshot ([`super::snapshot`]) beside the database that it writes.
+//! The thread that writes a background snapshot ([`super::snapshot`]) concurrently with the database.
 
 use super::context::Context;
 use super::database::Database;
@@ -10,7 +10,7 @@ use crate::vocabulary::step::Step;
 use std::sync::Arc;
 
 impl Database {
-    /// Whether a background snapshot is in progress.
+    /// Returns true if a background snapshot is in progress.
     pub(super) fn is_writing_snapshot(&self) -> bool {
         self.snapshot.is_some()
     }
@@ -24,17 +24,17 @@ impl Database {
         context.effects.due(Step::Snapshot(context.id));
     }
 
-    /// Whether a snapshot has a piece to write, or is written and need not wait any more.
+    /// Returns true if a snapshot has a piece to write, or is written and need not wait any more.
     pub(super) fn can_snapshot(&self, disk: &Disk) -> bool {
         self.snapshot.as_ref().is_some_and(|snapshot| !snapshot.waits(disk))
     }
 
-    /// Whether a snapshot is written and waits for the log.
+    /// Returns true if a snapshot is written and waits for the log.
     pub(super) fn snapshot_waits(&self, disk: &Disk) -> bool {
         self.snapshot.as_ref().is_some_and(|snapshot| snapshot.waits(disk))
     }
 
-    /// Writes the next piece; after the last one, and once the log is as far, the snapshot is there.
+    /// Writes the next piece. After the last one, and once the log is durable that far, the snapshot becomes valid.
     pub(super) fn snapshot_next(&mut self, context: &mut Context<'_>) {
         let snapshot = self.snapshot.as_mut().expect("a snapshot is in progress");
         assert!(!snapshot.waits(context.disk), "{}: its snapshot waits for the log", context.id);
@@ -51,8 +51,8 @@ impl Database {
         }
     }
 
-    /// Waits for the background snapshot to end. The tree does not change meanwhile, so all pieces are written at once.
-    /// What must wait for a log that goes no further is given up.
+    /// Waits for the background snapshot to end. The tree does not change meanwhile, so all pieces are written in one
+    /// step. A snapshot that would have to wait for the log is discarded, because the log no longer advances.
     pub(super) fn finish_snapshot(&mut self, context: &mut Context<'_>) {
         while self.can_snapshot(context.disk) {
             self.snapshot_next(context);
@@ -60,10 +60,10 @@ impl Database {
         self.snapshot = None;
     }
 
-    /// Another tree takes the place of this one, which a background snapshot goes on with.
+    /// Replaces the tree; a background snapshot continues with the old one.
     pub(super) fn replace_tree(&mut self, tree: DataTree) {
         let replaced = std::mem::replace(&mut self.tree, Arc::new(tree));
-        // What a thread of an older role does to that one, no client sees.
+        // No client sees what the thread of an earlier role does to the old tree.
         self.rest.take_if(|rest| rest.is_of_a_tree);
         if let Some(snapshot) = &mut self.snapshot
             && snapshot.waits_for.is_none()

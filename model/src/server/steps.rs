@@ -1,8 +1,8 @@
-//! A server's steps: what can happen to it, a method each. The role is asked here, and its code is called
-//! with what it borrows; what can come in another role than it was meant for is refused here, with the
-//! reason, and what cannot is an assertion.
+//! The steps of a server, with a method for each. These methods dispatch to the role, whose code gets the borrowed
+//! parts. A step that can arrive in a role that it was not meant for is refused here, with the reason; one that
+//! cannot is an assertion.
 //!
-//! A step that is not enabled (`enabled`) must not come here at all: whoever takes steps asks before.
+//! Callers must check first that the step is possible (`enabled`).
 
 use super::commit_processor::Committed;
 use super::context::Leave;
@@ -19,8 +19,8 @@ use crate::vocabulary::timer::ServerTimer;
 impl Server {
     // ---- what is read ----
 
-    /// An election notification arrived. It means something in every role: who follows or leads tells a
-    /// server that looks whom.
+    /// Handles an election notification. It matters in every role: a server that follows or leads tells a LOOKING
+    /// server its leader.
     pub(crate) fn notification(
         &mut self,
         from: ServerId,
@@ -47,15 +47,15 @@ impl Server {
                 let stays = leading.read_from_learner(connection, delivered, context);
                 self.stay_or_leave(stays, context);
             }
-            // It was elected by others than those who make it lead, or does not lead any more: nobody
-            // listens, and the connection is refused.
+            // The learner considers this server the leader, but it does not lead, or no longer: its port is closed,
+            // and the connection is refused.
             InRole::Looking(_) | InRole::Following(_) => {
                 context.network.close_by_leader(connection, context.effects);
             }
         }
     }
 
-    /// Reads from the connection to the leader. Whoever leaves the role of a follower closes it.
+    /// Reads from the connection to the leader. A follower that leaves its role closes the connection.
     pub(crate) fn read_from_leader(
         &mut self,
         connection: LearnerConnection,
@@ -71,7 +71,7 @@ impl Server {
 
     // ---- time ----
 
-    /// One of this server's timers fired, which means something now.
+    /// Handles a timer of this server, which must have a meaning now.
     pub(crate) fn timer(&mut self, timer: ServerTimer, context: &mut Context<'_>) {
         if let ServerTimer::SessionExpiry(session) = timer
             && self.clients.local.contains(session)
@@ -132,7 +132,7 @@ impl Server {
 
     // ---- threads and disks ----
 
-    /// The log thread appends the next transaction, not yet durable.
+    /// Appends the next transaction in the log thread; it is not durable yet.
     pub(crate) fn append_next(&mut self, context: &mut Context<'_>) {
         self.log.append_next(context);
         self.planted_ack(context);
@@ -142,7 +142,8 @@ impl Server {
         }
     }
 
-    /// [`Bug::PlantedAckBeforeFsync`] and [`Bug::PlantedLeaderAckBeforeFsync`]: the fsync acknowledges it once more.
+    /// Plants [`Bug::PlantedAckBeforeFsync`] and [`Bug::PlantedLeaderAckBeforeFsync`]: the fsync acknowledges the
+    /// transaction once more.
     fn planted_ack(&mut self, context: &mut Context<'_>) {
         let bugs = context.config.bugs;
         let Some(zxid) = self.log.to_ack.last().copied() else { return };
@@ -157,7 +158,7 @@ impl Server {
         }
     }
 
-    /// The log thread's fsync completes; only now acks leave (rules 4.4.2 and 4.5.1).
+    /// Completes the log thread's fsync; only now are acks sent (rules 4.4.2 and 4.5.1).
     pub(crate) fn fsync(&mut self, context: &mut Context<'_>) {
         let snapshot_waits = self.database.snapshot_waits(context.disk);
         let to_ack = self.log.fsync(context);
@@ -175,10 +176,10 @@ impl Server {
         }
     }
 
-    /// The CommitProcessor applies the next transaction, or answers the next sync (rule 4.5.8).
+    /// Applies the next transaction in the CommitProcessor, or answers the next sync (rule 4.5.8).
     ///
     /// # Panics
-    /// If there is none, or the server is LOOKING: what a role has committed must not outlive it.
+    /// If there is none, or the server is LOOKING: the queue of a role must not outlive it.
     pub(crate) fn apply_next(&mut self, context: &mut Context<'_>) {
         let is_looking = matches!(self.role, Role::Looking);
         assert!(!is_looking, "{}: leaving a role ends its CommitProcessor", context.id);
@@ -195,12 +196,13 @@ impl Server {
         }
     }
 
-    /// The CommitProcessor misses the wake-up of what has just come (ZOOKEEPER-4537).
+    /// Lets the CommitProcessor miss the wake-up for its newest entry (ZOOKEEPER-4537).
     pub(crate) fn miss_wake_up(&mut self, _context: &mut Context<'_>) {
         self.commits.miss_wake_up();
     }
 
-    /// The thread of an older role applies the rest of its transaction, and fires watches as if that were new.
+    /// Applies the rest of a transaction in the thread of an earlier role, and fires watches as if the transaction
+    /// were new.
     pub(crate) fn apply_rest(&mut self, context: &mut Context<'_>) {
         let (txn, changes) = self.database.apply_rest();
         context.effects.note(|| {
@@ -209,14 +211,14 @@ impl Server {
         self.serving().fire(&txn, &changes, context);
     }
 
-    /// All that a step has committed, where that is no step of its own.
+    /// Applies all commits of a step, if their application is not a step of its own.
     pub(crate) fn apply_at_once(&mut self, context: &mut Context<'_>) {
         while !self.commits.is_empty() {
             self.apply_next(context);
         }
     }
 
-    /// The packet thread's disk operation completes.
+    /// Completes the packet thread's disk operation.
     pub(crate) fn write_completes(&mut self, context: &mut Context<'_>) {
         let writing = self.thread.writing.take().expect("the packet thread waits for its disk");
         context.effects.note(|| format!("{} has written {writing}", self.id));
@@ -225,16 +227,16 @@ impl Server {
             InRole::Following(mut following) => following.wrote(writing, context),
             InRole::Leading(mut leading) => leading.wrote(writing, context),
         }
-        // Whoever was held up asks once more; it may be writing already again.
+        // Blocked readers try again; the packet thread may be waiting for its disk again by then.
         context.effects.push(Effect::Unblocked(Blocker::Busy(context.id)));
     }
 
-    /// The background snapshot writes its next piece, or ends.
+    /// Writes the next piece of the background snapshot, or completes it.
     pub(crate) fn snapshot_next(&mut self, context: &mut Context<'_>) {
         self.database.snapshot_next(context);
     }
 
-    /// The handler of this learner's connection streams the next piece.
+    /// Streams the next piece to the learner of this connection.
     pub(crate) fn stream_next(&mut self, connection: LearnerConnection, context: &mut Context<'_>) {
         match self.in_role() {
             InRole::Leading(mut leading) => leading.stream_next(connection, context),
@@ -244,7 +246,7 @@ impl Server {
 
     // ---- faults, and searches without programs ----
 
-    /// Proposes a write that no client asked for: for searches without programs.
+    /// Proposes a write without a client, for searches without programs.
     pub(crate) fn propose_write(&mut self, context: &mut Context<'_>) {
         let InRole::Leading(mut leading) = self.in_role() else {
             unreachable!("{}: only a leader proposes", context.id)
@@ -253,7 +255,7 @@ impl Server {
         self.stay_or_leave(stays, context);
     }
 
-    /// A session is taken for expired, whenever it was last heard from: a fault.
+    /// Expires a session, whenever its last packet arrived: a fault.
     pub(crate) fn expire(&mut self, session: SessionId, context: &mut Context<'_>) {
         let InRole::Leading(mut leading) = self.in_role() else {
             unreachable!("{}: only a leader takes a session for expired", context.id)
@@ -282,12 +284,12 @@ mod tests {
     use crate::vocabulary::zxid::{Epoch, Zxid};
     use std::sync::Arc;
 
-    /// Does this to a server that has just started, and is LOOKING.
+    /// Runs this on a server that has just started, and is LOOKING.
     fn while_looking(run: impl FnOnce(&mut Server, &mut Context<'_>)) {
         while_looking_with(Bugs::NONE, run);
     }
 
-    /// The same with these defects.
+    /// Like `while_looking`, with these defects.
     fn while_looking_with(bugs: Bugs, run: impl FnOnce(&mut Server, &mut Context<'_>)) {
         let config = Config { bugs, ..Config::new(3, 0) };
         let mut network = Network::new(3, 0);
@@ -314,7 +316,7 @@ mod tests {
         Arc::new(Txn { zxid, session: SessionId(1), cxid: Xid(0), time: 0, body })
     }
 
-    /// The one snapshot is being written anew when the tree is to be loaded from it.
+    /// The only snapshot is being rewritten when the tree is to be loaded from it.
     #[test]
     fn a_database_without_a_snapshot_is_loaded_only_where_there_is_no_log() {
         while_looking(|server, context| {
@@ -330,7 +332,7 @@ mod tests {
         });
     }
 
-    /// The database has another tree by the time its snapshot is written: by a SNAP, above all.
+    /// The database has another tree before its snapshot is complete, mostly because of a SNAP.
     #[test]
     fn a_snapshot_in_progress_goes_on_with_its_tree() {
         while_looking(|server, context| {
@@ -344,7 +346,7 @@ mod tests {
                 server.database.tree_mut().load_node(path, node);
             }
             server.database.tree_mut().set_last_processed(Zxid::new(Epoch(1), 1));
-            // It waits for the log otherwise.
+            // Otherwise it waits for the log.
             context.disk.make_mut().append(first());
             context.disk.make_mut().fsync();
             let digest = server.database.tree.digest();
@@ -357,7 +359,7 @@ mod tests {
         });
     }
 
-    /// Deletes `/a` and `/b`, in that order, by a multi of this number.
+    /// A multi with this number that deletes `/a` and `/b`, in that order.
     fn deletes(counter: u32) -> Arc<Txn> {
         let path = |text: &str| ZnodePath::new(text.to_owned()).expect("valid");
         let parts = ["/a", "/b"].map(|it| TxnBody::Delete { path: path(it) });
@@ -381,8 +383,8 @@ mod tests {
 
     /// A role ends while its thread applies a multi; then the database may get another tree.
     #[test]
-    fn what_a_thread_has_left_goes_to_its_own_tree_or_to_the_one_that_it_finds() {
-        // Of two operations, number 2 has all left, and number 3 the second.
+    fn the_rest_of_a_transaction_is_applied_to_its_own_tree_or_to_the_present_one() {
+        // Of two operations, transaction number 2 has both left, and number 3 the second.
         for (counter, replaced, left) in
             [(2, false, ""), (3, false, "/a"), (2, true, ""), (3, true, "/a /b")]
         {

@@ -1,12 +1,12 @@
 //! The leader's table of live sessions (`SessionTrackerImpl` without its clock; rules 2.3 and 2.4).
 //!
-//! A session is *owned* by the way its requests reach the leader: one connection from a learner, or
-//! the leader's own clients. A request by any other way comes from a connection that the client has
-//! left behind, and is refused with SessionMoved. A session that `prep` has begun to close answers
-//! nothing any more, but stays here until its closeSession is applied.
+//! A session is *owned* by the way in which its requests reach the leader: one connection of a learner, or the
+//! leader's own clients. A request that arrives in another way comes from a connection that the client has left, and
+//! is refused with SessionMoved. A session that `prep` has begun to close answers nothing any more, but stays here
+//! until its closeSession is applied.
 //!
-//! When a session expires is the caller's affair: whatever answers with a timeout here has touched
-//! the session, and its timer starts anew with that timeout.
+//! The caller measures the time: a method that returns a timeout has touched the session, and the caller restarts the
+//! session's timer with it.
 
 use crate::tree::DataTree;
 use crate::vocabulary::error::Error;
@@ -15,34 +15,34 @@ use crate::vocabulary::time::Duration;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// The way by which a session's requests reach the leader.
+/// The way in which a session's requests reach the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Owner {
     /// A client connection to the leader itself.
     Leader,
-    /// Forwarded by a learner. A learner that registers again is another owner: its sessions
-    /// re-attach by revalidation.
+    /// Forwarded by a learner. A learner that registers again is another owner: its sessions re-attach by
+    /// revalidation.
     Learner(LearnerConnection),
 }
 
-/// What is known of one session.
+/// The state of one session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct TrackedSession {
     timeout: Duration,
-    /// Unset after a leader change, until the first request claims the session.
+    /// `None` after a leader change, until the first request claims the session.
     owner: Option<Owner>,
     closing: bool,
 }
 
-/// The sessions that the leader holds to be alive or closing.
+/// The sessions that the leader considers alive or closing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SessionTracker {
     sessions: BTreeMap<SessionId, TrackedSession>,
 }
 
 impl SessionTracker {
-    /// The tracker of a new leader: every session of its tree, owner unset. Each gets its full
-    /// timeout anew (rule 2.3.3).
+    /// Returns the tracker of a new leader: every session of its tree, without an owner. Each gets its full timeout
+    /// again (rule 2.3.3).
     pub fn new(tree: &DataTree) -> SessionTracker {
         let fresh = |(session, timeout): (&SessionId, &Duration)| {
             (*session, TrackedSession { timeout: *timeout, owner: None, closing: false })
@@ -50,27 +50,27 @@ impl SessionTracker {
         SessionTracker { sessions: tree.sessions().iter().map(fresh).collect() }
     }
 
-    /// Tracks a session from now on. One that is tracked already stays as it is.
+    /// Begins to track a session. One that is tracked already does not change.
     pub fn add(&mut self, session: SessionId, timeout: Duration) {
         if let Entry::Vacant(place) = self.sessions.entry(session) {
             place.insert(TrackedSession { timeout, owner: None, closing: false });
         }
     }
 
-    /// A sign of life. The session's timeout, with which its timer starts anew; `None` for a
-    /// session that is unknown or closing.
+    /// Records a sign of life. Returns the session's timeout, with which its timer restarts; `None` for a session
+    /// that is unknown or closing.
     pub fn touch(&self, session: SessionId) -> Option<Duration> {
         self.alive(session).map(|tracked| tracked.timeout)
     }
 
-    /// A client re-attached the session by this way (rule 2.4.1): touches it and makes this way
-    /// its owner. `None` when the session is over.
+    /// Re-attaches a session: touches it and makes `owner` its owner (rule 2.4.1). Returns `None` if the session is
+    /// over.
     pub fn revalidate(&mut self, session: SessionId, owner: Owner) -> Option<Duration> {
         self.set_owner(session, owner).ok()?;
         self.touch(session)
     }
 
-    /// Makes `owner` the owner, whoever it was before.
+    /// Sets the owner, whatever it was before.
     ///
     /// # Errors
     /// `SessionExpired` for a session that is unknown or closing.
@@ -80,11 +80,10 @@ impl SessionTracker {
         Ok(())
     }
 
-    /// The check before every write (rule 1.6.1); claims a session that no one owns yet (rule 2.4.3).
+    /// Makes the check before every write (rule 1.6.1); a session without an owner is claimed (rule 2.4.3).
     ///
     /// # Errors
-    /// `SessionExpired` for a session that is unknown or closing, `SessionMoved` when another way
-    /// owns it.
+    /// `SessionExpired` for a session that is unknown or closing, `SessionMoved` if it has another owner.
     pub fn check(&mut self, session: SessionId, owner: Owner) -> Result<(), Error> {
         let tracked = self.sessions.get_mut(&session).filter(|tracked| !tracked.closing);
         let tracked = tracked.ok_or(Error::SessionExpired)?;
@@ -94,29 +93,29 @@ impl SessionTracker {
         Ok(())
     }
 
-    /// Whether the session is known, living or closing.
+    /// Returns true if the session is known, alive or closing.
     pub fn is_tracking(&self, session: SessionId) -> bool {
         self.sessions.contains_key(&session)
     }
 
-    /// From now on the session answers nothing. Nothing happens to one that is unknown.
+    /// Marks a session as closing: it answers nothing any more. No effect on an unknown session.
     pub fn set_closing(&mut self, session: SessionId) {
         if let Some(tracked) = self.sessions.get_mut(&session) {
             tracked.closing = true;
         }
     }
 
-    /// Forgets a session: its closeSession was applied.
+    /// Forgets a session whose closeSession was applied.
     pub fn remove(&mut self, session: SessionId) {
         self.sessions.remove(&session);
     }
 
-    /// All tracked sessions with their timeouts, closing ones too, in the order of their ids.
+    /// Returns all tracked sessions with their timeouts, including closing ones, in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (SessionId, Duration)> {
         self.sessions.iter().map(|(session, tracked)| (*session, tracked.timeout))
     }
 
-    /// A session's timeout, whether it lives or is closing.
+    /// Returns a session's timeout, alive or closing.
     pub fn timeout(&self, session: SessionId) -> Option<Duration> {
         self.sessions.get(&session).map(|tracked| tracked.timeout)
     }
@@ -169,7 +168,7 @@ mod tests {
         assert_eq!(tracker.check(SESSION, Owner::Leader), Ok(()));
         assert_eq!(tracker.revalidate(SESSION, learner(0)), Some(TIMEOUT));
         assert_eq!(tracker.check(SESSION, Owner::Leader), Err(Error::SessionMoved));
-        // The same learner over another connection is another way.
+        // The same learner on another connection is another owner.
         assert_eq!(tracker.check(SESSION, learner(1)), Err(Error::SessionMoved));
         assert_eq!(tracker.check(SESSION, learner(0)), Ok(()));
     }

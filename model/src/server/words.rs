@@ -1,9 +1,9 @@
-//! A server's disk operations.
+//! The text of a server's disk operations.
 
 use super::Writing;
 use std::fmt::{self, Display};
 
-/// What was written, as the object of a sentence.
+/// Formats what was written, as the object of a sentence.
 impl Display for Writing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -1,4 +1,4 @@
-//! What can happen next, faults apart.
+//! The steps that are possible, faults excluded.
 
 use super::Service;
 use super::link::{Link, is_write};
@@ -15,24 +15,24 @@ use crate::vocabulary::timer::{ClientTimer, Timer};
 use crate::vocabulary::zxid::Zxid;
 use crate::watch::{Rearming, WatchTable};
 
-/// Which prefixes of the log a server is tried at.
+/// The prefixes of the log that a search tries for a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefixes {
-    /// All that it may have applied.
+    /// All prefixes that the server may have applied.
     All,
-    /// Of those that come to the same for its client, the shortest. A longer prefix comes to the same
-    /// if the answer is the same, the watches that are set then are the same, and nothing between the
-    /// two prefixes fires any of them. Sound because a server at the shorter one can do all that one at
-    /// the longer one can: it may go on to that at any moment, in silence.
+    /// Of prefixes that are equivalent for the client, the shortest. A longer prefix is equivalent if the answer and
+    /// the resulting watches are the same, and no transaction between the two fires any of them. This is sound
+    /// because a server at the shorter prefix can do everything that one at the longer prefix can: it may advance at
+    /// any moment without any effect.
     Shortest,
-    /// Of those with the same answer, the shortest, whatever watches are set then. A mistake, which
-    /// can be planted to see that it is found.
+    /// Of prefixes with the same answer, the shortest, whatever the resulting watches. This is unsound; it can be
+    /// planted to test that the error is found.
     SameAnswer,
 }
 
 impl Service {
-    /// Every step of this client, its server or its sessions that can happen now and is neither a
-    /// fault nor a program's timer nor a random number nor a clock's reading, in a fixed order.
+    /// Appends, in a fixed order, every possible step of this client, its server and its sessions, except faults,
+    /// timers of programs, random numbers and readings of a clock.
     pub fn enabled(&self, client: ClientId, prefixes: Prefixes, steps: &mut Vec<Step>) {
         self.enabled_of(client, prefixes, steps);
         let mine = |session: &SessionId| session.client() == client;
@@ -47,7 +47,7 @@ impl Service {
         }
     }
 
-    /// Whether anything can happen, faults apart.
+    /// Returns true if any step except a fault is possible.
     pub fn can_go_on(&self) -> bool {
         let mut steps = Vec::new();
         self.client_ids().for_each(|client| self.sleeps(client, &mut steps));
@@ -55,7 +55,7 @@ impl Service {
         !steps.is_empty() || self.has_ordinary_step()
     }
 
-    /// Whether anything but a program's timer and a fault can happen.
+    /// Returns true if any step except a fault and a program's timer is possible.
     pub fn has_ordinary_step(&self) -> bool {
         let mut steps = Vec::new();
         self.client_ids().any(|client| {
@@ -66,29 +66,30 @@ impl Service {
         })
     }
 
-    /// The timers of a sleeping program.
+    /// Appends the timers of a program's sleeps.
     pub fn sleeps(&self, client: ClientId, steps: &mut Vec<Step>) {
         let sleeping = self.clients[client.index()].sleeping.iter();
         steps.extend(sleeping.map(|call| Step::Fire(Timer::Sleep(client, *call))));
     }
 
-    /// The random numbers that a client's program waits for, by call.
+    /// Returns the calls of a client's program that wait for a random number.
     pub fn draws(&self, client: ClientId) -> impl Iterator<Item = CallId> {
         self.clients[client.index()].draws()
     }
 
-    /// The calls of a client's program that wait for the time, each with the least that its clock can show.
+    /// Returns the calls of a client's program that wait for the time, each with the smallest possible reading of its
+    /// clock.
     pub fn clock_calls(&self, client: ClientId) -> impl Iterator<Item = (CallId, Time)> {
         self.clients[client.index()].clock_calls()
     }
 
-    /// The least that a program's clock can show to a call that waits for the time.
+    /// Returns the smallest possible reading of a program's clock for a call that waits for the time.
     pub fn least_reading(&self, client: ClientId, call: CallId) -> Option<Time> {
         self.clock_calls(client).find(|(waits, _)| *waits == call).map(|(_, least)| least)
     }
 
-    /// Whether nobody is left who could keep a session alive, though it still has something to lose:
-    /// its time will be up, which is no fault.
+    /// Returns true if no client can keep the session alive any more, although it still has ephemerals or late
+    /// writes. It will expire, which is not a fault.
     pub fn is_orphan(&self, session: SessionId) -> bool {
         let owned = self
             .clients
@@ -149,7 +150,7 @@ impl Service {
                         let more = self.log.after(least).iter().map(|entry| serve(entry.zxid()));
                         steps.extend(more);
                     }
-                    // By a server that knows of the end it is refused.
+                    // A server that knows of the end refuses the session.
                     Some(end) => steps.push(serve(end)),
                     None => {}
                 }
@@ -166,7 +167,7 @@ impl Service {
                 self.prefix_choices(client, prefixes, steps, |tree, watches| {
                     let bugs = self.config.bugs;
                     let mut missed = watches.set_watches(tree, Link::name(client), rearming, bugs);
-                    // When it was made up is nothing that its client could tell apart.
+                    // The client cannot observe the zxid of a made-up event.
                     missed.iter_mut().for_each(|event| event.zxid = Zxid::ZERO);
                     missed
                 });
@@ -190,8 +191,8 @@ impl Service {
         });
     }
 
-    /// The prefixes that a server may have applied when it takes its client's oldest packet, which
-    /// `take` does with the tree and the watches of the connection.
+    /// Appends the prefixes that a server may have applied when it executes its client's oldest packet. `take`
+    /// executes the packet on a tree and the connection's watches.
     fn prefix_choices<A: PartialEq>(
         &self,
         client: ClientId,
@@ -221,7 +222,7 @@ impl Service {
         });
     }
 
-    /// The prefixes that the server of a client may have applied silently.
+    /// Calls `each` with every prefix that a client's server can advance to without any effect.
     fn for_each_prefix(&self, client: ClientId, mut each: impl FnMut(Zxid)) {
         let link = &self.links.links[client.index()];
         let heard = link.next_heard(&self.log);
@@ -234,52 +235,52 @@ impl Service {
         }
     }
 
-    /// What a client's program is told next.
+    /// Returns the next input of a client's program.
     pub fn next_input(&self, client: ClientId) -> Option<&Input> {
         self.clients[client.index()].inbox.front().map(|told| &told.input)
     }
 
-    /// How many requests a client has made in its session.
+    /// Returns the number of requests that a client has made in its session.
     pub fn requests(&self, client: ClientId) -> u32 {
         self.clients[client.index()].machine.next_xid().0 - 1
     }
 
-    /// What waits for a client's server: the oldest packet on its connection.
+    /// Returns the oldest packet in flight to a client's server.
     pub fn oldest_packet(&self, client: ClientId) -> Option<&ClientPacket> {
         self.links.links[client.index()].to_server.front()
     }
 
-    /// What is under way to a client's server, oldest first.
+    /// Returns the packets in flight to a client's server, oldest first.
     pub fn under_way(&self, client: ClientId) -> impl Iterator<Item = &ClientPacket> {
         self.links.links[client.index()].to_server.iter()
     }
 
-    /// Whether something is under way to a client.
+    /// Returns true if a packet is in flight to the client.
     pub fn has_news(&self, client: ClientId) -> bool {
         !self.links.links[client.index()].to_client.is_empty()
     }
 
-    /// Whether a client's server has closed the connection.
+    /// Returns true if a client's server has closed the connection.
     pub fn has_hung_up(&self, client: ClientId) -> bool {
         self.links.links[client.index()].hung_up
     }
 
-    /// The session that was accepted on a client's connection.
+    /// Returns the session that was accepted on a client's connection.
     pub fn attached(&self, client: ClientId) -> Option<SessionId> {
         self.links.links[client.index()].session
     }
 
-    /// The writes of a session's lost connection that may still arrive, oldest first.
+    /// Returns the writes of a session's lost connection that may still arrive, oldest first.
     pub fn late_writes(&self, session: SessionId) -> impl Iterator<Item = Xid> {
         self.links.late.get(&session).into_iter().flatten().map(|(xid, ..)| *xid)
     }
 
-    /// The end of the log.
+    /// Returns the zxid at the end of the log.
     pub fn last_zxid(&self) -> Zxid {
         self.log.last().zxid()
     }
 
-    /// How many numbers a client's program has drawn.
+    /// Returns how many random numbers a client's program has drawn.
     pub fn numbers_drawn(&self, client: ClientId) -> u64 {
         self.clients[client.index()].drawn()
     }

@@ -1,8 +1,9 @@
-//! The leader deletes containers that have lost their children, and TTL znodes without any (rule 1.5.4).
+//! The leader's deletion of containers that have lost their children, and of TTL znodes without children (rule
+//! 1.5.4).
 //!
-//! There is no clock here, so whatever can become due by waiting is due. What the leader finds when it looks and what
-//! `prep` decides a little later are the same here: a znode that is deleted and made anew in between, which goes in the
-//! place of the one that was due (rule 1.5.5), is not tried.
+//! There is no clock, so everything that can become due by waiting is due. The leader's check and the decision of
+//! `prep` are one step. So the model does not try a znode that is deleted and created anew in between, which the
+//! leader would delete in place of the one that was due (rule 1.5.5).
 
 use super::Service;
 use crate::program::machines::ProgramState;
@@ -17,7 +18,7 @@ use crate::vocabulary::step::Step;
 use std::sync::Arc;
 
 impl Service {
-    /// The containers and TTL znodes that the leader can delete, if it does at all
+    /// Appends the deletions of containers and TTL znodes that the leader can make, if it makes any
     /// ([`deletes_containers`](crate::vocabulary::config::Config::deletes_containers)).
     pub fn deletions(&self, steps: &mut Vec<Step>) {
         if self.config.deletes_containers {
@@ -27,14 +28,15 @@ impl Service {
         }
     }
 
-    /// The deletions that happen while time passes: none after every program has finished, since no program can observe them.
+    /// Appends the deletions that happen with time. There are none after every program has finished, since no program
+    /// can observe them.
     pub fn deletions_in_time(&self, steps: &mut Vec<Step>) {
         if self.clients.iter().any(|node| node.program != ProgramState::Finished) {
             self.deletions(steps);
         }
     }
 
-    /// The step that deletes this znode, if the leader can.
+    /// Returns the step in which the leader deletes this znode, if it can.
     pub fn deletion_of(&self, path: &ZnodePath) -> Option<Step> {
         let tree = &self.log.last().tree;
         let (at, path) = (0..).zip(tree.reaped()).find(|(_, known)| *known == path)?;
@@ -58,7 +60,7 @@ impl Service {
     }
 }
 
-/// Whether a znode without children goes by itself in time.
+/// Returns true if a znode without children can become due.
 fn can_become_due(kind: EphemeralType, cversion: i32, options: &ServerOptions) -> bool {
     match kind {
         EphemeralType::Container => cversion > 0 || options.max_never_used_interval.is_some(),

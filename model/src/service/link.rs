@@ -1,4 +1,4 @@
-//! A client's connection and the server behind it, as much of that server as its client can tell.
+//! A client's connection, and the state of its server as far as the client can observe it.
 
 use super::log::Log;
 use crate::server::access;
@@ -17,34 +17,35 @@ use crate::watch::WatchTable;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A write under way.
+/// A write in flight, with the identities of its connection.
 pub(crate) type LateWrite = (Xid, Arc<Request>, Arc<[Id]>);
 
-/// A client's one connection. A machine has at most one that its server would listen to.
+/// A client's connection. A machine has at most one that its server reads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Link {
-    /// Whether the client machine has it open.
+    /// True if the client machine has it open.
     pub(crate) open: bool,
-    /// The session that was accepted on it.
+    /// The session accepted on it.
     pub(crate) session: Option<SessionId>,
-    /// How much of the log the server has applied: at least this.
+    /// The server has applied the log at least up to here.
     pub(crate) view: Zxid,
-    /// The watches that the server has for this connection.
+    /// The server's watches for this connection.
     pub(crate) watches: WatchTable,
-    /// Under way to the server, oldest first.
+    /// Packets in flight to the server, oldest first.
     pub(crate) to_server: VecDeque<ClientPacket>,
-    /// Under way to the client, oldest first.
+    /// Packets in flight to the client, oldest first.
     pub(crate) to_client: VecDeque<ServerPacket>,
-    /// The server has closed the connection; the end follows what is under way to the client.
+    /// True if the server has closed the connection; the end of the stream follows the packets in flight to the
+    /// client.
     pub(crate) hung_up: bool,
-    /// The connection before was closed by its server because the session was over.
+    /// True if the server closed the previous connection because its session was over.
     pub(crate) after_end: bool,
     /// The identities of the connection (rule 1.9.6).
     pub(crate) auth: Arc<[Id]>,
 }
 
 impl Link {
-    /// No connection; what the server of a client sees of it once there is one.
+    /// Returns a connection that is not open, with the identity of the client's address.
     pub(crate) fn closed(client: ClientId, config: &Config) -> Link {
         let address = config.clients.get(client.index()).map(|client| &*client.address);
         Link {
@@ -60,13 +61,13 @@ impl Link {
         }
     }
 
-    /// The name of a client's connection.
+    /// Returns the name of a client's connection.
     pub(crate) fn name(client: ClientId) -> ClientConnection {
         ClientConnection { client, slot: 0 }
     }
 
-    /// Ends the connection; what the server had not taken yet is lost, but for its writes, which may
-    /// have been passed on to the leader. Not by a server that has hung up.
+    /// Ends the connection. Packets that the server has not read are lost, except for writes: the server may have
+    /// forwarded them to the leader, so this returns them. There are none if the server has closed the connection.
     pub(crate) fn end(
         &mut self,
         client: ClientId,
@@ -93,12 +94,12 @@ impl Link {
         session.filter(|_| !writes.is_empty()).map(|session| (session, writes))
     }
 
-    /// Whether the server listens.
+    /// Returns true if the server reads from the connection.
     pub(crate) fn is_served(&self) -> bool {
         self.open && !self.hung_up
     }
 
-    /// A read's answer from a tree; the server sets the watch that it asks for (rule 1.8.1).
+    /// Executes a read on a tree and sets the requested watch (rule 1.8.1).
     pub(crate) fn read(
         &mut self,
         client: ClientId,
@@ -111,19 +112,19 @@ impl Link {
         reader.read(tree, &mut self.watches, Link::name(client), request)
     }
 
-    /// Whether the connection may see an event of a znode with this ACL (rule 3.1.4).
+    /// Returns true if the connection may observe an event of a znode with this ACL (rule 3.1.4).
     fn may_see(auth: &[Id], acl: &AclList, config: &Config) -> bool {
         config.bugs.has(Bug::EventsAskNoAcl)
             || access::permits(acl, Permissions::READ, auth, &config.options)
     }
 
-    /// The next transaction that this client hears of: one that fires its watch or ends its session
-    /// (rules 2.5.3 and 3.1). What lies before it is silent.
+    /// Returns the next transaction that this client observes: one that fires its watch or ends its session (rules
+    /// 2.5.3 and 3.1). The client observes no transaction before it.
     pub(crate) fn next_heard(&self, log: &Log) -> Option<Zxid> {
         self.next_heard_by(&self.watches, self.view, log)
     }
 
-    /// The same for a connection with these watches whose server is at `view`.
+    /// Like [`Link::next_heard`], for a connection with these watches whose server is at `view`.
     pub(crate) fn next_heard_by(
         &self,
         watches: &WatchTable,
@@ -139,8 +140,8 @@ impl Link {
         heard.map(|entry| entry.zxid())
     }
 
-    /// The server applies the log up to `to`: watches fire, in order (rules 3.2.1 and 3.2.3). It
-    /// hangs up where the session ends, and is then no further.
+    /// Applies the log at the server up to `to`: watches fire in order (rules 3.2.1 and 3.2.3). The server closes the
+    /// connection where the session ends, and stops there.
     pub(crate) fn advance(&mut self, client: ClientId, log: &Log, to: Zxid, config: &Config) {
         for entry in log.after(self.view) {
             if entry.zxid() > to || self.hung_up {
@@ -165,7 +166,7 @@ impl Link {
     }
 }
 
-/// A connection's identities, and what this proof adds to them. A refusal ends the connection.
+/// Returns a connection's identities together with those of this proof. A refused proof adds none.
 pub(crate) fn with_identity(
     auth: &Arc<[Id]>,
     client: ClientId,
@@ -179,7 +180,7 @@ pub(crate) fn with_identity(
     }
 }
 
-/// Whether a server refuses this proof, and ends the connection.
+/// Returns true if a server refuses this proof, which ends the connection.
 pub(crate) fn is_refused(client: ClientId, scheme: &str, proof: &[u8], config: &Config) -> bool {
     proven(client, scheme, proof, config).is_err()
 }
@@ -189,7 +190,7 @@ fn proven(client: ClientId, scheme: &str, proof: &[u8], config: &Config) -> Resu
     access::authenticate(scheme, proof, address, &config.options)
 }
 
-/// Whether a request is decided by the leader. A sync is too, but settles nothing (rule 4.6.4).
+/// Returns true if the leader decides the request. A sync goes to the leader too, but does not count (rule 4.6.4).
 pub(crate) fn is_write(request: &Request) -> bool {
     !request.is_read() && !matches!(request, Request::Sync { .. })
 }

@@ -1,4 +1,4 @@
-//! The one totally ordered log, with the tree after each of its transactions.
+//! The totally ordered log, with the tree after each transaction.
 
 use crate::tree::{Applied, DataTree};
 use crate::vocabulary::fingerprint::Fingerprint;
@@ -11,20 +11,20 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Entry {
     zxid: Zxid,
-    /// The transaction; `None` at the beginning.
+    /// The transaction; `None` for the first entry.
     pub(crate) txn: Option<Arc<Txn>>,
-    /// What it did.
+    /// The result of applying it.
     pub(crate) applied: Option<Applied>,
     /// The tree after it.
     pub(crate) tree: DataTree,
-    /// Of this entry and all before it, added up: what clients can tell of them.
+    /// Sum of fingerprints up to this entry, of everything that clients can observe.
     sum: Fingerprint,
-    /// Of all transactions up to here, as monitors can tell them.
+    /// Fingerprint of all transactions up to this entry, as monitors see them.
     told: Fingerprint,
 }
 
 impl Entry {
-    /// The beginning of a log, with nothing before it.
+    /// Returns the first entry of a log.
     fn first(zxid: Zxid, tree: DataTree) -> Entry {
         let sum = Fingerprint::of(&("log", zxid, &tree));
         Entry { zxid, txn: None, applied: None, tree, sum, told: Fingerprint::default() }
@@ -34,27 +34,26 @@ impl Entry {
         self.zxid
     }
 
-    /// Whether it ends this session.
+    /// Returns true if the entry ends this session.
     pub(crate) fn closes(&self, session: SessionId) -> bool {
         let txn = self.txn.as_ref().filter(|txn| txn.session == session);
         txn.is_some_and(|txn| matches!(txn.body, TxnBody::CloseSession { .. }))
     }
 
-    /// What an entry adds to the sum: that it is at this place, its tree (what quotas' statistics say
-    /// included), which watches it fires, and whose session it ends. Two transactions can come to the
-    /// same tree and fire different watches.
+    /// Returns the entry's part of the sum: its place, its tree (with the statistics of quotas), the watches that it
+    /// fires, and the session that it ends. Two transactions can produce the same tree and fire different watches.
     fn part(txn: &Txn, applied: &Applied, tree: &DataTree) -> Fingerprint {
         let ends = matches!(txn.body, TxnBody::CloseSession { .. }).then_some(txn.session);
         Fingerprint::of(&("log", txn.zxid, tree, &applied.changes, ends))
     }
 }
 
-/// The log. Cheap to clone.
+/// The log; cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Log(Arc<Vec<Arc<Entry>>>);
 
 impl Log {
-    /// Before the first transaction, over this database.
+    /// Returns the log before the first transaction, with this database.
     pub(crate) fn beginning_with(tree: DataTree) -> Log {
         Log(Arc::new(vec![Arc::new(Entry::first(Zxid::ZERO, tree))]))
     }
@@ -81,14 +80,13 @@ impl Log {
         self.last()
     }
 
-    /// All transactions so far, as monitors can tell them: what clients can tell of the log is less.
+    /// Returns the fingerprint of all transactions as monitors see them. Clients can observe less of the log.
     pub(crate) fn told(&self) -> Fingerprint {
         self.last().told
     }
 
-    /// Forgets what lies before the last entry that is not above `floor`: nobody will look there
-    /// again. Done only when it frees half of the log, so that each entry is moved a few times at
-    /// most.
+    /// Drops the entries before the last one at or below `floor`, which will not be read again. It does so only if
+    /// that frees half of the log, so each entry is moved only a few times.
     pub(crate) fn forget_before(&mut self, floor: Zxid) {
         let kept_from = self.0.partition_point(|entry| entry.zxid() <= floor).max(1) - 1;
         if kept_from > 16 && 2 * kept_from > self.0.len() {
@@ -96,46 +94,46 @@ impl Log {
         }
     }
 
-    /// Where what is remembered begins.
+    /// Returns the first entry that is kept.
     pub(crate) fn first(&self) -> &Arc<Entry> {
         self.0.first().expect("a log has a beginning")
     }
 
-    /// Whether nothing was appended since one was cloned from the other.
+    /// Returns true if neither log has changed since one was cloned from the other.
     pub(crate) fn is_shared_with(&self, other: &Log) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The end.
+    /// Returns the last entry.
     pub(crate) fn last(&self) -> &Arc<Entry> {
         self.0.last().expect("a log has a beginning")
     }
 
-    /// The entry with exactly this zxid.
+    /// Returns the entry with exactly this zxid.
     pub(crate) fn get(&self, zxid: Zxid) -> Option<&Arc<Entry>> {
         self.0.binary_search_by_key(&zxid, |entry| entry.zxid()).ok().map(|at| &self.0[at])
     }
 
-    /// The last entry that is not above `zxid`.
+    /// Returns the last entry with a zxid up to `zxid`.
     pub(crate) fn up_to(&self, zxid: Zxid) -> &Arc<Entry> {
         let after = self.0.partition_point(|entry| entry.zxid() <= zxid);
         &self.0[after.max(1) - 1]
     }
 
-    /// The entries above `zxid`, in order.
+    /// Returns the entries after `zxid`, in order.
     pub(crate) fn after(&self, zxid: Zxid) -> &[Arc<Entry>] {
         let from = self.0.partition_point(|entry| entry.zxid() <= zxid);
         &self.0[from..]
     }
 
-    /// Where a session's closeSession is, if it comes after this.
+    /// Returns the zxid of a session's closeSession after `zxid`, if there is one.
     pub(crate) fn closes_after(&self, session: SessionId, zxid: Zxid) -> Option<Zxid> {
         let after = self.after(zxid).iter();
         after.map(|entry| &**entry).find(|entry| entry.closes(session)).map(Entry::zxid)
     }
 
-    /// The part of the log that a server at `floor` or above can still show: each tree from there on,
-    /// and where it is.
+    /// Returns the fingerprint of the part of the log that a server at `floor` or later can still show: each tree
+    /// from there on, with its place.
     pub(crate) fn fingerprint(&self, floor: Zxid) -> Fingerprint {
         let before = self.0.partition_point(|entry| entry.zxid() < self.up_to(floor).zxid());
         let mut sum = self.last().sum;

@@ -1,33 +1,33 @@
-//! The service grain: what ZooKeeper promises to its clients, and no more.
+//! The service grain: exactly what ZooKeeper promises to its clients.
 //!
-//! There are no servers here, only what they amount to: **one totally ordered log** of transactions,
-//! applied to the same [`DataTree`](crate::tree::DataTree), and for each client a connection to *some* server, which has applied
-//! some prefix of it. Client machines and their programs are those of the ensemble grain, so they
-//! are told the same things in the same order; requests are decided by the same
-//! [`Prep`]. Every simulated run of the ensemble is checked to be one of this grain's ([`Bridge`](crate::property::Bridge)).
+//! It has no servers but only their observable behaviour: **one totally ordered log** of transactions, applied to the
+//! same [`DataTree`](crate::tree::DataTree), and for each client a connection to *some* server, which has applied
+//! some prefix of the log. Client machines and their programs are those of the ensemble grain, so they get the same
+//! inputs in the same order; the same [`Prep`] decides requests. A monitor checks that every simulated run of the
+//! ensemble is a run of this grain ([`Bridge`](crate::property::Bridge)).
 //!
 //! | Part | Rule |
 //! |---|---|
-//! | a write takes its place at the log's end, in one step with its checks | rules 4.3.1 and 4.6.1: writes are linearizable |
+//! | a write is checked and appended to the log in one step | rules 4.3.1 and 4.6.1: writes are linearizable |
 //! | its reply shows a server that has applied the log up to it | rules 4.5.5 and 4.6.1 |
-//! | a read shows any prefix from the server's on: [`Step::Serve`] picks it | rule 4.6.2: local, stale, from a prefix, monotone |
+//! | a read shows any prefix of the log at or after the server's: [`Step::Serve`] chooses it | rule 4.6.2: local, stale, from a prefix, monotone |
 //! | a new connection may show less than the last one, but never less than the client's last zxid | rules 2.1.2 and 2.8.6 |
 //! | `sync` shows nothing new | rule 4.6.4: no quorum round, a deposed leader answers it too; and rule 4.5.6 |
 //! | requests of a connection are served in order, replies come in order | rules 2.8.5 and 4.5.4 |
-//! | a notification is under way before any reply that reflects its change; events in zxid order; none is lost while the connection lives | rules 3.2.1, 3.2.3 and 3.2.4 ([`Step::Notify`]) |
+//! | a notification is sent before any reply that reflects its change; events are in zxid order; none is lost while the connection lasts | rules 3.2.1, 3.2.3 and 3.2.4 ([`Step::Notify`]) |
 //! | SetWatches on reconnect, at any prefix from the last zxid on | rules 3.2.5 and 3.4.1 |
-//! | a lost connection: of the writes under way, in order, those that were served have happened, and of the rest the next may still happen ([`Step::Late`]) until the session is accepted again, but not after | rules 2.4.1 and 2.4.2: the leader refuses the old owner |
-//! | so a lost `create()` was applied, is applied late, never is, or was applied and is not seen by the next server | rules 2.4.2 and 2.8.4 |
-//! | a session can expire at any moment ([`Step::Expire`]): the leader refuses its writes and its return at once, while its ephemerals stand until its closeSession is committed ([`Step::CloseSession`]) | rules 2.3.2 and 2.4.1 |
-//! | its connection lives on, and reads, for as long as its server has not applied that; and so may a new connection, behind a leader that has been deposed and does not know that its successor has closed the session | rules 2.3.5 and 2.4.2; runs of the ensemble grain |
-//! | a client that [may](crate::vocabulary::config::ClientConfig::expires_locally) gives its session up by its own clock, at any moment: with its connection, as if that was lost; the session lives on until its time is up | rule 2.8.3 |
-//! | a container that is empty and was not always, and a TTL znode without children, can be deleted by the leader at any moment ([`Step::DeleteContainer`]), however long its time to live: there is no clock; the leader's look and its decision are one step | rule 1.5.4 |
-//! | its client learns by coming back; as a rule the next session is created behind the closeSession, but not if the leader fell with that | rules 2.3.3 and 4.3.3: on leadership end everything outstanding is dropped, and a new leader tracks all sessions of its tree |
+//! | after a lost connection, the writes that were served have happened; the others may still happen, in order ([`Step::Late`]), until the session is accepted again | rules 2.4.1 and 2.4.2: the leader refuses the old owner |
+//! | so a `create()` without a reply was applied, is applied late, is never applied, or was applied and is not visible at the next server | rules 2.4.2 and 2.8.4 |
+//! | a session can expire at any moment ([`Step::Expire`]): the leader refuses its writes and its re-attachment immediately, while its ephemerals exist until its closeSession commits ([`Step::CloseSession`]) | rules 2.3.2 and 2.4.1 |
+//! | an expired session's connection can still read until its server has applied the closeSession; so can a new connection, to a server of a deposed leader that does not know that its successor has closed the session | rules 2.3.5 and 2.4.2; runs of the ensemble grain |
+//! | a client that [may](crate::vocabulary::config::ClientConfig::expires_locally) can give up its session by its own clock at any moment, and loses its connection with it; the session lives on until it expires | rule 2.8.3 |
+//! | the leader can delete a container that has lost its children, and a TTL znode without children, at any moment ([`Step::DeleteContainer`]), whatever its time to live: there is no clock; the leader's check and its decision are one step | rule 1.5.4 |
+//! | an expired session's client learns of the expiry when it reconnects; its next session is usually created after the closeSession, but not if the leader failed before committing that | rules 2.3.3 and 4.3.3: at the end of a leadership everything outstanding is dropped, and a new leader tracks all sessions of its tree |
 //!
-//! What is left out because nobody could tell: a transaction that failed takes no zxid here, and
-//! creates leave gaps before them (a gap tells a program nothing, since anybody's failures make gaps); how long anything takes; leaders,
-//! whose change shows as a lost connection only. Pings are not sent: that a silent connection ends
-//! is a lost connection too. Sessions have a number of their own client's instead of a server's.
+//! Left out, because no client can observe it: failed transactions take no zxid here, and creates leave gaps before
+//! them (a gap tells a program nothing, since any client's failure makes one); durations; leaders, whose change only
+//! looks like a lost connection. Pings are not sent, because the end of a silent connection is also a lost
+//! connection. A session's number counts the sessions of its client, where a real server counts its own.
 
 mod choices;
 mod containers;
@@ -61,7 +61,7 @@ use log::Log;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// Who commits, in events: there is no telling which server leads.
+/// The leader in events of commits: this grain does not know which server leads.
 const LEADER: ServerId = ServerId(1);
 
 /// The abstract ZooKeeper with its clients.
@@ -69,7 +69,7 @@ const LEADER: ServerId = ServerId(1);
 pub struct Service {
     config: Arc<Config>,
     log: Log,
-    /// The zxid before that of the next transaction, if somebody has a say in it.
+    /// The zxid before that of the next transaction, if the engine has chosen it.
     number: Option<Zxid>,
     /// Sessions, and the checks of every write.
     prep: Tracked<Prep>,
@@ -78,18 +78,18 @@ pub struct Service {
     resources: Resources,
 }
 
-/// The connections, and what of lost ones may still arrive.
+/// The connections, and the writes of lost connections that may still arrive.
 #[derive(Clone, Debug)]
 struct Links {
     config: Arc<Config>,
     links: Vec<Tracked<Link>>,
     late: BTreeMap<SessionId, VecDeque<LateWrite>>,
-    /// How many sessions each client has begun.
+    /// Number of sessions that each client has begun.
     sessions: Vec<u32>,
 }
 
 impl Service {
-    /// A ZooKeeper with what its configuration puts there from the start.
+    /// Returns a ZooKeeper with the initial znodes of its configuration.
     pub fn new(config: Arc<Config>) -> Service {
         let clients = config.clients.len();
         let log = Log::beginning_with(config.setup.tree());
@@ -112,42 +112,42 @@ impl Service {
         }
     }
 
-    /// The configuration; of it only the clients and their timeouts matter here.
+    /// Returns the configuration; only the parts that concern clients matter at this grain.
     pub fn config(&self) -> &Arc<Config> {
         &self.config
     }
 
-    /// The clients.
+    /// Returns the ids of all clients.
     pub fn client_ids(&self) -> impl Iterator<Item = ClientId> + use<> {
         (0..self.clients.len()).map(ClientId::at)
     }
 
-    /// The session that a client's machine believes to have.
+    /// Returns the session that a client's machine considers its own.
     pub fn session(&self, client: ClientId) -> Option<SessionId> {
         self.clients[client.index()].machine.session()
     }
 
-    /// Whether the leader takes a session for alive: neither expired nor closed.
+    /// Returns true if the leader considers a session alive: neither expired nor closed.
     pub fn is_alive(&self, session: SessionId) -> bool {
         self.prep.sessions().touch(session).is_some()
     }
 
-    /// Whether a client can give its session up by its own clock, while its servers keep it (rule 2.8.3).
+    /// Returns true if a client can give up its session by its own clock while its servers keep it (rule 2.8.3).
     pub fn can_give_up(&self, client: ClientId) -> bool {
         self.clients[client.index()].machine.is_armed(ClientTimer::Expiry)
     }
 
-    /// Whether a client has a connection that can break.
+    /// Returns true if a client has a connection that can break.
     pub fn is_connected(&self, client: ClientId) -> bool {
         self.links.links[client.index()].open
     }
 
-    /// The name of a client's connection.
+    /// Returns the name of a client's connection.
     pub fn connection(&self, client: ClientId) -> ClientConnection {
         Link::name(client)
     }
 
-    /// Whether a client's program awaits a cancellation.
+    /// Returns true if a client's program awaits a cancellation.
     pub fn can_cancel(&self, client: ClientId) -> bool {
         !self.clients[client.index()].cancellable.is_empty()
     }
@@ -157,7 +157,7 @@ impl Service {
         Machines { nodes, resources, wire: &mut self.links, scope: None }
     }
 
-    /// A step of a client machine or its program.
+    /// Takes a step of a client machine or its program, if possible.
     fn on_machine(&mut self, client: ClientId, step: &Step, effects: &mut Effects) -> Status {
         if let Err(status) = self.clients[client.index()].allows(client, step) {
             return status;
@@ -166,7 +166,7 @@ impl Service {
         Status::Done
     }
 
-    /// A client machine reads the next packet of its connection, or its end.
+    /// Lets a client machine read the next packet of its connection, or its end.
     fn client_reads(&mut self, connection: ClientConnection, effects: &mut Effects) -> Status {
         let client = connection.client;
         let link = &self.links.links[client.index()];
@@ -189,7 +189,7 @@ impl Service {
         Status::Done
     }
 
-    /// The connection is lost, and the client machine notices.
+    /// Breaks the connection and notifies the client machine.
     fn break_link(&mut self, client: ClientId, effects: &mut Effects) {
         self.links.end(client);
         let end = Delivered::End { accepted: true };
@@ -214,10 +214,10 @@ impl Service {
         whole
     }
 
-    /// No server will ever again show less of the log than this, whatever goes wrong: nothing, before a
-    /// program has finished. (It can begin a new session at any time, after an expiry, after its own
-    /// close, as its own replacement. That has seen nothing, and a lost connection takes it to a server
-    /// that lags as far as it likes.)
+    /// Returns the zxid below which no server will ever show the log again, whatever goes wrong: zero before all
+    /// programs have finished. A program can begin a new session at any time, after an expiry, after its own close,
+    /// or as its own replacement. That session has seen nothing, and a lost connection can lead it to a server that
+    /// lags arbitrarily.
     fn floor(&self) -> Zxid {
         match self.clients.iter().all(|node| node.program == ProgramState::Finished) {
             true => self.log.last().zxid(),
@@ -226,8 +226,8 @@ impl Service {
     }
 }
 
-/// Tells equal parts in different places apart. Fingerprints are uniform, so a turn of the bits
-/// does.
+/// Distinguishes equal parts in different places. Fingerprints are uniformly distributed, so rotating the bits
+/// suffices.
 fn salted(place: u128, part: Fingerprint) -> Fingerprint {
     Fingerprint(part.0.rotate_left((place as u32 * 7 + 1) % 128) ^ (place << 64))
 }
@@ -242,7 +242,7 @@ impl Wire for Links {
         Link::name(client)
     }
 
-    /// Pings only keep alive.
+    /// Ignores pings, which only keep connections alive.
     fn send(&mut self, connection: ClientConnection, packet: ClientPacket, _: &mut Effects) {
         if packet != ClientPacket::Ping {
             self.links[connection.client.index()].make_mut().to_server.push_back(packet);

@@ -1,8 +1,8 @@
-//! The service grain in pieces: one for each client, and one for what all share.
+//! The service grain in pieces: one for each client, and one that all share.
 //!
-//! What a client does depends on its own piece and on the common one, and changes no others (but for
-//! messages between programs). So a search that has seen a client act in one state knows what it
-//! does in all others with the same two pieces.
+//! A client's steps depend on its own piece and the common one, and change no others (except for messages between
+//! programs). So if a search has seen a client's steps in one state, it knows them in all other states with the same
+//! two pieces.
 
 use super::link::{LateWrite, Link};
 use super::log::Log;
@@ -16,18 +16,18 @@ use crate::vocabulary::zxid::Zxid;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// All that is one client's.
+/// The piece of one client.
 #[derive(Clone, Debug)]
 pub struct Share {
     node: Tracked<ClientNode>,
     link: Tracked<Link>,
-    /// Of its lost connections.
+    /// Late writes of its lost connections.
     late: BTreeMap<SessionId, VecDeque<LateWrite>>,
-    /// How many sessions it has begun.
+    /// Number of sessions it has begun.
     sessions: u32,
 }
 
-/// What all clients share.
+/// The piece that all clients share.
 #[derive(Clone, Debug)]
 pub struct Common {
     config: Arc<Config>,
@@ -37,18 +37,18 @@ pub struct Common {
 }
 
 impl Share {
-    /// What tells it from others of the same client.
+    /// Returns the fingerprint, which distinguishes it from other pieces of the same client.
     pub fn fingerprint(&self) -> Fingerprint {
         let (node, link) = (self.node.fingerprint(), self.link.fingerprint());
         Fingerprint::of(&(node, link, &self.late, self.sessions))
     }
 
-    /// No server will ever again show this client less of the log than this, if no connection is lost
-    /// and no session expires (any more); `None` where none will show it anything that is there already.
+    /// Returns the zxid below which no server will show this client the log again, provided that no connection is
+    /// lost and no session expires from now on. `None` means that no server will show it any existing entry.
     ///
-    /// A new session begins at the log's end then. But a server still closes the connections of a session
-    /// that has come to its end. What is under way to the client is lost with that, and a server that has
-    /// not heard of the end takes the client back at what the client has seen.
+    /// Under that condition, a new session begins at the end of the log. But a server still closes the connections of
+    /// a session that has ended. Packets in flight to the client are then lost, and a server that has not applied the
+    /// end accepts the client again at the client's last zxid.
     pub fn floor(&self, common: &Common) -> Option<Zxid> {
         let (machine, link) = (&self.node.machine, &self.link);
         if self.has_finished() {
@@ -58,7 +58,7 @@ impl Share {
         let seen = returns.map(|_| machine.last_zxid());
         let shown = (link.open && link.session.is_some()).then_some(link.view);
         let has_ended = returns.is_some_and(|session| !common.is_alive(session));
-        // Who closes the session itself does not come back for it.
+        // A client that closes its session itself does not come back for it.
         match (seen, shown) {
             (Some(seen), Some(shown)) if has_ended && !machine.is_closing() => {
                 Some(seen.min(shown))
@@ -67,41 +67,41 @@ impl Share {
         }
     }
 
-    /// Whether the client's program has finished: no server shows it anything any more.
+    /// Returns true if the client's program has finished, so that it observes nothing any more.
     pub fn has_finished(&self) -> bool {
         self.node.program == ProgramState::Finished
     }
 }
 
 impl Common {
-    /// The fingerprint of all but the log.
+    /// Returns the fingerprint of everything except the log.
     pub fn rest(&self) -> Fingerprint {
         Fingerprint::of(&(self.prep.fingerprint(), &self.resources))
     }
 
-    /// The log's fingerprint, from where it can still be seen.
+    /// Returns the fingerprint of the part of the log that can still be observed.
     pub fn log(&self, floor: Zxid) -> Fingerprint {
         self.log.fingerprint(floor)
     }
 
-    /// The fingerprint of all transactions, as monitors can tell them.
+    /// Returns the fingerprint of all transactions as monitors see them.
     pub fn told(&self) -> Fingerprint {
         self.log.told()
     }
 
-    /// Whether the leader takes a session for alive.
+    /// Returns true if the leader considers a session alive.
     fn is_alive(&self, session: SessionId) -> bool {
         self.prep.sessions().touch(session).is_some()
     }
 
-    /// The end of the log.
+    /// Returns the zxid at the end of the log.
     pub fn last(&self) -> Zxid {
         self.log.last().zxid()
     }
 }
 
 impl Service {
-    /// What all clients share.
+    /// Returns the common piece.
     pub fn common(&self) -> Common {
         Common {
             config: Arc::clone(&self.config),
@@ -111,7 +111,7 @@ impl Service {
         }
     }
 
-    /// What is one client's.
+    /// Returns the piece of one client.
     pub fn share(&self, client: ClientId) -> Share {
         let late = self.links.late.iter().filter(|(session, _)| session.client() == client);
         Share {
@@ -122,14 +122,14 @@ impl Service {
         }
     }
 
-    /// Whether what all clients share is the same for sure.
+    /// Returns true if the common pieces are certainly equal. They may be equal otherwise, too.
     pub fn has_same_common(&self, other: &Service) -> bool {
         self.log.is_shared_with(&other.log)
             && self.prep.is_shared_with(&other.prep)
             && self.resources == other.resources
     }
 
-    /// Whether what is one client's is the same for sure.
+    /// Returns true if the pieces of this client are certainly equal. They may be equal otherwise, too.
     pub fn has_same_share(&self, other: &Service, client: ClientId) -> bool {
         let at = client.index();
         self.clients[at].is_shared_with(&other.clients[at])
@@ -138,7 +138,7 @@ impl Service {
             && self.links.late == other.links.late
     }
 
-    /// Put together again; the shares in the order of their clients.
+    /// Reassembles a service from its pieces; the shares must be in the order of their clients.
     pub fn of_pieces<'a>(
         common: &Common,
         shares: impl Iterator<Item = &'a Share> + Clone,

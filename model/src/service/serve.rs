@@ -1,4 +1,4 @@
-//! What a server does with its client's packets, and what the leader decides.
+//! How a server handles its client's packets, and how the leader decides.
 
 use super::link::{Link, is_write};
 use super::{LEADER, Service, done};
@@ -19,7 +19,7 @@ use crate::watch::Rearming;
 use std::sync::Arc;
 
 impl Service {
-    /// The server takes the oldest packet of its client.
+    /// Executes the oldest packet of a client at its server.
     pub(super) fn serve(
         &mut self,
         client: ClientId,
@@ -36,8 +36,8 @@ impl Service {
                 done(prefix == Zxid::ZERO && self.create_session(client, timeout, effects))
             }
             ClientPacket::Connect { session: Some(session), last_zxid_seen, timeout, .. } => {
-                // A server that is behind the client's last zxid refuses it (rule 2.1.2): it goes on
-                // to another one, which is no news to anybody.
+                // A server behind the client's last zxid refuses the client (rule 2.1.2), which then tries another
+                // one. That has no observable effect.
                 let legal = prefix >= last_zxid_seen && self.log.get(prefix).is_some();
                 done(legal && self.attach(client, session, prefix, timeout))
             }
@@ -68,7 +68,7 @@ impl Service {
         }
     }
 
-    /// The server goes on to the next transaction that its client hears of.
+    /// Advances the server to the next transaction that its client observes.
     pub(super) fn notify(&mut self, client: ClientId, effects: &mut Effects) -> Status {
         let link = &self.links.links[client.index()];
         let Some(zxid) = link.next_heard(&self.log).filter(|_| link.is_served()) else {
@@ -79,8 +79,8 @@ impl Service {
         Status::Done
     }
 
-    /// A write of a lost connection arrives. It was under way to the leader when the session was
-    /// last accepted, so it counts only as long as the session is not accepted elsewhere (rule 2.4.1).
+    /// Executes a write of a lost connection at the leader. It was in flight when the session was last accepted, so
+    /// it is valid only until the session is accepted elsewhere (rule 2.4.1).
     pub(super) fn late(&mut self, session: SessionId, effects: &mut Effects) -> Status {
         let Some(writes) = self.links.late.get_mut(&session) else { return Status::NotEnabled };
         let (xid, request, auth) = writes.pop_front().expect("no empty list is kept");
@@ -88,13 +88,13 @@ impl Service {
             self.links.late.remove(&session);
         }
         effects.note(|| format!("{request} arrives at the leader after all"));
-        // Nobody is left to be told of the result.
+        // No client waits for the result.
         let asker = Asker::new(session, Owner::Leader, auth);
         let _ = self.decide(&asker, xid, &request, effects);
         Status::Done
     }
 
-    /// The leader takes the session's time for up. From now on it refuses it (rules 2.3 and 2.4).
+    /// Expires a session at the leader, which refuses it from now on (rules 2.3 and 2.4).
     pub(super) fn expire(&mut self, session: SessionId) -> Status {
         if !self.is_alive(session) {
             return Status::NotEnabled;
@@ -103,7 +103,7 @@ impl Service {
         Status::Done
     }
 
-    /// The closeSession of an expired session takes its place in the log.
+    /// Appends the closeSession of an expired session to the log.
     pub(super) fn close_session(&mut self, session: SessionId, effects: &mut Effects) -> Status {
         if !self.is_closing(session) {
             return Status::NotEnabled;
@@ -119,15 +119,15 @@ impl Service {
         Status::Done
     }
 
-    /// Whether a session has expired and its closeSession is not committed yet.
+    /// Returns true if a session has expired and its closeSession is not committed yet.
     pub fn is_closing(&self, session: SessionId) -> bool {
         let known = self.prep.sessions().iter().any(|(known, _)| known == session);
         known && !self.is_alive(session)
     }
 
-    /// A new session. One that this client had before and that has expired may stand all the same:
-    /// the leader had submitted its closeSession when it refused the client (rule 2.3.2), but may
-    /// have fallen with it, and its successor takes that session for alive until it expires anew.
+    /// Begins a new session. The client's previous session, if it has expired, may still exist: when the leader
+    /// refused the client it had submitted the closeSession (rule 2.3.2), but it may have failed before the commit,
+    /// and its successor considers the session alive until it expires again.
     fn create_session(
         &mut self,
         client: ClientId,
@@ -159,12 +159,11 @@ impl Service {
         true
     }
 
-    /// The client comes back with its session. A write that is still under way on its old
-    /// connection is refused from now on (rule 2.4.1). A session that is closed already is accepted all the
-    /// same by a server that has not applied that, if it follows a leader that has been deposed and does
-    /// not know: its successor has closed the session. It takes another lost connection to come to such a
-    /// server once more: where a server has closed the connection because the session is over, the next
-    /// one knows.
+    /// Re-attaches a session. From now on the leader refuses a write that is still in flight on the session's old
+    /// connection (rule 2.4.1). A server can accept a session that is already closed, if it has not applied the
+    /// closeSession and follows a deposed leader that does not know it. A client can reach such a server again only
+    /// after another lost connection: if a server closed its connection because the session is over, the next server
+    /// knows that.
     fn attach(
         &mut self,
         client: ClientId,
@@ -196,7 +195,8 @@ impl Service {
         true
     }
 
-    /// Where a session is closed, if a server that has applied as much as this can accept it still.
+    /// Returns the zxid at which a session is closed, if a server that has applied the log up to `prefix` can still
+    /// accept it.
     pub(super) fn end_unknown_at(
         &self,
         client: ClientId,
@@ -211,8 +211,8 @@ impl Service {
         self.links.links[client.index()].make_mut().to_server.pop_front();
     }
 
-    /// The server applies the log silently up to `prefix`; not possible past what its client hears
-    /// of, or back.
+    /// Advances the server to `prefix` without any effect. Returns false if `prefix` is before the server's view, or
+    /// at or after the next transaction that its client observes.
     fn go_to(&mut self, client: ClientId, prefix: Zxid) -> bool {
         let link = &self.links.links[client.index()];
         let legal = prefix >= link.view
@@ -233,7 +233,7 @@ impl Service {
         true
     }
 
-    /// `addAuth`: the connection has one identity more, or the server hangs up (rule 1.9.5).
+    /// Executes `addAuth`: the connection gets another identity, or the server closes it (rule 1.9.5).
     fn authenticate(&mut self, client: ClientId, scheme: &str, proof: &[u8]) -> bool {
         let address = &self.config.clients[client.index()].address;
         let proven = access::authenticate(scheme, proof, address, &self.config.options);
@@ -253,8 +253,8 @@ impl Service {
         true
     }
 
-    /// A write is decided at the log's end, and answered by a server that has applied all of it:
-    /// with what its client hears of on the way.
+    /// Executes a write: the leader decides it at the end of the log, and a server that has applied the whole log
+    /// replies. The client first gets the notifications of the transactions in between.
     fn write(
         &mut self,
         client: ClientId,
@@ -270,14 +270,14 @@ impl Service {
         self.took(client);
         let link = self.links.links[client.index()].make_mut();
         link.advance(client, &self.log, end, &self.config);
-        // Where the session ended before, the server has hung up before it came to this.
+        // If the session ended before that, the server closed the connection before it reached the end of the log.
         if link.view == end {
             link.to_client.push_back(ServerPacket::Reply { xid, zxid: end, result });
         }
         true
     }
 
-    /// The leader decides about a write; one that fails changes nothing and takes no place.
+    /// Decides a write at the leader. A write that fails changes nothing and takes no place in the log.
     pub(super) fn decide(
         &mut self,
         asker: &Asker,
@@ -306,13 +306,13 @@ impl Service {
         }
     }
 
-    /// The next transaction gets this zxid, which is above the log's end: so that a run of servers can
-    /// be taken again with the zxids that it had.
+    /// Sets the zxid of the next transaction, which must be after the end of the log, so that a run of servers can be
+    /// repeated with its own zxids.
     pub fn number_next(&mut self, zxid: Zxid) {
         self.number = Some(Zxid(zxid.0 - 1));
     }
 
-    /// The zxid before that of this write.
+    /// Returns the zxid before that of this write.
     fn before(&mut self, request: &Request) -> Zxid {
         self.number.take().unwrap_or_else(|| before(request, self.log.last().zxid()))
     }
@@ -325,11 +325,10 @@ impl Service {
     }
 }
 
-/// The zxid before that of this write. Zxids come in blocks: a create begins a large one, a write that
-/// can delete a small one. So a znode's czxid, which programs take for a fencing token, tells how many
-/// creates came before it and nothing else of their order with other writes, a pzxid not how many
-/// writes came between that change no children; and gaps tell nobody anything, since every failed
-/// write of anybody makes one.
+/// Returns the zxid before that of this write. Zxids come in blocks: a create begins a large one, a write that can
+/// delete begins a small one. So a znode's czxid, which programs use as a fencing token, reveals the number of
+/// earlier creates but not their order with other writes; a pzxid does not reveal the number of intermediate writes
+/// that change no children. Gaps reveal nothing, since any client's failed write makes one.
 fn before(request: &Request, last: Zxid) -> Zxid {
     let block = match request {
         request if request.is_create() => 1 << 16,

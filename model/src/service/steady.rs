@@ -1,10 +1,10 @@
-//! Where nothing can come between a program and what it is told next, but what makes no difference.
+//! When a step can be taken immediately, because every other order gives the same result.
 //!
-//! It is given that no fault can strike the client any more: no connection can be lost, no session
-//! expire, no program be killed, no call cancelled and no timer end early. Then a packet that its machine reads only adds to the
-//! program's inbox, and a request that its program makes only adds to the connection. Those two, and
-//! what the server does, can be taken in any order with the same result, as long as nothing else adds to
-//! the inbox or takes calls away, and as long as nothing that is under way, or can come, ends the session.
+//! Precondition: no fault can affect the client any more: no connection is lost, no session expires, no program is
+//! killed, no call is cancelled, and no timer ends early. Then a packet that its machine reads only adds to the
+//! program's inbox, and a request of its program only adds to the connection. These two and the steps of the server
+//! commute, as long as nothing else adds to the inbox or abandons calls, and nothing that is in flight, or can
+//! arrive, ends the session.
 
 use super::Service;
 use crate::client::ClientState;
@@ -13,48 +13,48 @@ use crate::vocabulary::id::{ClientId, SessionId};
 use crate::vocabulary::op::Request;
 use crate::vocabulary::packet::{ClientPacket, ServerPacket};
 
-/// How a client stands to its session, where nothing can end it.
+/// The state of a client's session, if nothing can end it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
-    /// It asks for its first one.
+    /// The client is requesting its first session.
     Joining,
-    /// It is on its way back to it.
+    /// The client is re-attaching.
     Returning,
-    /// It is connected, and something is under way or can come.
+    /// The client is connected, and packets are in flight or can arrive.
     Busy,
-    /// It is connected, and nothing is under way or can come but what it asks for.
+    /// The client is connected, and nothing is in flight or can arrive except in answer to its requests.
     Idle,
 }
 
 impl Service {
-    /// Whether the client's program can take its next input now or behind anything that its server or
-    /// another client does first, with the same result. The program's reaction is `outputs`.
+    /// Returns true if the client's program can take its next input now, or after any steps of its server or of other
+    /// clients, with the same result. The program's reaction is `outputs`.
     pub fn can_take_at_once(&self, client: ClientId, outputs: &[Output]) -> bool {
         let Some(standing) = self.standing(client) else { return false };
         outputs.iter().all(|output| match output {
             Output::Submit { operation, .. } => self.can_begin(client, standing, operation),
-            // A client that comes back tells its server which watches it has.
+            // A client that re-attaches sends its list of watches to the server.
             Output::Abandon { .. } => standing != Standing::Returning,
             Output::Observe(_) => true,
-            // What is on the connection is lost with it.
+            // Packets in flight on the connection would be lost.
             Output::Finished(_) => standing == Standing::Idle,
             Output::Send { .. } | Output::Panicked(_) => false,
         })
     }
 
-    /// Whether the client machine can read its next packet now or behind anything else that can
-    /// happen, with the same result.
+    /// Returns true if the client machine can read its next packet now, or after any other possible steps, with the
+    /// same result.
     pub fn can_read_at_once(&self, client: ClientId) -> bool {
         let standing = self.standing(client);
         standing == Some(Standing::Busy) && !self.clients[client.index()].has_input()
     }
 
-    /// Whether the client is connected: what its program asks for is sent at once.
+    /// Returns true if the client is connected, so that its requests are sent immediately.
     pub fn sends_at_once(&self, client: ClientId) -> bool {
         matches!(self.standing(client), Some(Standing::Busy | Standing::Idle))
     }
 
-    /// Whether a write or the end of a session of this client is under way.
+    /// Returns true if a write of this client, or the creation or end of one of its sessions, is in flight.
     pub fn has_commit_under_way(&self, client: ClientId) -> bool {
         let link = &self.links.links[client.index()];
         let writes = |packet: &ClientPacket| match packet {
@@ -70,7 +70,7 @@ impl Service {
             })
     }
 
-    /// Whether a call can begin before or behind what the machine reads meanwhile.
+    /// Returns true if a call can begin before or after the packets that the machine reads meanwhile.
     fn can_begin(&self, client: ClientId, standing: Standing, operation: &Operation) -> bool {
         let session = self.clients[client.index()].machine.session();
         let connected = matches!(standing, Standing::Busy | Standing::Idle);
@@ -83,7 +83,7 @@ impl Service {
             Operation::RemoveWatches { scope, .. } => {
                 standing != Standing::Joining && scope.is_none_or(|scope| Some(scope) == session)
             }
-            // These are answered at once where the client is connected.
+            // A connected client answers these immediately.
             Operation::Connect => !connected || standing == Standing::Idle,
             Operation::Close => standing == Standing::Idle,
             Operation::Sleep(_) | Operation::Cancelled => true,
@@ -92,8 +92,7 @@ impl Service {
         }
     }
 
-    /// `None` where something could end the session, or where something else than ZooKeeper can tell
-    /// the program something.
+    /// Returns `None` if something could end the session, or if the program can get inputs from outside ZooKeeper.
     fn standing(&self, client: ClientId) -> Option<Standing> {
         let node = &self.clients[client.index()];
         let machine = &node.machine;
@@ -118,7 +117,7 @@ impl Service {
         }
     }
 
-    /// Whether the connection is an accepted one on which nothing but requests and answers is under way.
+    /// Returns true if the connection has been accepted and carries only requests and their answers.
     fn is_plain(&self, client: ClientId) -> bool {
         let link = &self.links.links[client.index()];
         let answers = |packet: &ServerPacket| {

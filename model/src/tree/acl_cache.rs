@@ -1,35 +1,36 @@
-//! The numbers that stand for ACLs in znodes and in snapshots (`ReferenceCountedACLCache`; rule 6.9.15).
+//! ACL numbers of znodes and snapshots (`ReferenceCountedACLCache`; rule 6.9.15).
 //!
-//! A tree keeps each znode's ACL itself, and has these numbers beside only where they matter: under
-//! [`Bug::AclByNumber`](crate::vocabulary::release::Bug::AclByNumber). The ACL of a znode is then always that for which its
-//! number stands, and [`unknown`] where it stands for none.
+//! A tree stores each znode's ACL itself. It keeps the numbers as well only under
+//! [`Bug::AclByNumber`](crate::vocabulary::release::Bug::AclByNumber), where they matter. A znode's ACL is then
+//! always the list with the znode's number, or [`unknown`] if no list has that number.
 
 use super::DataTree;
 use crate::vocabulary::acl::AclList;
 use crate::vocabulary::path::{CONFIG, RESERVED, ZnodePath};
 use std::collections::BTreeMap;
 
-/// The ACL of a znode whose number stands for none: no server takes an empty one. It grants nothing.
+/// Returns the ACL of a znode whose number has no list. It is empty, grants nothing, and cannot come from a client,
+/// because servers refuse empty ACLs.
 pub(crate) fn unknown() -> AclList {
     AclList::new([])
 }
 
-/// The lists that have a number, how often each is used, and the number of each znode.
+/// The numbered lists, the number of uses of each, and the number of each znode.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct AclCache {
-    /// The last number that was given (`aclIndex`).
+    /// The last number assigned (`aclIndex`).
     last: u64,
     lists: BTreeMap<u64, AclList>,
     uses: BTreeMap<u64, u32>,
     numbers: BTreeMap<ZnodePath, u64>,
-    /// Numbers that stand for something else than before, for the znodes that have them.
+    /// Numbers whose list changed, for the znodes that have them.
     changed: Vec<u64>,
-    /// A znode whose ACL was looked up, and whose number stands for none.
+    /// A znode whose ACL a transaction looked up although its number has no list.
     missed: Option<ZnodePath>,
 }
 
 impl AclCache {
-    /// The number of a list, which has one more use (`convertAcls`).
+    /// Returns the number of a list and counts one more use of it (`convertAcls`).
     fn convert(&mut self, list: &AclList) -> u64 {
         let known = self.lists.iter().find(|(_, known)| *known == list).map(|(number, _)| *number);
         let number = known.unwrap_or_else(|| {
@@ -42,7 +43,7 @@ impl AclCache {
         number
     }
 
-    /// A number has one use less, and is forgotten with the last one (`removeUsage`).
+    /// Counts one use of a number less, and forgets its list with the last use (`removeUsage`).
     fn release(&mut self, number: u64) {
         if !self.lists.contains_key(&number) {
             return;
@@ -56,8 +57,8 @@ impl AclCache {
         }
     }
 
-    /// As a start finds them in a snapshot: the last number is the largest one of a list, and a list that no znode uses is
-    /// forgotten (`deserialize`, `purgeUnused`).
+    /// Puts the cache into the state in which a start loads it from a snapshot: the last number is the largest with a
+    /// list, and lists that no znode uses are forgotten (`deserialize`, `purgeUnused`).
     fn settle(&mut self) {
         self.last = self.lists.keys().next_back().copied().unwrap_or(0);
         self.uses.clear();
@@ -76,8 +77,8 @@ impl AclCache {
 }
 
 impl DataTree {
-    /// Numbers the ACLs of all znodes, in path order. (Those that every database begins with have none, but for the
-    /// configuration.)
+    /// Numbers the ACLs of all znodes, in path order. Of the znodes that every database begins with, only the
+    /// configuration has a number.
     pub(crate) fn number_acls(&mut self) {
         let mut cache = AclCache::default();
         for (path, entry) in &self.nodes {
@@ -90,7 +91,7 @@ impl DataTree {
         self.acls = Some(Box::new(cache));
     }
 
-    /// A snapshot begins with the lists of a tree, and has no znode yet.
+    /// Begins a snapshot of `tree`: copies its lists, without any znode yet.
     pub(crate) fn begin_acls_of(&mut self, tree: &DataTree) {
         self.acls = tree
             .acls
@@ -98,7 +99,7 @@ impl DataTree {
             .map(|acls| Box::new(AclCache { lists: acls.lists.clone(), ..AclCache::default() }));
     }
 
-    /// A snapshot has a znode with the number that this has in a tree now.
+    /// Records in a snapshot the number that a znode has in `tree` at this moment.
     pub(crate) fn load_acl_of(&mut self, path: &ZnodePath, tree: &DataTree) {
         let number = tree.acls.as_ref().and_then(|acls| acls.numbers.get(path.as_str()).copied());
         if let (Some(acls), Some(number)) = (&mut self.acls, number) {
@@ -106,7 +107,7 @@ impl DataTree {
         }
     }
 
-    /// The tree was loaded from a snapshot: each znode has the ACL for which its number stands there.
+    /// Completes the load from a snapshot: each znode gets the ACL that the snapshot's list has for its number.
     pub(crate) fn settle_acls(&mut self) {
         let Some(acls) = &mut self.acls else { return };
         acls.settle();
@@ -114,12 +115,12 @@ impl DataTree {
         self.show_acls_of(&paths);
     }
 
-    /// A znode whose ACL was looked up though its number stands for none: there the server throws.
+    /// Returns a znode whose ACL was looked up although its number has no list; a real server throws there.
     pub(crate) fn missed_acl(&self) -> Option<&ZnodePath> {
         self.acls.as_ref()?.missed.as_ref()
     }
 
-    /// A transaction looks up a znode's ACL (`DataTree.getACL`).
+    /// Looks up a znode's ACL for a transaction (`DataTree.getACL`).
     pub(super) fn look_up_acl(&mut self, path: &str) {
         let Some(acls) = &mut self.acls else { return };
         let Some((path, number)) = acls.numbers.get_key_value(path) else { return };
@@ -128,7 +129,7 @@ impl DataTree {
         }
     }
 
-    /// A create gives a znode this ACL, whether it was there or not.
+    /// Gives a znode the ACL of its create, whether or not the znode existed already.
     pub(super) fn acl_created(&mut self, path: &ZnodePath, list: &AclList) {
         let Some(acls) = &mut self.acls else { return };
         let number = acls.convert(list);
@@ -136,7 +137,7 @@ impl DataTree {
         self.show_acls();
     }
 
-    /// A setACL gives a znode this ACL.
+    /// Gives a znode the ACL of a setACL.
     pub(super) fn acl_set(&mut self, path: &ZnodePath, list: &AclList) {
         let Some(acls) = &mut self.acls else { return };
         if let Some(number) = acls.numbers.get(path.as_str()).copied() {
@@ -147,7 +148,7 @@ impl DataTree {
         self.show_acls();
     }
 
-    /// A znode is deleted.
+    /// Releases the number of a deleted znode.
     pub(super) fn acl_deleted(&mut self, path: &ZnodePath) {
         let Some(acls) = &mut self.acls else { return };
         if let Some(number) = acls.numbers.remove(path.as_str()) {
@@ -156,7 +157,7 @@ impl DataTree {
         self.show_acls();
     }
 
-    /// Znodes show what their numbers stand for now.
+    /// Updates the ACLs of the znodes whose numbers have another list now.
     fn show_acls(&mut self) {
         let Some(acls) = &mut self.acls else { return };
         let changed = std::mem::take(&mut acls.changed);
@@ -219,7 +220,7 @@ mod tests {
         tree
     }
 
-    /// The content of a snapshot that begins now, and whose znodes are written after `later` has been applied.
+    /// Returns a snapshot begun now, whose znodes are written after `later` has been applied.
     fn fuzzy(tree: &mut DataTree, later: &[Txn]) -> DataTree {
         let mut content = DataTree::empty();
         content.begin_acls_of(tree);
@@ -259,7 +260,7 @@ mod tests {
         cache.settle();
         assert_eq!(cache.lists.keys().copied().collect::<Vec<_>>(), [1]);
         assert_eq!(cache.convert(&list("bob")), 3);
-        // Only the znode counts now.
+        // Only the znode's use counts now.
         cache.release(1);
         assert_eq!(cache.convert(&list("ann")), 4);
     }
@@ -283,13 +284,13 @@ mod tests {
         let later = [txn(2, create("/b", "bob"))];
         let mut loaded = fuzzy(&mut tree, &later);
         assert_eq!(acl(&loaded, "/b"), unknown());
-        // The replay of the create mends that.
+        // Replaying the create repairs the znode.
         loaded.apply(&later[0]);
         assert_eq!((loaded.digest(), loaded.missed_acl()), (tree.digest(), None));
     }
 
     #[test]
-    fn who_looks_up_an_unknown_one_is_stopped() {
+    fn a_lookup_of_an_unknown_number_is_recorded() {
         let mut tree = numbered();
         tree.apply(&txn(1, create("/a", "ann")));
         let data = TxnBody::SetData { path: path("/a"), data: Arc::from([1]), version: 1 };
@@ -299,7 +300,7 @@ mod tests {
         assert_eq!(loaded.missed_acl().map(ZnodePath::as_str), Some("/a"));
     }
 
-    /// The number that a znode was left with stands for a list that comes later.
+    /// The znode's old number is later assigned to another list.
     #[test]
     fn a_znode_comes_to_have_the_acl_of_another() {
         let mut tree = numbered();

@@ -1,4 +1,4 @@
-//! What transactions do to the tree (rules 1.3.1 and 2.5.2).
+//! Applying transactions to the tree (rules 1.3.1 and 2.5.2).
 
 use super::quota;
 use super::{DataTree, Entry, Znode};
@@ -14,37 +14,36 @@ use crate::vocabulary::zxid::Zxid;
 use std::collections::btree_map;
 use std::sync::Arc;
 
-/// A change that watches react to, in the order in which a transaction makes them.
+/// A change that watches react to. A transaction lists its changes in the order in which it makes them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Change {
-    /// NodeCreated, NodeDeleted or NodeDataChanged; what the parent's watchers get follows from it
-    /// (rule 3.1.2).
+    /// NodeCreated, NodeDeleted or NodeDataChanged. The events of the parent's watches follow from it (rule 3.1.2).
     pub kind: EventType,
     /// The znode.
     pub path: ZnodePath,
-    /// The znode's ACL, which decides who is told of this.
+    /// The znode's ACL, which decides which clients are notified of the change.
     pub acl: AclList,
-    /// The parent's, which decides who is told that its set of children changed.
+    /// The parent's ACL, which decides which clients are notified that its set of children changed.
     pub parent_acl: AclList,
 }
 
-/// What applying a transaction did.
+/// The result of applying a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
-    /// The answer for the client that asked.
+    /// The reply to the client.
     pub result: Result<Response, Error>,
     /// Changes for the watches, in order.
     pub changes: Vec<Change>,
 }
 
 impl DataTree {
-    /// Applies a transaction and moves the last processed zxid to it, once and at the end
-    /// (ZOOKEEPER-3127). Effects that are there already stay as they are.
+    /// Applies a transaction, then sets the last processed zxid to its zxid, in one place at the end
+    /// (ZOOKEEPER-3127). Effects that the tree already contains stay as they are.
     pub fn apply(&mut self, txn: &Txn) -> Applied {
         self.apply_with(txn, Bugs::NONE)
     }
 
-    /// The same, by a server with these bugs.
+    /// Applies a transaction as a server with these bugs does.
     pub fn apply_with(&mut self, txn: &Txn, bugs: Bugs) -> Applied {
         let mut changes = Vec::new();
         let before = bugs.has(Bug::PlantedPzxid).then(|| self.pzxids(&txn.body));
@@ -59,7 +58,7 @@ impl DataTree {
         Applied { result, changes }
     }
 
-    /// What the parent of a deleted znode has before ([`Bug::PlantedPzxid`]).
+    /// Returns the parent of a deleted znode with its pzxid before the deletion ([`Bug::PlantedPzxid`]).
     fn pzxids(&self, body: &TxnBody) -> Vec<(String, Zxid)> {
         let TxnBody::Delete { path } = body else { return Vec::new() };
         let parent = path.parent().and_then(|parent| Some((parent, self.node(parent)?)));
@@ -161,11 +160,10 @@ impl DataTree {
         Ok(stat)
     }
 
-    /// Creates a znode. Where it exists already (replay over a fuzzy snapshot) only its ACL is set
-    /// and the parent's counters are raised (rule 1.3.5), and the parent is told
-    /// of it: a snapshot that passed the parent's place before the parent was created holds the child
-    /// without it. The Stat is that of the data as sent: where they are a quota's statistics, they are
-    /// counted afterwards.
+    /// Creates a znode. If it exists already (replay over a fuzzy snapshot), only its ACL is set, the parent's
+    /// counters are raised (rule 1.3.5), and the znode is added to the parent's children: a snapshot that was written
+    /// past the parent's place before the parent was created holds the child without the parent. The returned Stat
+    /// describes the data as sent; if the data are a quota's statistics, they are recounted afterwards.
     fn create(
         &mut self,
         path: &ZnodePath,
@@ -178,7 +176,7 @@ impl DataTree {
         self.look_up_acl(parent_path);
         let parent = self.change(parent_path, |entry| {
             entry.children.insert(Arc::from(path.name()));
-            // † Only forwards, so that a replayed create cannot take the counter back.
+            // † Only upwards, so that a replayed create cannot lower the counter.
             if parent_cversion > entry.node.cversion {
                 let parent = entry.znode();
                 parent.cversion = parent_cversion;
@@ -208,8 +206,7 @@ impl DataTree {
         Ok(stat)
     }
 
-    /// Deletes a znode. The parent is touched even where the child is missing already (rule
-    /// 1.3.3, ZOOKEEPER-3125).
+    /// Deletes a znode. The parent's pzxid changes even if the child is already gone (rule 1.3.3, ZOOKEEPER-3125).
     pub(super) fn delete(
         &mut self,
         path: &ZnodePath,
@@ -231,14 +228,14 @@ impl DataTree {
         self.unlist(path, entry.node.ephemeral_type);
         self.count_for_quota(path, -1, -(entry.node.data.len() as i64));
         let (kind, acl) = (EventType::NodeDeleted, entry.node.acl.clone());
-        // Only a tree that has diverged holds a znode without its parent.
+        // Only a diverged tree contains a znode without its parent.
         let parent_acl = parent.unwrap_or(AclList::OPEN);
         changes.push(Change { kind, path: path.clone(), acl, parent_acl });
         Ok(())
     }
 
-    /// Deletes the listed ephemerals, then any other that this tree has for the session (rule
-    /// 2.5.2), then the session.
+    /// Deletes the listed ephemerals, then any others that this tree has for the session (rule 2.5.2), then the
+    /// session.
     fn close_session(&mut self, txn: &Txn, listed: &[ZnodePath], changes: &mut Vec<Change>) {
         for path in listed {
             let _ = self.delete(path, txn.zxid, changes);
@@ -253,8 +250,8 @@ impl DataTree {
     }
 }
 
-/// Takes away the Stats that a multi's creates tell ([`Bug::MultiTellsNoStat`]); containers and TTL
-/// znodes have opcodes of their own, and keep theirs.
+/// Removes the Stats from the results of a multi's creates ([`Bug::MultiTellsNoStat`]). Containers and TTL znodes
+/// have opcodes of their own and keep their Stats.
 fn forget_stats(body: &TxnBody, result: &mut Result<Response, Error>) {
     let (TxnBody::Multi(parts), Ok(Response::Multi(results))) = (body, result) else { return };
     for (part, result) in parts.iter().zip(results) {

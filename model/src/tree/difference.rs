@@ -1,4 +1,4 @@
-//! Where two trees differ, in words.
+//! The first difference between two trees, as a sentence.
 
 use super::DataTree;
 use crate::vocabulary::znode::Znode;
@@ -6,8 +6,8 @@ use crate::vocabulary::zxid::Zxid;
 use std::fmt::Debug;
 
 impl DataTree {
-    /// The first thing in which this tree differs from the `right` one: a session, or a field of the first znode
-    /// by path. `None` where they hold the same.
+    /// Describes the first difference from `right`: a session, or a field of the first differing znode in path order.
+    /// Returns `None` if the trees are equal.
     pub fn difference(&self, right: &DataTree) -> Option<String> {
         let (sessions, right_sessions) = (self.sessions(), right.sessions());
         let known = sessions.keys().chain(right_sessions.keys());
@@ -34,7 +34,7 @@ impl DataTree {
     }
 }
 
-/// The first field that differs.
+/// Describes the first field that differs.
 fn field(has: &Znode, right: &Znode) -> String {
     let words = |name: &str, has: &dyn Debug, right: &dyn Debug| {
         let (has, right) = (format!("{has:?}"), format!("{right:?}"));

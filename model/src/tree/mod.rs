@@ -1,9 +1,8 @@
 //! The replicated database: znodes, sessions and ephemerals, changed only by transactions
 //! (rule 1.3).
 //!
-//! Applying is idempotent over fuzzy snapshots: a snapshot's content may be ahead of its label, so
-//! a transaction can meet its own effects, and every rule here must then leave them as they are
-//! (rules 1.3.2 and 1.3.3).
+//! Applying a transaction is idempotent over fuzzy snapshots: the content of a snapshot may be newer than its zxid,
+//! so a transaction can find its own effects in the tree and must then leave them unchanged (rules 1.3.2 and 1.3.3).
 
 mod acl_cache;
 mod apply;
@@ -28,8 +27,8 @@ use std::hash::{Hash, Hasher};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// The database. Hashing and comparing use the digest and the last processed zxid, and what quotas'
-/// statistics say, which is left out of the digest and yet decides about writes, and the numbers of ACLs.
+/// The database. Equality and hashing use the digest, the last processed zxid, the statistics of quotas (which the
+/// digest leaves out although they decide about writes), and the ACL numbers.
 #[derive(Clone, Debug)]
 pub struct DataTree {
     nodes: BTreeMap<ZnodePath, Entry>,
@@ -37,9 +36,9 @@ pub struct DataTree {
     ephemerals: BTreeMap<SessionId, BTreeSet<ZnodePath>>,
     /// Containers and TTL znodes, for the leader's container manager.
     reaped: BTreeSet<ZnodePath>,
-    /// The paths that have a quota.
+    /// Paths that have a quota.
     quotas: BTreeSet<Arc<str>>,
-    /// The numbers of ACLs, where they matter.
+    /// ACL numbers, under the bug that needs them.
     acls: Option<Box<AclCache>>,
     last_processed: Zxid,
     digest: Fingerprint,
@@ -50,7 +49,7 @@ pub struct DataTree {
 struct Entry {
     node: Arc<Znode>,
     children: BTreeSet<Arc<str>>,
-    /// The znode's part of the digest. Follows from `node`.
+    /// The znode's part of the digest; derived from `node`.
     digest: Fingerprint,
 }
 
@@ -70,7 +69,7 @@ impl Entry {
 }
 
 impl Setup {
-    /// The database that every server begins with.
+    /// Returns the database with which every server begins.
     pub fn tree(&self) -> DataTree {
         DataTree::beginning_with(self.znodes())
     }
@@ -83,15 +82,15 @@ impl Default for DataTree {
 }
 
 impl DataTree {
-    /// A database as a server first starts with it.
+    /// Returns the database of a server's first start.
     pub fn new() -> DataTree {
         let mut tree = DataTree::empty();
         for path in RESERVED {
             let path = ZnodePath::new(path).expect("a reserved path is valid");
             let mut znode = Znode::primordial(AclList::OPEN);
             if path.as_str() == CONFIG {
-                // Only a super user changes the configuration (rule 1.2.2). The ACL is set as if
-                // by a setACL of version -1 (`DataTree.addConfigNode`).
+                // Only a super user changes the configuration (rule 1.2.2). `DataTree.addConfigNode` sets the ACL
+                // with version -1.
                 znode.acl = AclList::read_unsafe();
                 znode.aversion = -1;
             }
@@ -100,7 +99,7 @@ impl DataTree {
         tree
     }
 
-    /// A database as a server first starts with it, and these znodes, parents first.
+    /// Returns the database of a server's first start plus these znodes, parents first.
     pub(crate) fn beginning_with(znodes: &[Prepared]) -> DataTree {
         let mut tree = DataTree::new();
         for Prepared { path, container } in znodes {
@@ -110,7 +109,7 @@ impl DataTree {
                 znode.cversion = *creates;
             }
             tree.put(path.clone(), Arc::new(znode));
-            // Somebody has created it once: sequential names go by how often that was done.
+            // The setup counts as one create in the parent, whose counter numbers sequential znodes.
             let parent = path.parent().and_then(|parent| ZnodePath::new(parent).ok());
             let parent = parent.expect("a setup does not name the root");
             tree.change(parent.as_str(), |entry| {
@@ -121,7 +120,7 @@ impl DataTree {
         tree
     }
 
-    /// A database without any znode, to load a snapshot into.
+    /// Returns a database without any znode, to load a snapshot into.
     pub fn empty() -> DataTree {
         DataTree {
             nodes: BTreeMap::new(),
@@ -135,23 +134,23 @@ impl DataTree {
         }
     }
 
-    /// The zxid up to which transactions were applied.
+    /// Returns the zxid of the last applied transaction.
     pub fn last_processed(&self) -> Zxid {
         self.last_processed
     }
 
-    /// Sets the zxid that the content stands for: on activation of a leader, on SNAP and on TRUNC.
+    /// Sets the zxid that the content represents: when a leader is activated, after SNAP and after TRUNC.
     pub fn set_last_processed(&mut self, zxid: Zxid) {
         self.last_processed = zxid;
     }
 
-    /// Digest of all znodes and sessions, independent of how they came about; kept up to date with
-    /// every change. The last processed zxid is not part of it.
+    /// Returns the digest of all znodes and sessions, maintained with every change. It does not depend on how they
+    /// came about, and excludes the last processed zxid.
     pub fn digest(&self) -> Fingerprint {
         self.digest
     }
 
-    /// The digest computed anew, to check the kept one against.
+    /// Recomputes the digest, to check the maintained one.
     pub fn recomputed_digest(&self) -> Fingerprint {
         let mut digest = Fingerprint::default();
         for (path, entry) in &self.nodes {
@@ -163,39 +162,39 @@ impl DataTree {
         digest
     }
 
-    /// A znode.
+    /// Returns a znode.
     pub fn node(&self, path: &str) -> Option<&Arc<Znode>> {
         self.nodes.get(path).map(|entry| &entry.node)
     }
 
-    /// A znode with its path as the tree keeps it and the number of its children.
+    /// Returns a znode, its path as the tree stores it, and the number of its children.
     pub fn find(&self, path: &str) -> Option<(&ZnodePath, &Arc<Znode>, u32)> {
         let (path, entry) = self.nodes.get_key_value(path)?;
         Some((path, &entry.node, entry.children.len() as u32))
     }
 
-    /// A znode's Stat.
+    /// Returns a znode's Stat.
     pub fn stat(&self, path: &str) -> Option<Stat> {
         self.nodes.get(path).map(Entry::stat)
     }
 
-    /// The number of a znode's children; 0 where it does not exist.
+    /// Returns the number of a znode's children, or 0 if it does not exist.
     pub fn children_count(&self, path: &str) -> usize {
         self.nodes.get(path).map_or(0, |entry| entry.children.len())
     }
 
-    /// The names of a znode's children, in lexical order.
+    /// Returns the names of a znode's children, in lexical order.
     pub fn children(&self, path: &str) -> Option<Vec<Arc<str>>> {
         self.nodes.get(path).map(|entry| entry.children.iter().cloned().collect())
     }
 
-    /// All znodes in path order.
+    /// Returns all znodes in path order.
     pub fn nodes(&self) -> impl Iterator<Item = (&ZnodePath, &Arc<Znode>)> {
         self.nodes.iter().map(|(path, entry)| (path, &entry.node))
     }
 
-    /// Up to `limit` znodes whose paths come after `cursor` (from the first, for `None`): one piece
-    /// of a snapshot. A parent always comes before its children.
+    /// Returns one piece of a snapshot: up to `limit` znodes in path order after `cursor`, or from the first for
+    /// `None`. A parent always precedes its children.
     pub fn nodes_after(
         &self,
         cursor: Option<&ZnodePath>,
@@ -209,12 +208,12 @@ impl DataTree {
             .collect()
     }
 
-    /// All sessions with their timeouts.
+    /// Returns all sessions with their timeouts.
     pub fn sessions(&self) -> &BTreeMap<SessionId, Duration> {
         &self.sessions
     }
 
-    /// The ephemerals of a session, in path order.
+    /// Returns the ephemerals of a session, in path order.
     pub fn ephemerals(&self, session: SessionId) -> impl Iterator<Item = &ZnodePath> {
         self.ephemerals.get(&session).into_iter().flatten()
     }
@@ -224,47 +223,47 @@ impl DataTree {
         self.add_session(session, timeout);
     }
 
-    /// Loads a znode from a snapshot. After the last one, [`DataTree::count_quotas_anew`].
+    /// Loads a znode from a snapshot. After the last one, call [`DataTree::count_quotas_anew`].
     pub fn load_node(&mut self, path: ZnodePath, node: Arc<Znode>) {
         self.put(path, node);
     }
 
-    /// Containers and TTL znodes, in path order.
+    /// Returns the containers and TTL znodes, in path order.
     pub fn reaped(&self) -> impl Iterator<Item = &ZnodePath> {
         self.reaped.iter()
     }
 
-    /// The number of all descendants of a znode; 0 where it does not exist.
+    /// Returns the number of a znode's descendants, or 0 if it does not exist.
     pub fn descendants(&self, path: &str) -> usize {
         match path {
             "/" => return self.nodes.len() - 1,
-            // By its other name the root counts as one of its own.
+            // For the empty path, the root counts as its own descendant, as in `DataTree`.
             "" => return self.nodes.len(),
             _ => {}
         }
         self.below(path).count()
     }
 
-    /// All descendants of a znode that is not the root.
+    /// Returns all descendants of a znode other than the root.
     fn below(&self, path: &str) -> impl Iterator<Item = (&ZnodePath, &Entry)> {
         let prefix = format!("{path}/");
         let range = self.nodes.range::<str, _>((Bound::Included(&*prefix), Bound::Unbounded));
         range.take_while(move |(path, _)| path.starts_with(&prefix))
     }
 
-    /// An ephemeral whose session is not in the session map, with that.
+    /// Returns an ephemeral whose session is not in the session map, with that session.
     pub fn orphan(&self) -> Option<(&ZnodePath, SessionId)> {
         let orphaned = self.ephemerals.iter().find(|(id, _)| !self.sessions.contains_key(*id));
         orphaned.and_then(|(session, paths)| Some((paths.first()?, *session)))
     }
 
-    /// Whether a session that is not in the session map has ephemerals.
+    /// Returns true if a session that is not in the session map has ephemerals.
     pub fn has_orphans(&self) -> bool {
         self.orphan().is_some()
     }
 
-    /// Deletes the ephemerals of sessions that are not in the session map, without a transaction:
-    /// what a new leader does before it snapshots (rule 2.5.4). Returns how many.
+    /// Deletes the ephemerals of sessions that are not in the session map, without a transaction, as a new leader
+    /// does before its snapshot (rule 2.5.4). Returns their number.
     pub fn kill_orphans(&mut self) -> usize {
         let orphan = |session: &&SessionId| !self.sessions.contains_key(session);
         let orphans: Vec<SessionId> = self.ephemerals.keys().filter(orphan).copied().collect();
@@ -287,7 +286,7 @@ impl DataTree {
         self.digest.add(Fingerprint::of(&(&session, &timeout)));
     }
 
-    /// Puts a znode in place and tells its parent.
+    /// Inserts a znode and adds it to its parent's children.
     fn put(&mut self, path: ZnodePath, node: Arc<Znode>) {
         if let Some(parent) = parent(&path).and_then(|parent| self.nodes.get_mut(parent)) {
             parent.children.insert(Arc::from(path.name()));
@@ -299,8 +298,7 @@ impl DataTree {
         debug_assert!(old.is_none(), "a znode is put once");
     }
 
-    /// A znode is new: so it is in the lists of those that go by themselves, and of those that limit
-    /// others.
+    /// Adds a new znode to the lists of ephemerals, of containers and TTL znodes, and of quotas.
     fn list(&mut self, path: &ZnodePath, ephemeral_type: EphemeralType) {
         match ephemeral_type {
             EphemeralType::Void => {}
@@ -316,7 +314,7 @@ impl DataTree {
         }
     }
 
-    /// A znode is gone: so it is from these lists.
+    /// Removes a deleted znode from these lists.
     fn unlist(&mut self, path: &ZnodePath, ephemeral_type: EphemeralType) {
         match ephemeral_type {
             EphemeralType::Void => {}
@@ -335,12 +333,12 @@ impl DataTree {
         }
     }
 
-    /// Has a parent's counter of creates say something else.
+    /// Sets the create counter of a parent.
     pub(crate) fn set_counter(&mut self, parent: &str, counter: i32) {
         self.change(parent, |entry| entry.znode().cversion = counter);
     }
 
-    /// Changes a znode in place, keeping the digest; `None` where there is none.
+    /// Changes a znode in place and updates the digest. Returns `None` if the znode does not exist.
     fn change<R>(&mut self, path: &str, change: impl FnOnce(&mut Entry) -> R) -> Option<R> {
         let entry = self.nodes.get_mut(path)?;
         let result = change(entry);
@@ -351,8 +349,8 @@ impl DataTree {
     }
 }
 
-/// A znode's part of the digest. What a quota's statistics say is left out: they are counted anew
-/// whenever a tree is loaded, so they are no part of the history (rule 1.10.3).
+/// Returns a znode's part of the digest. It leaves out the statistics of quotas: servers recount those whenever they
+/// load a tree, so they do not follow from the history (rule 1.10.3).
 fn of_znode(path: &str, node: &Znode) -> Fingerprint {
     if quota::is_statistics(path) {
         let told = Znode { data: Arc::from([]), ..node.clone() };
@@ -377,7 +375,7 @@ impl Hash for DataTree {
         self.last_processed.hash(state);
         self.digest.hash(state);
         self.statistics().for_each(|data| data.hash(state));
-        // Where there are none, states are visited in the order that they always had.
+        // A tree without numbers hashes as before they existed, so that searches keep their order of states.
         self.acls.iter().for_each(|acls| acls.hash(state));
     }
 }

@@ -1,9 +1,9 @@
-//! Quotas (rule 1.10): how many znodes and bytes a subtree may have.
+//! Quotas (rule 1.10): limits on the number of znodes and bytes of a subtree.
 //!
-//! The limits of `/a/b` are the data of `/zookeeper/quota/a/b/zookeeper_limits`; beside them,
-//! `zookeeper_stats` says what there is. A server keeps the statistics in its own tree while it
-//! applies, without transactions. Soft limits are only logged. Hard ones are checked by `prep`, and
-//! only against what is applied: creates that are still under way are not counted.
+//! The data of `/zookeeper/quota/a/b/zookeeper_limits` are the limits of `/a/b`; `zookeeper_stats` beside it has the
+//! current numbers. A server updates the statistics in its own tree while it applies, without transactions. Exceeding
+//! a soft limit is only logged. `prep` checks hard limits, and only against the applied tree: it ignores creates in
+//! flight.
 
 use super::{DataTree, Entry};
 use crate::vocabulary::error::Error;
@@ -16,17 +16,17 @@ use std::sync::Arc;
 const LIMITS: &str = "/zookeeper_limits";
 const STATISTICS: &str = "/zookeeper_stats";
 
-/// The path whose limits a znode's data are.
+/// Returns the path whose limits this znode holds.
 pub(super) fn limited_by(path: &str) -> Option<&str> {
     subject(path, LIMITS)
 }
 
-/// The path whose statistics a znode's data are.
+/// Returns the path whose statistics this znode holds.
 pub(super) fn counted_by(path: &str) -> Option<&str> {
     subject(path, STATISTICS)
 }
 
-/// Whether a znode's data are a quota's statistics.
+/// Returns true if the znode's data are a quota's statistics.
 pub fn is_statistics(path: &str) -> bool {
     path.starts_with(ROOT) && counted_by(path).is_some()
 }
@@ -36,8 +36,8 @@ fn subject<'a>(path: &'a str, name: &str) -> Option<&'a str> {
     (!subject.is_empty()).then_some(subject)
 }
 
-/// Whether two answers to a request are the same but for what quotas' statistics say. Servers that
-/// loaded a snapshot at different times may differ in that (rule 1.10.3).
+/// Returns true if two answers to a request are equal except for the statistics of quotas. These may differ between
+/// servers that loaded a snapshot at different times (rule 1.10.3).
 pub fn same_answer(
     request: &Request,
     one: &Result<Response, Error>,
@@ -46,7 +46,7 @@ pub fn same_answer(
     one == other || without_statistics(request, one) == without_statistics(request, other)
 }
 
-/// An answer without the data of statistics and their length.
+/// Returns an answer without the data of statistics and their length.
 fn without_statistics(
     request: &Request,
     result: &Result<Response, Error>,
@@ -83,10 +83,10 @@ fn without_statistics(
     })
 }
 
-/// The numbers of a quota znode (`StatsTrack`): -1 stands for none.
+/// The numbers of a quota znode (`StatsTrack`); -1 means none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatsTrack {
-    /// Znodes, the subtree's root included.
+    /// Number of znodes, including the subtree's root.
     pub count: i64,
     /// Bytes of data.
     pub bytes: i64,
@@ -97,12 +97,12 @@ pub struct StatsTrack {
 }
 
 impl StatsTrack {
-    /// No number is given.
+    /// No numbers.
     pub const NONE: StatsTrack =
         StatsTrack { count: -1, bytes: -1, count_hard_limit: -1, byte_hard_limit: -1 };
 
-    /// Reads a text like `count=1,bytes=5=;byteHardLimit=10`. What it does not understand it leaves
-    /// out (a server fails on some of it).
+    /// Parses a text like `count=1,bytes=5=;byteHardLimit=10`. It skips parts that it cannot parse; a server fails on
+    /// some of them.
     pub fn parse(data: &[u8]) -> StatsTrack {
         let mut track = StatsTrack::NONE;
         for pair in String::from_utf8_lossy(data).split([',', ';']) {
@@ -128,7 +128,7 @@ impl fmt::Display for StatsTrack {
             [("byteHardLimit", self.byte_hard_limit), ("countHardLimit", self.count_hard_limit)];
         let mut first = true;
         for (name, limit) in hard.into_iter().filter(|(_, limit)| *limit != -1) {
-            // The stray sign makes old parsers ignore what follows.
+            // Old parsers stop at the extra `=` and so ignore the hard limits.
             write!(f, "{};{name}={limit}", if first { "=" } else { "" })?;
             first = false;
         }
@@ -137,7 +137,7 @@ impl fmt::Display for StatsTrack {
 }
 
 impl DataTree {
-    /// The nearest path at or above this one that has a quota.
+    /// Returns the nearest path that has a quota: this one or an ancestor.
     fn quota_above<'a>(&self, path: &'a str) -> Option<&'a str> {
         if self.quotas.is_empty() {
             return None;
@@ -152,7 +152,7 @@ impl DataTree {
         None
     }
 
-    /// The subtree that this znode is in has grown: its statistics say so.
+    /// Adds the growth of a subtree to its quota's statistics.
     pub(super) fn count_for_quota(&mut self, path: &str, count: i64, bytes: i64) {
         let Some(subject) = self.quota_above(path) else { return };
         self.change_statistics(subject, |track| {
@@ -161,7 +161,7 @@ impl DataTree {
         });
     }
 
-    /// Counts a subtree: its quota's statistics were just created, or loaded.
+    /// Recounts a subtree after the statistics of its quota were created or loaded.
     pub(super) fn count_quota_anew(&mut self, subject: &str) {
         let length = |entry: Option<&Entry>| entry.map(|entry| entry.node.data.len() as i64);
         let itself = length(self.nodes.get(subject));
@@ -175,7 +175,7 @@ impl DataTree {
         });
     }
 
-    /// Changes what a quota's statistics say, if it has any. The digest leaves that out, so it stays.
+    /// Changes the statistics of a quota, if it has any. The digest does not include them.
     fn change_statistics(&mut self, subject: &str, change: impl FnOnce(&mut StatsTrack)) {
         let path = format!("{ROOT}{subject}{STATISTICS}");
         if let Some(entry) = self.nodes.get_mut(path.as_str()) {
@@ -186,9 +186,8 @@ impl DataTree {
         }
     }
 
-    /// A tree was loaded from a snapshot: every quota is counted anew (`setupQuota`), before any
-    /// transaction is replayed. What a fuzzy snapshot holds of the statistics can count znodes that it
-    /// does not hold.
+    /// Recounts every quota after a load from a snapshot (`setupQuota`), before any transaction is replayed. The
+    /// statistics in a fuzzy snapshot can include znodes that the snapshot lacks.
     pub fn count_quotas_anew(&mut self) {
         for subject in std::mem::take(&mut self.quotas) {
             self.count_quota_anew(&subject);
@@ -196,16 +195,16 @@ impl DataTree {
         }
     }
 
-    /// What all statistics say, in path order. Which there are, the digest knows.
+    /// Returns the data of all statistics, in path order. The digest covers which of them exist.
     pub(super) fn statistics(&self) -> impl Iterator<Item = &[u8]> {
         let said = self.below(ROOT).filter(|(path, _)| is_statistics(path));
         said.map(|(_, entry)| &*entry.node.data)
     }
 
-    /// Whether a write that adds this much would pass a hard limit.
+    /// Checks that a write that adds this much stays within the hard limits.
     ///
     /// # Errors
-    /// `QuotaExceeded`.
+    /// `QuotaExceeded` if the write would exceed one.
     pub fn check_quota(&self, path: &str, count: i64, bytes: i64) -> Result<(), Error> {
         let Some(subject) = self.quota_above(path) else { return Ok(()) };
         let numbers = |name| {
@@ -239,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn which_path_a_quota_is_of() {
+    fn the_subject_of_a_quota() {
         assert_eq!(limited_by("/zookeeper/quota/a/b/zookeeper_limits"), Some("/a/b"));
         assert_eq!(limited_by("/zookeeper/quota/zookeeper_limits"), None);
         assert_eq!(limited_by("/a/zookeeper_limits"), None);
@@ -278,7 +277,7 @@ mod tests {
         }
     }
 
-    /// The path alone decides, by components, and `/zookeeper` is a path like every other.
+    /// Only the path decides, compared by components; `/zookeeper` is treated like any other path.
     #[test]
     fn the_nearest_path_above_with_a_quota_counts() {
         let mut tree = DataTree::new();

@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::BitOr;
 use std::sync::Arc;
 
-/// A set of permissions, as the bits that go over the wire. Servers keep bits that mean nothing.
+/// A set of permissions, as the bits of the wire format. Like servers, it keeps unknown bits.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -26,10 +26,10 @@ impl Permissions {
     pub const DELETE: Permissions = Permissions(8);
     /// Set the ACL.
     pub const ADMIN: Permissions = Permissions(16);
-    /// All of them.
+    /// All five permissions.
     pub const ALL: Permissions = Permissions(31);
 
-    /// Whether the two have a permission in common.
+    /// Returns true if the two sets have a permission in common.
     pub fn intersects(self, other: Permissions) -> bool {
         self.0 & other.0 != 0
     }
@@ -43,7 +43,7 @@ impl BitOr for Permissions {
 }
 
 impl fmt::Display for Permissions {
-    /// As the command line of ZooKeeper writes them: `cdrwa`.
+    /// Writes the letters of ZooKeeper's command line: `cdrwa`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letters = [
             (Permissions::CREATE, 'c'),
@@ -59,24 +59,23 @@ impl fmt::Display for Permissions {
     }
 }
 
-/// An identity: what a scheme says about a connection, or whom an entry of an ACL means.
+/// An identity: either one that a connection has proven, or one to which an ACL entry grants permissions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Id {
-    /// Who can tell: `world`, `auth`, `digest`, `ip`, `super`.
+    /// The authentication scheme: `world`, `auth`, `digest`, `ip` or `super`.
     pub scheme: Cow<'static, str>,
-    /// Who it is, in the scheme's own words.
+    /// The identity within the scheme, such as `user:hash` for `digest`.
     pub id: Cow<'static, str>,
 }
 
 impl Id {
-    /// Everybody: `world:anyone`.
+    /// Any client: `world:anyone`.
     pub const ANYONE: Id = Id { scheme: Cow::Borrowed("world"), id: Cow::Borrowed("anyone") };
 
-    /// Whoever asks: `auth`, which a server replaces by the identities that the connection has
-    /// proven.
+    /// The creator: `auth`. The server replaces it by the identities that the connection has proven.
     pub const AUTH: Id = Id { scheme: Cow::Borrowed("auth"), id: Cow::Borrowed("") };
 
-    /// An identity of any scheme.
+    /// Returns an identity of any scheme.
     pub fn new(scheme: impl Into<String>, id: impl Into<String>) -> Id {
         Id { scheme: Cow::Owned(scheme.into()), id: Cow::Owned(id.into()) }
     }
@@ -91,14 +90,14 @@ impl fmt::Display for Id {
 /// One entry of an ACL.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Acl {
-    /// What is granted.
+    /// The permissions granted.
     pub permissions: Permissions,
-    /// To whom.
+    /// The identity that gets them.
     pub id: Id,
 }
 
 impl Acl {
-    /// An entry.
+    /// Returns an entry that grants `permissions` to `id`.
     pub fn new(permissions: Permissions, id: Id) -> Acl {
         Acl { permissions, id }
     }
@@ -110,36 +109,35 @@ impl fmt::Display for Acl {
     }
 }
 
-/// `OPEN_ACL_UNSAFE`: everybody may do everything.
+/// `OPEN_ACL_UNSAFE`: any client has all permissions.
 static OPEN: [Acl; 1] = [Acl { permissions: Permissions::ALL, id: Id::ANYONE }];
 
-/// The ACL of a znode. The open one, which nearly every znode has, takes no memory and is hashed at
-/// no cost.
+/// The ACL of a znode. The open ACL, which almost every znode has, takes no memory and costs nothing to hash.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "Vec<Acl>", into = "Vec<Acl>")]
 pub struct AclList(Option<Arc<[Acl]>>);
 
 impl AclList {
-    /// `OPEN_ACL_UNSAFE`: everybody may do everything. The default.
+    /// `OPEN_ACL_UNSAFE`: any client has all permissions. The default.
     pub const OPEN: AclList = AclList(None);
 
-    /// A list, also one that servers refuse.
+    /// Returns an ACL with these entries, unchecked: servers may refuse it.
     pub fn new(entries: impl Into<Arc<[Acl]>>) -> AclList {
         let entries = entries.into();
         AclList((*entries != OPEN).then_some(entries))
     }
 
-    /// `CREATOR_ALL_ACL`: everything for whoever creates the znode.
+    /// `CREATOR_ALL_ACL`: all permissions for the client that creates the znode.
     pub fn creator_all() -> AclList {
         AclList::new([Acl::new(Permissions::ALL, Id::AUTH)])
     }
 
-    /// `READ_ACL_UNSAFE`: everybody may read.
+    /// `READ_ACL_UNSAFE`: any client may read.
     pub fn read_unsafe() -> AclList {
         AclList::new([Acl::new(Permissions::READ, Id::ANYONE)])
     }
 
-    /// Whether it is `OPEN_ACL_UNSAFE`.
+    /// Returns true for `OPEN_ACL_UNSAFE`.
     pub fn is_open(&self) -> bool {
         self.0.is_none()
     }

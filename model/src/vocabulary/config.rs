@@ -1,4 +1,4 @@
-//! What is fixed for the length of a run: sizes, limits, timeouts, and the release.
+//! The settings that stay fixed during a run: sizes, limits, timeouts, and the release.
 
 use crate::vocabulary::file_system::{FileSystem, Metadata};
 use crate::vocabulary::id::ServerId;
@@ -10,42 +10,42 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// How servers that are LOOKING come to a leader.
+/// How LOOKING servers elect a leader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Election {
-    /// Fast leader election, notification by notification (rule 5.3).
+    /// Fast leader election, with every notification (rule 5.3).
     #[default]
     Fast,
-    /// An oracle: LOOKING servers exchange nothing, and a [`crate::vocabulary::step::Step::Elect`] gives a quorum
-    /// of them its leader in one step. For searches, which would otherwise see more of elections
-    /// than of what they lead to. A run under the oracle has no clients' timers to miss either, so
-    /// whatever only a clock could tell apart is dropped (see [`crate::server::oracle`]).
+    /// An oracle: LOOKING servers exchange no notifications, and a [`crate::vocabulary::step::Step::Elect`] gives a
+    /// quorum of them a leader in one step. A search uses it to spend its states on what follows an election. No
+    /// client can miss a timeout in such a run either, so whatever only a clock could distinguish is left out (see
+    /// [`crate::server::oracle`]).
     Oracle,
-    /// The oracle's, whose leader is *any* of the quorum, whatever its epoch and zxid: then ZAB's own guards
-    /// decide who comes to lead (rules 6.3.2 to 6.3.4), and not the election.
+    /// The oracle, but *any* server of the quorum may become leader, whatever its epoch and zxid. Then the guards of
+    /// ZAB, and not the election, decide who leads (rules 6.3.2 to 6.3.4).
     Any,
-    /// The election of the code, in which a server votes by lot: in each round one for each server, which says
-    /// nothing of its history. ZAB's guards decide here too, among servers with clocks and clients.
+    /// Fast leader election with random votes: a server's vote for itself has a rank derived from its id and the
+    /// round, in place of its epoch and zxid. Again the guards of ZAB decide, but with clocks and clients.
     ByLot,
 }
 
 impl Election {
-    /// Whether leaders come from a [`crate::vocabulary::step::Step::Elect`]: the oracle's, or any.
+    /// Returns true if leaders come from a [`crate::vocabulary::step::Step::Elect`].
     pub fn is_oracle(self) -> bool {
         matches!(self, Election::Oracle | Election::Any)
     }
 }
 
-/// `zookeeper.snapshotSizeFactor`: whether a leader brings a learner that is too old for committedLog up to
-/// date from its transaction log on disk (rule 6.4.5).
+/// `zookeeper.snapshotSizeFactor`: whether a leader synchronises a learner that lags behind committedLog from its
+/// transaction log on disk (rule 6.4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TxnLogSync {
-    /// A negative factor: never, such a learner gets a SNAP.
+    /// A negative factor: the leader always sends such a learner a SNAP.
     Off,
-    /// A factor of 0: however long the log is.
+    /// A factor of 0: the leader sends its log, however long.
     Unlimited,
-    /// A factor of so many hundredths: unless the log from there on is longer than this part of the last
-    /// snapshot. The model counts records against znodes and sessions, where servers count bytes of files.
+    /// A factor in hundredths: the leader sends its log unless the part to send is longer than this fraction of the
+    /// last snapshot. The model counts records against znodes and sessions, where servers count bytes of files.
     UpTo {
         /// Hundredths, from 1 to 100.
         percent: u8,
@@ -53,20 +53,20 @@ pub enum TxnLogSync {
 }
 
 impl Default for TxnLogSync {
-    /// ZooKeeper's own.
+    /// ZooKeeper's default, 0.33.
     fn default() -> TxnLogSync {
         TxnLogSync::UpTo { percent: 33 }
     }
 }
 
 impl TxnLogSync {
-    /// What cases were recorded with that do not say.
+    /// The value for cases that were recorded before the field existed.
     fn of_older_cases() -> TxnLogSync {
         TxnLogSync::Off
     }
 
-    /// Whether a log of so many records may be sent, where the last snapshot holds so many znodes and
-    /// sessions. A limit that is rounded down to 0 is none, as in ZooKeeper.
+    /// Returns true if the leader may send a log of this many records, given the number of znodes and sessions in the
+    /// last snapshot. A limit that rounds down to 0 means no limit, as in ZooKeeper.
     pub fn allows(self, records: usize, snapshot: usize) -> bool {
         match self {
             TxnLogSync::Off => false,
@@ -89,7 +89,7 @@ impl fmt::Display for TxnLogSync {
     }
 }
 
-/// Configuration of an ensemble and its clients (ZooKeeper's own names where it has them).
+/// Configuration of an ensemble and its clients. The names are ZooKeeper's where ZooKeeper has the setting.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Config {
     /// Number of servers, all of them voters.
@@ -102,39 +102,38 @@ pub struct Config {
     pub sync_limit: u32,
     /// commitLogCount: transactions kept in memory for DIFF (500 in production).
     pub commit_log_count: usize,
-    /// Whether a leader sends what is older than that from its transaction log.
+    /// Whether a leader sends transactions older than those from its transaction log.
     #[serde(default = "TxnLogSync::of_older_cases")]
     pub txn_log_sync: TxnLogSync,
     /// snapCount: transactions after which a server takes a snapshot; `u32::MAX` means never.
     pub snap_count: u32,
-    /// Znodes per piece of a snapshot: the grain at which it is fuzzy.
+    /// Znodes written per step of a snapshot. Transactions applied between two such steps make the snapshot fuzzy.
     pub snapshot_piece: usize,
     /// One entry per client machine.
     pub clients: Vec<ClientConfig>,
-    /// Which defects the servers have.
+    /// The defects of the servers.
     pub bugs: Bugs,
     /// How leaders are elected.
     #[serde(default)]
     pub election: Election,
-    /// What servers are told beside.
+    /// ZooKeeper's system properties.
     #[serde(default)]
     pub options: ServerOptions,
-    /// A coarser grain, for searches: what is committed at a server is applied there in the same step
-    /// (rule 4.5.8 is left out). Cases that were recorded before servers kept the two apart are of this
-    /// grain.
+    /// A coarser grain for searches: a server applies a transaction in the step in which it learns of the commit
+    /// (rule 4.5.8 is left out). Cases recorded before the model separated the two steps use this grain.
     #[serde(default = "of_older_cases")]
     pub applies_at_once: bool,
-    /// What is in every server's database from the start.
+    /// The znodes that every server's database contains at the start of the run.
     #[serde(default)]
     pub setup: Setup,
-    /// When the file systems of servers make changes of directories and of files' lengths durable.
+    /// The order in which the servers' file systems make changes of directories and of file lengths durable.
     #[serde(default, skip_serializing_if = "Metadata::is_default")]
     pub metadata: Metadata,
-    /// How session ids are ordered at the service grain, where no server issues them.
+    /// The order of session ids at the service grain, where no server issues them.
     #[serde(default, skip_serializing_if = "SessionOrder::is_default")]
     pub session_order: SessionOrder,
     /// Whether the leader deletes containers and TTL znodes at the service grain
-    /// ([`Step::DeleteContainer`](crate::vocabulary::step::Step::DeleteContainer)). In an ensemble it always does.
+    /// ([`Step::DeleteContainer`](crate::vocabulary::step::Step::DeleteContainer)). An ensemble's leader always does.
     #[serde(default, skip_serializing_if = "is_false")]
     pub deletes_containers: bool,
     /// Whether clients outside of the run connect to the servers ([`crate::vocabulary::outside`]).
@@ -142,7 +141,7 @@ pub struct Config {
     pub outside: bool,
 }
 
-/// ZooKeeper's system properties that clients notice, with ZooKeeper's own defaults.
+/// ZooKeeper's system properties that clients can observe, with ZooKeeper's defaults.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerOptions {
@@ -150,42 +149,42 @@ pub struct ServerOptions {
     pub min_session_timeout: Option<Duration>,
     /// `maxSessionTimeout`; twenty ticks if absent.
     pub max_session_timeout: Option<Duration>,
-    /// `zookeeper.skipACL`: no permission is asked for.
+    /// `zookeeper.skipACL`: servers check no permissions.
     pub skip_acl: bool,
-    /// `zookeeper.DigestAuthenticationProvider.superDigest`: whoever proves this `user:digest` may do
-    /// everything.
+    /// `zookeeper.DigestAuthenticationProvider.superDigest`: a client that proves this `user:digest` has all
+    /// permissions everywhere.
     pub super_digest: Option<Arc<str>>,
-    /// `zookeeper.enforceQuota`: hard limits refuse writes (rule 1.10.1).
+    /// `zookeeper.enforceQuota`: servers refuse writes beyond a hard limit (rule 1.10.1).
     pub enforce_quota: bool,
-    /// `zookeeper.extendedTypesEnabled`: TTL znodes exist (rule 1.5.2).
+    /// `zookeeper.extendedTypesEnabled`: clients can create TTL znodes (rule 1.5.2).
     pub extended_types: bool,
-    /// `znode.container.checkIntervalMs`: how often the leader looks for containers and TTL znodes to
+    /// `znode.container.checkIntervalMs`: the interval at which the leader searches for containers and TTL znodes to
     /// delete.
     pub container_check_interval: Duration,
-    /// `znode.container.maxPerMinute`: how many deletions of containers and TTL znodes the leader asks for in
-    /// a minute at most; 1 or more.
+    /// `znode.container.maxPerMinute`: the most deletions of containers and TTL znodes that the leader requests per
+    /// minute; at least 1.
     pub max_container_deletions: u32,
-    /// `znode.container.maxNeverUsedIntervalMs`: a container that never had a child is deleted when
-    /// its data have not changed for longer than this; `None` for never.
+    /// `znode.container.maxNeverUsedIntervalMs`: the leader deletes a container that never had a child once its data
+    /// has not changed for longer than this; `None` for never.
     pub max_never_used_interval: Option<Duration>,
     /// `jute.maxbuffer`, bytes: a longer packet breaks its connection (rule 1.11.1).
     pub max_buffer: usize,
-    /// `zookeeper.jute.maxbuffer.extrasize`, bytes: how much longer than that a record may be that a server reads from
-    /// another one or from its disk; as long again if absent (rule 1.11.2).
+    /// `zookeeper.jute.maxbuffer.extrasize`, bytes: how far a record may exceed `jute.maxbuffer` when a server reads
+    /// it from another server or from its disk. `None` means as much as `jute.maxbuffer` (rule 1.11.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_buffer_extra: Option<usize>,
     /// `readonlymode.enabled`: a server without a quorum serves reads (rule 2.7.1).
     pub read_only_mode: bool,
-    /// `localSessionsEnabled`: sessions begin without a transaction (rule 2.6.1).
+    /// `localSessionsEnabled`: a session begins without a transaction (rule 2.6.1).
     pub local_sessions: bool,
     /// `localSessionsUpgradingEnabled`: the first ephemeral makes a local session a global one.
     pub local_sessions_upgrading: bool,
-    /// `zookeeper.forward_learner_requests_to_commit_processor_disabled` (ZOOKEEPER-3690): a leader does not
-    /// keep what a session asks of it behind what the session has asked by a learner (rule 4.5.7).
+    /// `zookeeper.forward_learner_requests_to_commit_processor_disabled` (ZOOKEEPER-3690): a leader does not order a
+    /// session's requests after those that the same session sent through a learner (rule 4.5.7).
     pub forward_learner_requests_to_commit_processor_disabled: bool,
 }
 
-/// What servers add to `jute.maxbuffer` at least, in bytes, where they read records.
+/// The least that servers add to `jute.maxbuffer` where they read records, in bytes.
 const LEAST_EXTRA: usize = 1024;
 
 impl Default for ServerOptions {
@@ -211,12 +210,12 @@ impl Default for ServerOptions {
 }
 
 impl ServerOptions {
-    /// How long the leader waits between two deletions of containers, in whole milliseconds.
+    /// Returns the leader's pause between two deletions of containers, in whole milliseconds.
     pub fn between_container_deletions(&self) -> Duration {
         Duration::from_millis(60_000 / u64::from(self.max_container_deletions.max(1)))
     }
 
-    /// The longest record that a server reads from another one or from its disk, in bytes (rule 1.11.2).
+    /// Returns the longest record that a server reads from another server or from its disk, in bytes (rule 1.11.2).
     pub fn longest_record(&self) -> usize {
         let extra = self.max_buffer_extra.unwrap_or(self.max_buffer);
         self.max_buffer.saturating_add(extra.max(LEAST_EXTRA))
@@ -226,29 +225,29 @@ impl ServerOptions {
 /// Configuration of one client machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ClientConfig {
-    /// The session timeout it asks for; servers clamp it to 2..=20 ticks (rule 2.1.3).
+    /// The session timeout that the client requests; servers clamp it to 2..=20 ticks by default (rule 2.1.3).
     pub session_timeout: Duration,
-    /// Its list of servers, already shuffled.
+    /// The client's list of servers, in the order in which it tries them.
     pub servers: Vec<ServerId>,
-    /// Its IP address, as servers see it.
+    /// The client's IP address as servers see it.
     #[serde(default = "localhost")]
     pub address: Arc<str>,
-    /// Whether a read-only server will do (`canBeReadOnly`; rule 2.7.3).
+    /// Whether the client accepts a read-only server (`canBeReadOnly`; rule 2.7.3).
     #[serde(default)]
     pub can_be_read_only: bool,
-    /// Whether it gives its session up by itself when it has heard nothing for 4/3 of the timeout, as
-    /// clients do since 3.9.3 (ZOOKEEPER-4508; rule 2.8.3).
+    /// Whether the client gives up its session after it received nothing for 4/3 of the timeout, as clients do since
+    /// 3.9.3 (ZOOKEEPER-4508; rule 2.8.3).
     #[serde(default)]
     pub expires_locally: bool,
-    /// Whether a lost connection ends its watches, instead of their being set again at the next server
+    /// Whether a lost connection ends the client's watches; otherwise the client sets them again at the next server
     /// (`zookeeper.disableAutoWatchReset`; rule 3.4.3).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disable_auto_watch_reset: bool,
-    /// Whether its program is a service, which need not finish: it may wait, or go on, for ever.
+    /// Whether the client's program is a service, which may wait or run for ever without finishing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub serves: bool,
-    /// What every path of its program is put behind (chroot); empty for none. Events and monitors see
-    /// whole paths; what the program observes of its own it names as it knows it.
+    /// The chroot, prepended to every path of the program; empty for none. Events and monitors see whole paths; the
+    /// program's own observations contain paths as the program knows them.
     #[serde(default = "no_chroot")]
     pub chroot: Arc<str>,
 }
@@ -272,7 +271,7 @@ fn no_chroot() -> Arc<str> {
 }
 
 impl ClientConfig {
-    /// A client with this list of servers, and nothing special about it.
+    /// Returns a client with this list of servers and default settings.
     pub fn new(session_timeout: Duration, servers: Vec<ServerId>) -> ClientConfig {
         ClientConfig {
             session_timeout,
@@ -293,12 +292,12 @@ impl Config {
         self.outside || !self.clients.is_empty()
     }
 
-    /// Whether any client's program is a service.
+    /// Returns true if the program of any client is a service.
     pub fn has_services(&self) -> bool {
         self.clients.iter().any(|client| client.serves)
     }
 
-    /// A quiet ensemble with production's timings and `clients` alike.
+    /// Returns an ensemble without defects, with ZooKeeper's default timings and `clients` equal clients.
     pub fn new(servers: u8, clients: u8) -> Config {
         let list: Vec<ServerId> = (1..=servers).map(ServerId).collect();
         let client = |at: u8| {
@@ -328,9 +327,9 @@ impl Config {
         }
     }
 
-    /// After how many logged transactions the next one begins a background snapshot at a server, if it may. (The real
-    /// count is drawn between half of snapCount and all of it, so that servers do not all snapshot at once; here the
-    /// server's id staggers them.)
+    /// Returns the number of logged transactions after which the next one starts a background snapshot at `server`,
+    /// or `None` if servers take none. A real server draws the number between half of snapCount and all of it, so
+    /// that servers do not take snapshots at the same time; the model derives it from the server's id.
     pub fn snapshot_limit(&self, server: ServerId) -> Option<u32> {
         let half = (self.snap_count / 2).max(1);
         self.takes_snapshots().then(|| {
@@ -338,28 +337,28 @@ impl Config {
         })
     }
 
-    /// Whether servers take background snapshots at all.
+    /// Returns true if servers take background snapshots.
     pub fn takes_snapshots(&self) -> bool {
         self.snap_count != u32::MAX
     }
 
-    /// Whether `count` servers are a majority (rule 5.4.1).
+    /// Returns true if `count` servers are a majority (rule 5.4.1).
     pub fn is_quorum(&self, count: usize) -> bool {
         count > usize::from(self.servers) / 2
     }
 
-    /// All servers.
+    /// Returns the ids of all servers.
     pub fn server_ids(&self) -> impl Iterator<Item = ServerId> + use<> {
         (1..=self.servers).map(ServerId)
     }
 
-    /// The file systems of servers.
+    /// Returns the behaviour of the servers' file systems.
     pub fn file_system(&self) -> FileSystem {
         let directories_synced = !self.bugs.has(Bug::RenameUnsynced);
         FileSystem { metadata: self.metadata, directories_synced }
     }
 
-    /// A session timeout clamped to minSessionTimeout and maxSessionTimeout.
+    /// Clamps a session timeout to minSessionTimeout and maxSessionTimeout.
     pub fn negotiate(&self, timeout: Duration) -> Duration {
         let least = self.options.min_session_timeout.unwrap_or(self.tick * 2);
         let most = self.options.max_session_timeout.unwrap_or(self.tick * 20);

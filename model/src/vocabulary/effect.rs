@@ -1,4 +1,4 @@
-//! What a step leaves for the engine to do: steps that became due, timers, events for monitors.
+//! Consequences of a step: steps that became due, timers, events for the monitors.
 
 use crate::client::ClientEffect;
 use crate::program::exchange::Exchange;
@@ -12,98 +12,98 @@ use crate::vocabulary::timer::Timer;
 use std::fmt;
 use std::hash::Hash;
 
-/// Something that an engine with a clock must schedule.
+/// A consequence that an engine with a clock must schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Effect {
-    /// This step became possible: a packet is under way, a disk operation was begun, a program has
-    /// an input. One per packet, operation and input; how long it takes is the engine's affair, but
-    /// equal steps complete in the order in which they became due.
+    /// The step became possible: a packet was sent, a disk operation was begun, or a program has an input. There is
+    /// one for each packet, operation and input. The engine chooses how long the step takes, but must complete equal
+    /// steps in the order in which they became due.
     Due(Step),
-    /// A program wants a random number: a [`Step::Random`] with one is due.
+    /// A program requested a random number: the engine answers with a [`Step::Random`].
     Random(ClientId, CallId),
     /// A timer was armed (again, if it was armed already).
     Arm {
         timer: Timer,
-        /// When it fires, from now.
+        /// The time until it fires.
         after: Duration,
-        /// Up to this much later, as the engine draws it (a client's reconnect delay).
+        /// The engine draws an additional delay up to this (used for a client's reconnect delay).
         spread: Duration,
     },
     /// A timer was disarmed.
     Disarm(Timer),
-    /// What blocked steps (see [`Status::Blocked`]) is gone: the blocked ones are due again.
+    /// The blocker is gone: steps that it blocked (see [`Status::Blocked`]) are due again.
     Unblocked(Blocker),
 }
 
-/// Why a step cannot happen just now, though it will be able to later.
+/// Why a step cannot happen now but may happen later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Blocker {
     /// The link is cut in this direction.
     Cut { from: Machine, to: Machine },
-    /// The client machine stands still.
+    /// The client machine is paused.
     Paused(ClientId),
-    /// The server's packet thread waits for its disk.
+    /// The server's packet thread is waiting for its disk.
     Busy(ServerId),
 }
 
 /// Whether a step happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It did.
+    /// The step happened.
     Done,
-    /// Not now: it is to be tried again when [`Effect::Unblocked`] names the blocker.
+    /// The step cannot happen now; the engine tries it again after [`Effect::Unblocked`] with this blocker.
     Blocked(Blocker),
-    /// There is nothing (left) of the kind to do: the packet was lost, the timer disarmed.
+    /// The step has nothing to act on any more: the packet was lost, or the timer disarmed.
     NotEnabled,
 }
 
 impl Status {
-    /// Whether there is anything to do.
+    /// Returns `Ok` if the step is possible, and otherwise the error `NotEnabled`.
     pub(crate) fn when(possible: bool) -> Result<(), Status> {
         if possible { Ok(()) } else { Err(Status::NotEnabled) }
     }
 }
 
-/// Collects what a step causes. Reused from step to step.
+/// Collects the consequences of a step. Engines reuse it from step to step.
 #[derive(Default)]
 pub struct Effects {
-    /// For the engine, in order.
+    /// The engine's part, in order.
     pub effects: Vec<Effect>,
-    /// For the monitors, in order.
+    /// The events for the monitors, in order.
     pub events: Vec<Event>,
-    /// What passed client machines, in order; only where a monitor hears it.
+    /// The packets that passed client machines, in order; recorded only if a monitor needs them.
     pub(crate) exchanges: Vec<(ClientId, Exchange)>,
-    /// Whether one does. The world sets it.
+    /// True if a monitor needs `exchanges`. The world sets it.
     pub(crate) hears_exchanges: bool,
-    /// Room for what a client machine wants done, so that it need not be made anew in each step.
+    /// A buffer for the effects of a client machine, kept to avoid an allocation in each step.
     pub(crate) client_effects: Vec<ClientEffect>,
     /// What clients outside of the run have read, in order: the engine passes it on.
     pub to_outside: Vec<(ClientConnection, Delivered<ServerPacket>)>,
-    /// For people, in order, in ZooKeeper's words; only where somebody reads along.
+    /// Notes for people, in order, in ZooKeeper's terms; `None` if no reader wants them.
     pub notes: Option<Vec<String>>,
-    /// The step only kept a connection alive: a ping or its answer was read. A timeline can do
-    /// without it, unless it caused something.
+    /// True if the step read only a ping or its answer. Timelines omit such a step unless it had other consequences.
     pub keep_alive: bool,
-    /// Nobody asks what became due: an engine that looks at the state for that. Events are kept.
+    /// True if the engine ignores due steps because it inspects the state instead; `effects` then stays empty. Events
+    /// are still recorded.
     pub unheard: bool,
     /// The run's rolling hash over (time, step, effects); absent in the explorer.
     pub hasher: Option<StableHasher>,
 }
 
 impl Effects {
-    /// For a simulated run: hashed, without notes.
+    /// Returns a collector for a simulated run: with a hash, without notes.
     pub fn hashed() -> Effects {
         Effects { hasher: Some(StableHasher::new()), ..Effects::default() }
     }
 
-    /// With notes for people, not hashed.
+    /// Returns a collector with notes for people and without a hash.
     pub fn noted() -> Effects {
         Effects { notes: Some(Vec::new()), ..Effects::default() }
     }
 
-    /// Forgets the last step's effects, events and notes; the hash goes on.
+    /// Clears the last step's effects, events and notes; the hash continues.
     pub fn clear(&mut self) {
         self.effects.clear();
         self.events.clear();
@@ -115,7 +115,7 @@ impl Effects {
         }
     }
 
-    /// A step became due.
+    /// Records that a step became due.
     pub fn due(&mut self, step: Step) {
         self.push(Effect::Due(step));
     }
@@ -130,7 +130,7 @@ impl Effects {
         self.push(Effect::Disarm(timer));
     }
 
-    /// Any effect.
+    /// Records an effect and adds it to the run's hash.
     pub fn push(&mut self, effect: Effect) {
         self.absorb(&effect);
         if !self.unheard {
@@ -138,27 +138,27 @@ impl Effects {
         }
     }
 
-    /// An event for the monitors. It is not taken into the run's hash: whatever it tells of is there
-    /// already, as a packet, an effect, or a program's input or output.
+    /// Records an event for the monitors. The run's hash does not include it, because it already includes the packet,
+    /// effect, input or output that the event reports.
     pub fn event(&mut self, event: Event) {
         self.events.push(event);
     }
 
-    /// Something passed a client machine; only built where a monitor hears it.
+    /// Records a packet that passed a client machine; builds it only if a monitor needs it.
     pub(crate) fn exchange(&mut self, client: ClientId, exchange: impl FnOnce() -> Exchange) {
         if self.hears_exchanges {
             self.exchanges.push((client, exchange()));
         }
     }
 
-    /// A line for people; only built where somebody reads along.
+    /// Adds a note for people; builds it only if notes are wanted.
     pub fn note(&mut self, line: impl FnOnce() -> String) {
         if let Some(notes) = &mut self.notes {
             notes.push(line());
         }
     }
 
-    /// Takes something into the run's hash (a packet's content, the step itself).
+    /// Adds a value to the run's hash, such as a packet's content or the step itself.
     pub fn absorb<T: Hash + ?Sized>(&mut self, value: &T) {
         if let Some(hasher) = &mut self.hasher {
             value.hash(hasher);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Why a call failed. The names and numbers are `KeeperException.Code`'s.
+/// The reason why a call failed. The names and numbers are those of `KeeperException.Code`.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Error,
 )]
@@ -12,26 +12,26 @@ pub enum Error {
     /// An error of the server itself. The base of the codes above -100; never raised.
     #[error("SystemError: the server failed")]
     SystemError,
-    /// A sub-operation of a failed multi after the one that failed.
+    /// An operation of a failed multi, after the operation that failed.
     #[error("RuntimeInconsistency: an earlier operation of this multi failed")]
     RuntimeInconsistency,
     /// Never raised.
     #[error("DataInconsistency: the server's data contradict each other")]
     DataInconsistency,
-    /// The connection broke while the call was in flight: a write may or may not have been applied,
-    /// or may still be pending at the leader. Nothing may be concluded without looking.
+    /// The connection broke while the call was in flight. A write may have been applied or not, or it may still be
+    /// pending at the leader; only a later look at the znodes can tell.
     #[error("ConnectionLoss: the connection broke, the outcome is unknown")]
     ConnectionLoss,
-    /// The server could not read the request, or not write the answer.
+    /// The server could not read the request or could not write the reply.
     #[error("MarshallingError: the server could not read the request")]
     MarshallingError,
-    /// The request is of a kind that this server does not know, or that is switched off.
+    /// The server does not know this kind of request, or it is disabled.
     #[error("Unimplemented: the server does not know this operation")]
     Unimplemented,
-    /// The client gave up waiting; clients of other languages only.
+    /// The client stopped waiting. Used only by clients in other languages.
     #[error("OperationTimeout: the client gave up waiting")]
     OperationTimeout,
-    /// An invalid path or flag.
+    /// The path or a flag is invalid.
     #[error("BadArguments: the path or an argument is not valid")]
     BadArguments,
     /// Never raised.
@@ -40,13 +40,13 @@ pub enum Error {
     /// No quorum of the new configuration is connected and synchronised.
     #[error("NewConfigNoQuorum: no quorum of the new configuration is in step")]
     NewConfigNoQuorum,
-    /// Another change of the configuration is under way.
+    /// Another reconfiguration is in progress.
     #[error("ReconfigInProgress: another reconfiguration is under way")]
     ReconfigInProgress,
-    /// The znode (or, for create, its parent) does not exist.
+    /// The znode, or the parent of a znode to create, does not exist.
     #[error("NoNode: the znode does not exist")]
     NoNode,
-    /// The ACL does not grant what the operation needs.
+    /// The ACL does not grant the permission that the operation needs.
     #[error("NoAuth: the ACL does not permit this")]
     NoAuth,
     /// The expected version is not the current one.
@@ -61,41 +61,41 @@ pub enum Error {
     /// The znode has children.
     #[error("NotEmpty: the znode has children")]
     NotEmpty,
-    /// The session is unknown to the leader, closing, or was closed.
+    /// The session is unknown to the leader, is closing, or was closed.
     #[error("SessionExpired: the session has ended")]
     SessionExpired,
-    /// Clients of other languages only.
+    /// Used only by clients in other languages.
     #[error("InvalidCallback: the callback is not valid")]
     InvalidCallback,
-    /// The ACL is empty, names an unknown scheme, or an id that its scheme refuses.
+    /// The ACL is empty, names an unknown scheme, or contains an id that its scheme refuses.
     #[error("InvalidACL: the ACL is not valid")]
     InvalidAcl,
-    /// The server refused an identity, and the session is over for this client.
+    /// The server refused an identity; the client treats its session as over.
     #[error("AuthFailed: the server refused the identity")]
     AuthFailed,
-    /// The request came by a connection that no longer owns the session. Servers answer it by
-    /// closing the connection, so a program never sees it (rule 2.4.4).
+    /// The request arrived on a connection that no longer owns the session. Servers close the connection in response,
+    /// so a program never sees this error (rule 2.4.4).
     #[error("SessionMoved: the session is owned by another connection")]
     SessionMoved,
-    /// A write or sync at a server without a quorum (rule 2.7.2).
+    /// A write or sync was sent to a server without a quorum (rule 2.7.2).
     #[error("NotReadOnly: the server is read-only")]
     NotReadOnly,
-    /// An ephemeral create on a local session that may not become a global one (rule 2.6.2).
+    /// An ephemeral create on a local session that cannot be upgraded to a global one (rule 2.6.2).
     #[error("EphemeralOnLocalSession: a local session cannot own ephemerals")]
     EphemeralOnLocalSession,
-    /// There is no such watch to remove.
+    /// The watch to remove does not exist.
     #[error("NoWatcher: there is no such watch")]
     NoWatcher,
-    /// The client's own `requestTimeout` was over; the outcome is unknown.
+    /// The client's `requestTimeout` passed; the outcome is unknown.
     #[error("RequestTimeout: the client gave up waiting, the outcome is unknown")]
     RequestTimeout,
-    /// Changes of the configuration are switched off.
+    /// Reconfiguration is disabled.
     #[error("ReconfigDisabled: reconfiguration is switched off")]
     ReconfigDisabled,
-    /// The server accepts nobody without SASL.
+    /// The server accepts only clients that authenticate with SASL.
     #[error("SessionClosedRequireSaslAuth: the server requires SASL")]
     SessionClosedRequireSaslAuth,
-    /// A hard quota would be exceeded (rule 1.10.1).
+    /// The write would exceed a hard quota (rule 1.10.1).
     #[error("QuotaExceeded: a quota would be exceeded")]
     QuotaExceeded,
     /// The server is overloaded and refused the request before `prep`.
@@ -138,12 +138,12 @@ impl Error {
         (Error::ThrottledOp, -127),
     ];
 
-    /// The number that goes over the wire.
+    /// Returns the number of the wire format.
     pub fn code(self) -> i32 {
         Error::CODES[self as usize].1
     }
 
-    /// The error with this number.
+    /// Returns the error with this number.
     pub fn from_code(code: i32) -> Option<Error> {
         Error::CODES.iter().find(|(_, its)| *its == code).map(|(error, _)| *error)
     }

@@ -1,4 +1,4 @@
-//! What monitors eat: everything of interest that happened in a step, in order.
+//! The input of the monitors: everything relevant that happened in a step, in order.
 
 use crate::vocabulary::error::Error;
 use crate::vocabulary::fingerprint::Fingerprint;
@@ -17,11 +17,11 @@ use std::sync::Arc;
 /// How a learner was synchronised (rule 6.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SyncMode {
-    /// Transactions only.
+    /// The leader sends only transactions that the learner lacks.
     Diff,
-    /// Cut the log first.
+    /// The learner truncates its log first.
     Trunc,
-    /// A whole snapshot.
+    /// The leader sends a whole snapshot.
     Snap,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for SyncMode {
     }
 }
 
-/// A file with an epoch (rule 6.2).
+/// A file that holds an epoch (rule 6.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum EpochFile {
     /// `acceptedEpoch`.
@@ -53,60 +53,51 @@ impl fmt::Display for EpochFile {
     }
 }
 
-/// Why a server leaves its role whose disk has refused a write ([`Event::LeftRole`]).
+/// The reason in [`Event::LeftRole`] when a server leaves its role because a write to its disk failed.
 pub const WRITE_FAILED: &str = "its fsync has failed";
 
-/// Something that happened.
+/// An event that monitors receive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Event {
     // ---- the ensemble ----
-    /// A server ended its election: it leads, or follows `leader`.
+    /// A server finished its election: it leads, or follows `leader`.
     Elected {
         server: ServerId,
         leader: ServerId,
-        /// In which round.
+        /// The election round.
         round: u32,
     },
-    /// A server went back to LOOKING, memory kept.
+    /// A server returned to LOOKING and kept its memory.
     LeftRole {
         server: ServerId,
-        /// Why, in words.
+        /// The reason, in words.
         reason: &'static str,
     },
-    /// A leader that is not activated yet read a learner's acknowledgement of its NEWLEADER (rule 6.7.1).
+    /// A leader that is not yet activated read a learner's acknowledgement of its NEWLEADER (rule 6.7.1).
     Followed { leader: ServerId, learner: ServerId, epoch: Epoch },
-    /// The leader of an epoch was activated: all of its history is committed (rule 6.7.1).
+    /// A leader was activated: its whole history is committed (rule 6.7.1).
     Established {
         leader: ServerId,
         epoch: Epoch,
-        /// Every transaction in its committed history that is not yet in the world's committed
-        /// history, in order, is reported by a [`Event::Committed`] right after this event.
+        /// The last zxid of that history. A [`Event::Committed`] follows immediately for each of its transactions
+        /// that the world's committed history lacks, in order.
         last_zxid: Zxid,
     },
-    /// A leader decided how to synchronise a learner.
-    Synchronising {
-        leader: ServerId,
-        /// The learner's connection.
-        learner: LearnerConnection,
-        mode: SyncMode,
-    },
-    /// A leader hangs up on a learner that has left a proposal without its ack for syncLimit ticks (rule 6.7.7).
-    AcksStalled {
-        leader: ServerId,
-        /// The learner's connection.
-        learner: LearnerConnection,
-    },
+    /// A leader chose how to synchronise a learner.
+    Synchronising { leader: ServerId, learner: LearnerConnection, mode: SyncMode },
+    /// A leader closed the connection of a learner that left a proposal unacknowledged for syncLimit ticks (rule
+    /// 6.7.7).
+    AcksStalled { leader: ServerId, learner: LearnerConnection },
     /// A leader proposed a transaction.
     Proposed { leader: ServerId, txn: Arc<Txn> },
-    /// A leader committed a transaction: a quorum has it, or it was in the history of an activated
-    /// leader.
+    /// A leader committed a transaction: a quorum has logged it, or it belongs to the history of an activated leader.
     Committed { leader: ServerId, txn: Arc<Txn> },
     /// A serving server applied a transaction.
     Applied {
         server: ServerId,
         txn: Arc<Txn>,
-        /// Digest of its tree afterwards.
+        /// Digest of the server's tree afterwards.
         digest: Fingerprint,
     },
     /// A server began to serve clients, with this tree.
@@ -120,84 +111,81 @@ pub enum Event {
     /// A server acknowledged a transaction to its leader, or a leader to itself.
     Acked {
         server: ServerId,
-        /// The zxid acknowledged.
         zxid: Zxid,
         /// The last zxid that is durable on its disk at this moment.
         durable: Zxid,
     },
-    /// A learner acknowledged NEWLEADER: its synchronised history and its current epoch are durable.
+    /// A learner acknowledged NEWLEADER and so declared its synchronised history and its current epoch durable.
     AckedNewLeader {
         server: ServerId,
         epoch: Epoch,
-        /// The last zxid of the history that it vouches for.
+        /// The last zxid of the history that it declared durable.
         history: Zxid,
         /// The last zxid that is durable on its disk at this moment.
         durable: Zxid,
         /// The current epoch that is durable on its disk at this moment.
         current_epoch: Epoch,
     },
-    /// A server truncated the file of a durable snapshot, to write one of the same name.
+    /// A server truncated the file of a durable snapshot in order to write a new one of the same name.
     SnapshotTruncated {
         server: ServerId,
         /// The zxid in the file's name.
         label: Zxid,
-        /// The last zxid that a start was sure to load until then, after a power loss.
+        /// The last zxid that a start after a power loss was certain to load before.
         before: Zxid,
-        /// The last zxid that it is sure to load now.
+        /// The last zxid that such a start is certain to load now.
         after: Zxid,
     },
-    /// A power loss has brought back an epoch file as it was before it was last replaced (rule 6.9.14).
+    /// A power loss restored an epoch file to its content before the last replacement (rule 6.9.14).
     EpochUndone {
         server: ServerId,
         file: EpochFile,
-        /// What the server had written.
+        /// The epoch that the server had written.
         written: Epoch,
-        /// What a start finds.
+        /// The epoch that the next start will read.
         found: Epoch,
     },
     /// A server's process died.
     Crashed {
         server: ServerId,
-        /// How many unsynced transactions were lost.
+        /// Number of unsynced transactions that were lost.
         lost: usize,
     },
     /// A server started from its disk.
     Restarted { server: ServerId },
-    /// A server refused to start, or its process gave up (rules 6.2 and 4.5).
+    /// A server refused to start, or its process exited (rules 6.2 and 4.5).
     Exited { server: ServerId, reason: &'static str },
 
-    /// A server read something of a client whose session the leader tracks: a sign of life (rule 2.3.4). Told of
-    /// connections that are through their handshake, and not of local sessions.
+    /// A server read a packet from a client whose session the leader tracks, which counts as a sign of life (rule
+    /// 2.3.4). Reported for connections that have completed their handshake, and not for local sessions.
     Heard { server: ServerId, session: SessionId },
-    /// A session came back to a server that still has another connection of it, and closes that (rule 2.1.5).
+    /// A session re-attached to a server that still had another connection of it and closed that one (rule 2.1.5).
     Reattached { server: ServerId, session: SessionId },
-    /// A learner tells its leader of whom it has heard since it last did so.
+    /// A learner reported to its leader the sessions that it has received packets from since its last report.
     TouchesForwarded { learner: LearnerConnection, sessions: Vec<SessionId> },
-    /// An established leader read of signs of life at one of its learners, or that a session wants to go on there.
+    /// An established leader read a learner's report of live sessions, or its request to re-attach a session.
     Touched { leader: ServerId, sessions: Vec<SessionId> },
-    /// An established leader read a sync: of a client of its own, or forwarded by a learner.
+    /// An established leader read a sync of one of its own clients, or one forwarded by a learner.
     SyncRead { leader: ServerId, session: SessionId, xid: Xid, by_learner: bool },
-    /// A fault: the leader takes a session for over whose time is not up.
+    /// A fault: the leader expired a session whose timeout had not passed.
     TakenForExpired { leader: ServerId, session: SessionId },
 
     // ---- clients ----
-    /// A client machine read what no server that keeps to the protocol sends there, and hangs up.
+    /// A client machine read a packet that no correct server would have sent at that point, and closed the
+    /// connection.
     Mismatched {
         client: ClientId,
         session: Option<SessionId>,
         connection: ClientConnection,
         packet: ServerPacket,
-        /// What it waited for: the oldest request without an answer; `None` also where it waits for the answer to
-        /// its ConnectRequest.
+        /// The oldest request without an answer; `None` if the client had none or was waiting for a ConnectResponse.
         awaited: Option<Xid>,
     },
     /// A client machine put a request on a connection.
     Sent {
         client: ClientId,
         session: SessionId,
-        /// The connection it goes by.
         connection: ClientConnection,
-        /// The request's number.
         xid: Xid,
         request: Arc<Request>,
     },
@@ -205,9 +193,7 @@ pub enum Event {
     Replied {
         client: ClientId,
         session: SessionId,
-        /// The connection it came by.
         connection: ClientConnection,
-        /// The request's number.
         xid: Xid,
         /// The zxid of the reply's header.
         zxid: Zxid,
@@ -215,32 +201,25 @@ pub enum Event {
         result: Result<Response, Error>,
     },
     /// A request in flight failed with ConnectionLoss: its outcome is unknown.
-    Lost {
-        client: ClientId,
-        session: SessionId,
-        /// The request's number.
-        xid: Xid,
-        request: Arc<Request>,
-    },
+    Lost { client: ClientId, session: SessionId, xid: Xid, request: Arc<Request> },
     /// A session changed state as its client sees it.
     Session {
         client: ClientId,
-        /// The session, once it has an id.
+        /// The session; `None` before it has an id.
         session: Option<SessionId>,
-        /// The server that said so: for SyncConnected, ConnectedReadOnly, and Expired unless the client
-        /// gave the session up by itself.
+        /// The server that sent the new state, for SyncConnected, ConnectedReadOnly and Expired. `None` if the client
+        /// gave up the session itself.
         server: Option<ServerId>,
         /// The new state.
         state: SessionState,
     },
     /// A client machine read a watch notification.
     Notified { client: ClientId, session: SessionId, event: WatchedEvent },
-    /// A client machine told a server to which it came back of its watches (SetWatches; rule
-    /// 3.4.1).
+    /// A client machine sent its watches to a server after a reconnect (SetWatches; rule 3.4.1).
     Rearming {
         client: ClientId,
         session: SessionId,
-        /// The last zxid that it has seen.
+        /// The last zxid that the client has seen.
         relative_zxid: Zxid,
         /// Paths with data watches.
         data: Vec<Arc<str>>,
@@ -257,41 +236,40 @@ pub enum Event {
     Authenticating {
         client: ClientId,
         session: SessionId,
-        /// The scheme that is to judge.
+        /// The scheme that verifies the proof.
         scheme: Arc<str>,
         auth: Data,
     },
-    /// A client machine read that a server took the oldest proof of an identity on its connection that
-    /// was not answered yet: what it reads from now on the server has sent knowing it.
+    /// A client machine read the acceptance of its oldest unanswered proof on this connection. The server sent every
+    /// later packet with knowledge of that identity.
     Authenticated { client: ClientId, session: SessionId },
-    /// A client machine read the answer to SetWatches: from now on its watches are armed, or their
-    /// events were read before this.
+    /// A client machine read the answer to SetWatches. Its watches are set from now on, and it has already read the
+    /// notifications of those that fired.
     Rearmed {
         client: ClientId,
         session: SessionId,
-        /// The server's last processed zxid when it set them.
+        /// The server's last processed zxid when it set the watches.
         zxid: Zxid,
     },
 
     // ---- programs ----
-    /// A program said something.
+    /// A program made an observation.
     Observed {
         client: ClientId,
-        /// Its session at that moment.
+        /// The program's session at that moment.
         session: Option<SessionId>,
-        /// The number that its session's next request will carry: which requests came before.
+        /// The number of the session's next request; all smaller numbers precede the observation.
         next_xid: Xid,
-        /// What it said.
         observation: Observed,
     },
-    /// A program knows now that a session of its client is over: an input says so. It comes after all
-    /// that the program does in reaction at once.
+    /// A program learned from an input that a session of its client is over. This event follows everything that the
+    /// program did in immediate reaction to that input.
     LearnsOfEnd {
         client: ClientId,
-        /// Which.
+        /// The sessions that are over.
         over: Over,
     },
-    /// A program started (again).
+    /// A program started, for the first time or again.
     Started { client: ClientId },
     /// A program's main future returned.
     Finished { client: ClientId, result: Result<(), String> },
@@ -299,14 +277,14 @@ pub enum Event {
     Panicked { client: ClientId, message: String },
     /// A program's process died.
     Killed { client: ClientId },
-    /// A client machine stands still: its program can do nothing, whatever its session's state.
+    /// A client machine was paused: its program cannot run, whatever the state of its session.
     Paused { client: ClientId },
-    /// It goes on.
+    /// The client machine continues.
     Resumed { client: ClientId },
-    /// A program's cancellation point answered.
+    /// A program's `cancelled()` call was answered.
     Cancelled { client: ClientId, call: CallId },
-    /// An outside resource executed a write. It is no recipe's word: the resource is a part of the world,
-    /// as ZooKeeper is, and any program may write to it.
+    /// An outside resource executed a write. No recipe reports this event: the resource is part of the world, as
+    /// ZooKeeper is, and any program may write to it.
     ResourceWrite {
         client: ClientId,
         resource: Arc<str>,
@@ -316,17 +294,17 @@ pub enum Event {
     },
 }
 
-/// Which sessions of a client are over.
+/// The sessions of a client that are over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Over {
     /// This one.
     Session(SessionId),
-    /// All but this one, which its program was connected by.
+    /// All but this one, which the program was connected with.
     AllBut(SessionId),
 }
 
 impl Over {
-    /// Whether it says so of a session.
+    /// Returns true if `session` is over.
     pub fn includes(self, session: SessionId) -> bool {
         match self {
             Over::Session(over) => over == session,
@@ -336,13 +314,14 @@ impl Over {
 }
 
 impl Event {
-    /// The client and its observation, if a program made one of this type. Quick: most monitors ask it of every event.
+    /// Returns the client and its observation, if this event is an observation of type `T`. Fast, because most
+    /// monitors call it for every event.
     pub fn observed<T: Observation>(&self) -> Option<(ClientId, &T)> {
         let Event::Observed { client, observation, .. } = self else { return None };
         Some((*client, observation.read()?))
     }
 
-    /// The client whose machine or program it happened to; `None` for what happened among servers.
+    /// Returns the client whose machine or program the event concerns; `None` for events among servers.
     pub fn client(&self) -> Option<ClientId> {
         match self {
             Event::Sent { client, .. }
@@ -391,8 +370,8 @@ impl Event {
         }
     }
 
-    /// True if a timeline can do without it: it only says that a client was heard of, which happens all the time, or
-    /// what the program's input says already.
+    /// Returns true if timelines omit the event, because it only reports frequent signs of life or repeats the
+    /// program's input.
     pub fn is_left_out_of_timelines(&self) -> bool {
         matches!(
             self,

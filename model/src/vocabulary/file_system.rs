@@ -1,32 +1,32 @@
-//! What the file system of a server's disk does with what is not fsynced (rule 6.9.14).
+//! The file system of a server's disk: when changes that were not fsynced become durable (rule 6.9.14).
 
 use serde::{Deserialize, Serialize};
 
-/// In which order changes of directories and of files' lengths become durable.
+/// The order in which changes of directories and of file lengths become durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Metadata {
-    /// In any order, each for itself, when its directory or its file is fsynced: all that POSIX promises.
+    /// Each change becomes durable on its own, when its directory or its file is fsynced. POSIX promises no more.
     #[default]
     Unordered,
-    /// In the order in which they are made, and at the latest when a file is fsynced with its metadata: as the journals of
-    /// ext4 and XFS have it.
+    /// Changes become durable in the order in which they were made, at the latest when a file is fsynced together
+    /// with its metadata. The journals of ext4 and XFS work like this.
     Ordered,
 }
 
 impl Metadata {
-    /// Whether it is what POSIX promises, and no more.
+    /// Returns true for [`Metadata::Unordered`], which is all that POSIX promises.
     pub fn is_default(&self) -> bool {
         *self == Metadata::default()
     }
 }
 
-/// The file system of a disk, and what the server on it relies on.
+/// The file system of a disk, and how the server uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileSystem {
-    /// When changes of metadata become durable.
+    /// The order in which changes of metadata become durable.
     pub metadata: Metadata,
-    /// Whether the server fsyncs the directory after a rename
-    /// ([`Bug::RenameUnsynced`](crate::vocabulary::release::Bug::RenameUnsynced) otherwise).
+    /// True if the server fsyncs the directory after a rename; false under
+    /// [`Bug::RenameUnsynced`](crate::vocabulary::release::Bug::RenameUnsynced).
     pub directories_synced: bool,
 }
 

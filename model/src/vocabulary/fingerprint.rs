@@ -1,7 +1,7 @@
 //! 128-bit fingerprints, the same on every machine and in every build.
 //!
-//! States are told apart and runs are identified by SipHash-1-3 with 128 bits of output (crate
-//! `rustc-stable-hash`): it does not depend on the CPU, the pointer width or the process.
+//! States and runs are identified by SipHash-1-3 with 128 bits of output (crate `rustc-stable-hash`), which depends
+//! on neither the CPU, nor the pointer width, nor the process.
 
 use rustc_stable_hash::{FromStableHash, SipHasher128Hash, StableSipHasher128};
 use serde::{Deserialize, Serialize};
@@ -32,12 +32,12 @@ impl Fingerprint {
         hasher.finished()
     }
 
-    /// Adds a part of an unordered collection (wrapping sum, so the order does not matter).
+    /// Adds an element of an unordered collection. The sum wraps, so the order of the elements does not matter.
     pub fn add(&mut self, part: Fingerprint) {
         self.0 = self.0.wrapping_add(part.0);
     }
 
-    /// Takes a part out again.
+    /// Removes an element that was added before.
     pub fn subtract(&mut self, part: Fingerprint) {
         self.0 = self.0.wrapping_sub(part.0);
     }
@@ -55,7 +55,7 @@ impl From<Fingerprint> for String {
     }
 }
 
-/// Written as 32 hexadecimal digits, as it is printed: JSON numbers are too small for it.
+/// Parses 32 hexadecimal digits, the form in which it is printed. A JSON number cannot hold 128 bits.
 impl TryFrom<String> for Fingerprint {
     type Error = String;
     fn try_from(text: String) -> Result<Fingerprint, String> {
@@ -72,17 +72,17 @@ impl TryFrom<String> for Fingerprint {
 pub struct StableHasher(StableSipHasher128);
 
 impl StableHasher {
-    /// A hasher that has seen nothing.
+    /// Returns a hasher without input.
     pub fn new() -> StableHasher {
         StableHasher(StableSipHasher128::new())
     }
 
-    /// The fingerprint of all that was written.
+    /// Returns the fingerprint of all bytes written.
     pub fn finished(self) -> Fingerprint {
         self.0.finish()
     }
 
-    /// The fingerprint of all that was written; the hasher can go on afterwards.
+    /// Returns the fingerprint of all bytes written so far; more can be written afterwards.
     pub fn fingerprint(&self) -> Fingerprint {
         self.0.clone().finish()
     }
@@ -130,7 +130,7 @@ impl<T: Clone> Tracked<T> {
         Tracked { value: Arc::new(value), cached: OnceLock::new() }
     }
 
-    /// The component, to be changed: the cached fingerprint is forgotten.
+    /// Returns the component for a change and drops the cached fingerprint.
     pub fn make_mut(&mut self) -> &mut T {
         if self.cached.get().is_some() {
             self.cached = OnceLock::new();
@@ -140,27 +140,27 @@ impl<T: Clone> Tracked<T> {
 }
 
 impl<T> Tracked<T> {
-    /// Whether both are the same value in memory: then they are equal.
+    /// Returns true if both point to the same value in memory; then the two are equal.
     pub fn shares(&self, other: &Tracked<T>) -> bool {
         Arc::ptr_eq(&self.value, &other.value)
     }
 }
 
 impl<T> Tracked<T> {
-    /// Whether both are one and the same, because neither has changed since one was cloned from the
-    /// other. Equal components need not be.
+    /// Returns true if both point to the same value in memory, because neither has changed since one was cloned from
+    /// the other. Equal components need not be shared.
     pub fn is_shared_with(&self, other: &Tracked<T>) -> bool {
         Arc::ptr_eq(&self.value, &other.value)
     }
 }
 
 impl<T: Hash> Tracked<T> {
-    /// The component's fingerprint, from the cache where it is fresh.
+    /// Returns the component's fingerprint, from the cache if it has not changed since.
     pub fn fingerprint(&self) -> Fingerprint {
         *self.cached.get_or_init(|| self.recomputed_fingerprint())
     }
 
-    /// The component's fingerprint computed anew, to check the cache against.
+    /// Recomputes the component's fingerprint, to check the cache.
     pub fn recomputed_fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&*self.value)
     }

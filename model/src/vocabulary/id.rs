@@ -1,7 +1,7 @@
-//! Names of the things in a world: servers, client machines, sessions, calls and connections.
+//! Identifiers of servers, client machines, sessions, calls and connections.
 //!
-//! Ids of calls and connections are (owner, reused slot) and never allocation counters, so that two
-//! states which differ only in how they were reached still hash alike.
+//! Ids of calls and connections are (owner, reused slot) and never allocation counters, so two states that differ
+//! only in their past have the same hash.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -12,12 +12,12 @@ use std::hash::{Hash, Hasher};
 pub struct ServerId(pub u8);
 
 impl ServerId {
-    /// Position in vectors with one entry per server.
+    /// Returns the server's index in vectors with one entry per server.
     pub fn index(self) -> usize {
         usize::from(self.0) - 1
     }
 
-    /// The server at `index` of such a vector.
+    /// Returns the server at `index` of a vector with one entry per server.
     pub fn at(index: usize) -> ServerId {
         ServerId(u8::try_from(index + 1).expect("at most 255 servers"))
     }
@@ -36,39 +36,39 @@ impl fmt::Display for ServerId {
 pub struct ServerSet(u64);
 
 impl ServerSet {
-    /// Adds a server (ids up to 64).
+    /// Adds a server. Ids go up to 64.
     pub fn insert(&mut self, server: ServerId) {
         self.0 |= 1 << server.index();
     }
 
-    /// Takes a server out.
+    /// Removes a server.
     pub fn remove(&mut self, server: ServerId) {
         self.0 &= !(1 << server.index());
     }
 
-    /// Whether a server is in it.
+    /// Returns true if the set contains `server`.
     pub fn contains(self, server: ServerId) -> bool {
         self.0 & (1 << server.index()) != 0
     }
 
-    /// How many.
+    /// Returns the number of servers in the set.
     pub fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// Whether it is empty.
+    /// Returns true if the set has no servers.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// This set with one server more.
+    /// Returns this set with `server` added.
     #[must_use]
     pub fn with(mut self, server: ServerId) -> ServerSet {
         self.insert(server);
         self
     }
 
-    /// The servers in it, in the order of their ids.
+    /// Returns the servers of this set, in ascending order of ids.
     pub fn iter(self) -> impl Iterator<Item = ServerId> {
         (0..64).filter(move |at| self.0 & (1 << at) != 0).map(ServerId::at)
     }
@@ -105,7 +105,7 @@ impl Hash for ClientId {
 }
 
 impl ClientId {
-    /// Position in vectors with one entry per client machine.
+    /// Returns the client's index in vectors with one entry per client machine.
     pub fn index(self) -> usize {
         usize::from(self.0) - 1
     }
@@ -115,7 +115,7 @@ impl ClientId {
         (1..=u16::from(count)).map(ClientId)
     }
 
-    /// The client at `index` of such a vector.
+    /// Returns the client at `index` of a vector with one entry per client machine.
     pub fn at(index: usize) -> ClientId {
         ClientId(u16::try_from(index + 1).expect("at most 65,535 clients"))
     }
@@ -127,7 +127,7 @@ impl fmt::Display for ClientId {
     }
 }
 
-/// A machine on the network: what a link joins and a partition separates.
+/// A machine on the network: an end of a link, on one side of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Machine {
     /// A member of the ensemble.
@@ -145,22 +145,22 @@ impl fmt::Display for Machine {
     }
 }
 
-/// A session id: the server that issued it, how often that server had started, and its counter
-/// (rule 2.2.1; the real id has elapsed boot time where this has the number of starts).
+/// A session id: the server that issued it, the number of that server's starts, and a counter. A real id has the time
+/// since the server's boot in place of the number of starts (rule 2.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename = "zookeeper.SessionId")] // SessionId::WRITTEN_AS
 pub struct SessionId(pub u64);
 
 impl SessionId {
-    /// What it is called where it is written: no type of a user's has that name.
+    /// The type's name for serde. The prefix keeps it distinct from the names of users' types.
     pub(crate) const WRITTEN_AS: &'static str = "zookeeper.SessionId";
 
-    /// The `number`th session issued by `server` in its `start`th life.
+    /// Returns the id of the `number`th session that `server` issued since its `start`th start.
     pub fn new(server: ServerId, start: u16, number: u32) -> SessionId {
         SessionId(u64::from(server.0) << 56 | u64::from(start) << 32 | u64::from(number))
     }
 
-    /// The server that issued it.
+    /// Returns the server that issued this session.
     pub fn issuer(self) -> ServerId {
         ServerId((self.0 >> 56) as u8)
     }
@@ -179,23 +179,23 @@ impl fmt::Display for SessionId {
 pub struct Xid(pub u32);
 
 impl Xid {
-    /// The number after this one; 2^31-1 is followed by 1.
+    /// Returns the next number; 1 follows 2^31-1.
     pub fn next(self) -> Xid {
         if self.0 >= 0x7fff_ffff { Xid(1) } else { Xid(self.0 + 1) }
     }
 }
 
-/// A program's pending call: a slot that is used again once the call is answered or abandoned.
+/// A program's pending call: a slot that is reused after the call was answered or abandoned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CallId(pub u16);
 
-/// A TCP connection from a client machine to a server: owner and reused slot. A machine can have
-/// several at once: the one in use, and old ones whose server has not noticed their end.
+/// A TCP connection from a client machine to a server: owner and reused slot. A machine can have several: the one in
+/// use, and old ones whose end the server has not noticed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ClientConnection {
     /// The machine that opened it.
     pub client: ClientId,
-    /// Lowest slot that was free when it was opened.
+    /// The lowest slot that was free when the connection was opened.
     pub slot: u8,
 }
 
@@ -205,12 +205,12 @@ impl fmt::Display for ClientConnection {
     }
 }
 
-/// A TCP connection from a learner to the server it takes for the leader.
+/// A TCP connection from a learner to the server that the learner considers the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LearnerConnection {
     /// The server that opened it.
     pub learner: ServerId,
-    /// Lowest slot that was free when it was opened.
+    /// The lowest slot that was free when the connection was opened.
     pub slot: u8,
 }
 

@@ -1,5 +1,5 @@
-//! The words that everything else is told in: identities, requests and replies, transactions, packets, steps
-//! and what they cause, and how a run is configured.
+//! The shared vocabulary: ids, requests and replies, transactions, packets, steps and their effects, and the
+//! configuration of a run.
 
 pub mod acl;
 pub mod bounds;

@@ -1,29 +1,29 @@
-//! Enums whose variants have names: one declaration gives the list of them all, the names, and the way
-//! back from a name.
+//! Enums whose variants have names: one declaration gives the list of all variants, their names, and the parser of a
+//! name.
 //!
-//! Bugs, mutants, faults, marks and planted flaws are all asked for by name, on the command line and in
-//! case files, and listed for people. [`named!`](crate::named!) declares such an enum, so that no variant
-//! can be missing from a table, and two tables cannot differ.
+//! Users name bugs, mutants, faults, marks and planted flaws on the command line and in case files, and reports list
+//! them. [`named!`](crate::named!) declares such an enum, so no variant can be missing from a table, and no two
+//! tables can differ.
 
 use std::str::FromStr;
 
 #[doc(hidden)]
 pub use serde;
 
-/// There is nothing of that name.
+/// No variant has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` is not the name of a {kind}; the names are: {known}")]
 pub struct UnknownName {
-    /// What was asked for.
+    /// The unknown name.
     pub name: String,
-    /// A name of what.
+    /// The kind of name that was expected, such as `bug`.
     pub kind: &'static str,
-    /// The names that there are.
+    /// The valid names, separated by commas.
     pub known: String,
 }
 
 impl UnknownName {
-    /// `name` is none of these.
+    /// Returns the error for `name`, given the valid names.
     pub fn new(name: &str, kind: &'static str, known: &[&str]) -> UnknownName {
         UnknownName { name: name.to_string(), kind, known: known.join(", ") }
     }
@@ -34,7 +34,7 @@ pub trait Named: Copy + FromStr<Err = UnknownName> + 'static {
     /// All variants, in the order of their declaration.
     const VARIANTS: &'static [Self];
 
-    /// What one of them is called in a sentence: `bug`, `mark`.
+    /// The noun for one of the variants in a sentence: `bug`, `mark`.
     const KIND: &'static str;
 
     /// The variant's name.
@@ -43,21 +43,21 @@ pub trait Named: Copy + FromStr<Err = UnknownName> + 'static {
 
 /// An enum that [`named!`](crate::named!) has declared with summaries.
 pub trait Summarised: Named {
-    /// What one of them does, in one line.
+    /// Returns a one-line description of the variant.
     fn summary(self) -> &'static str;
 }
 
 /// Declares an enum whose variants have names.
 ///
-/// The kind in brackets is what a sentence about an unknown name calls one of them. There are three forms:
+/// The literal in brackets is the noun for a variant in the error for an unknown name. There are three forms:
 ///
-/// * `Variant = "its name",` names each variant for people;
-/// * `Variant => "what it does",` names each after itself and gives it a summary of one line;
-/// * `Variant,` names each after itself.
+/// * `Variant = "its name",` gives each variant a readable name;
+/// * `Variant => "what it does",` uses the identifier as the name and adds a summary of one line;
+/// * `Variant,` uses the identifier as the name.
 ///
-/// The enum gets `ALL` (every variant, in the order of their declaration), `name`, `Display` and `FromStr`
-/// by the name, serde by the name, and the trait [`Named`](crate::named::Named); with summaries `summary`
-/// and the trait [`Summarised`](crate::named::Summarised) too.
+/// The enum gets `ALL` (every variant, in the order of declaration) and `name`; `Display`, `FromStr` and serde use
+/// the name. It implements [`Named`](crate::named::Named) and, if it has summaries, `summary` and
+/// [`Summarised`](crate::named::Summarised).
 ///
 /// ```
 /// vivarium_model::named! {
@@ -105,7 +105,7 @@ macro_rules! named {
         }
 
         impl $enum {
-            /// What it does, for listings.
+            /// Returns a one-line description, for listings.
             pub fn summary(self) -> &'static str {
                 match self {
                     $($enum::$variant => $summary,)+
@@ -131,10 +131,10 @@ macro_rules! named {
         }
 
         impl $enum {
-            /// All of them, in the order of reports.
+            /// All variants, in the order of declaration.
             pub const ALL: [$enum; [$($name),+].len()] = [$($enum::$variant),+];
 
-            /// The name in reports and on the command line.
+            /// Returns the name used in reports and on the command line.
             pub const fn name(self) -> &'static str {
                 match self {
                     $($enum::$variant => $name,)+
@@ -196,8 +196,8 @@ mod tests {
     use std::collections::BTreeSet;
     use std::fmt::{Debug, Display};
 
-    /// What holds of every such enum, whatever its names.
-    fn is_told_by_its_names<T>()
+    /// Checks the properties of every such enum, whatever its names.
+    fn is_identified_by_its_names<T>()
     where
         T: Named + Debug + Display + PartialEq + serde::Serialize + serde::de::DeserializeOwned,
     {
@@ -217,9 +217,9 @@ mod tests {
 
     #[test]
     fn every_name_leads_back_to_its_variant() {
-        is_told_by_its_names::<Bug>();
-        is_told_by_its_names::<Mark>();
-        is_told_by_its_names::<Disruption>();
+        is_identified_by_its_names::<Bug>();
+        is_identified_by_its_names::<Mark>();
+        is_identified_by_its_names::<Disruption>();
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a client asks and what it is told: requests, responses, create modes, watched events.
+//! Requests of clients, their responses, create modes and watch events.
 
 use crate::vocabulary::acl::AclList;
 use crate::vocabulary::error::Error;
@@ -15,14 +15,15 @@ pub type Data = Arc<[u8]>;
 /// The version that a conditional operation expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Version {
-    /// No check (-1 over the wire).
+    /// No check (-1 in the wire format).
     Any,
-    /// Exactly this version; -1 is [`Version::Any`], because over the wire it is the same.
+    /// Exactly this version. `Is(-1)` means the same as [`Version::Any`], because the wire format cannot distinguish
+    /// them.
     Is(i32),
 }
 
 impl Version {
-    /// Whether a znode at `current` satisfies the expectation (rule 1.6.3).
+    /// Returns true if a znode at version `current` satisfies the expectation (rule 1.6.3).
     pub fn accepts(self, current: i32) -> bool {
         match self {
             Version::Any => true,
@@ -31,7 +32,7 @@ impl Version {
     }
 }
 
-/// How a znode is created (rule 1.5.1).
+/// How to create a znode (rule 1.5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CreateMode {
     /// Stays until deleted.
@@ -42,22 +43,22 @@ pub enum CreateMode {
     PersistentSequential,
     /// Ephemeral, with the parent's create counter appended to the name.
     EphemeralSequential,
-    /// Deleted by the leader some time after its last child is gone.
+    /// Deleted by the leader some time after its last child was deleted.
     Container,
-    /// Deleted by the leader when it has no children and was not changed for this long:
-    /// 1 ms to 2^40 - 1 ms, in whole milliseconds.
+    /// Deleted by the leader when it has no children and its data has not changed for this long: 1 ms to 2^40 - 1 ms,
+    /// in whole milliseconds.
     PersistentWithTtl(Duration),
-    /// The same, with the parent's create counter appended to the name.
+    /// Like `PersistentWithTtl`, with the parent's create counter appended to the name.
     PersistentSequentialWithTtl(Duration),
 }
 
 impl CreateMode {
-    /// Whether the znode belongs to the session.
+    /// Returns true if the znode belongs to a session.
     pub fn is_ephemeral(self) -> bool {
         matches!(self, CreateMode::Ephemeral | CreateMode::EphemeralSequential)
     }
 
-    /// Whether a sequence number is appended.
+    /// Returns true if the server appends a sequence number to the name.
     pub fn is_sequential(self) -> bool {
         matches!(
             self,
@@ -67,7 +68,7 @@ impl CreateMode {
         )
     }
 
-    /// The time to live, of the modes that have one.
+    /// Returns the time to live, for the modes that have one.
     pub fn ttl(self) -> Option<Duration> {
         match self {
             CreateMode::PersistentWithTtl(ttl) | CreateMode::PersistentSequentialWithTtl(ttl) => {
@@ -84,13 +85,12 @@ impl CreateMode {
 pub enum Op {
     /// Create a znode.
     Create {
-        /// Path, before any sequence number is appended.
+        /// The path before a sequence number is appended.
         path: Arc<str>,
         /// Initial content.
         data: Data,
         /// Kind of znode.
         mode: CreateMode,
-        /// Who may do what with it.
         acl: AclList,
     },
     /// Delete a znode without children.
@@ -116,22 +116,22 @@ pub enum Op {
 }
 
 impl Op {
-    /// The create of a znode with which everybody may do everything.
+    /// Returns the create of a znode with the open ACL.
     pub fn create(path: impl Into<Arc<str>>, data: impl Into<Data>, mode: CreateMode) -> Op {
         Op::Create { path: path.into(), data: data.into(), mode, acl: AclList::OPEN }
     }
 
-    /// The delete of a znode.
+    /// Returns the delete of a znode.
     pub fn delete(path: impl Into<Arc<str>>, version: Version) -> Op {
         Op::Delete { path: path.into(), version }
     }
 
-    /// The replacement of a znode's content.
+    /// Returns the replacement of a znode's content.
     pub fn set_data(path: impl Into<Arc<str>>, data: impl Into<Data>, version: Version) -> Op {
         Op::SetData { path: path.into(), data: data.into(), version }
     }
 
-    /// The check that a znode exists with this version.
+    /// Returns the check that a znode exists with this version.
     pub fn check(path: impl Into<Arc<str>>, version: Version) -> Op {
         Op::Check { path: path.into(), version }
     }
@@ -147,16 +147,16 @@ pub enum ReadOp {
     GetChildren { path: Arc<str> },
 }
 
-/// How a watch set by [`Request::AddWatch`] watches. Both stay when they fire (rule 3.1.1).
+/// The mode of a watch set by [`Request::AddWatch`]. Both modes keep the watch after it fires (rule 3.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum AddWatchMode {
-    /// The znode and the set of its children.
+    /// Watches the znode and the set of its children.
     Persistent,
-    /// The znode and all below it, but no NodeChildrenChanged.
+    /// Watches the znode and all its descendants, but produces no NodeChildrenChanged.
     PersistentRecursive,
 }
 
-/// Which watches [`Request::RemoveWatches`] and [`Request::CheckWatches`] mean (rule 3.3.3).
+/// The watches that [`Request::RemoveWatches`] and [`Request::CheckWatches`] refer to (rule 3.3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum WatcherType {
     /// One-shot child watches.
@@ -179,27 +179,15 @@ pub enum Request {
     Write(Op),
     /// All of these or none, under one zxid.
     Multi(Vec<Op>),
-    /// The znode's Stat; sets a data watch also where the znode is absent.
-    Exists {
-        path: Arc<str>,
-        /// Whether to set a watch.
-        watch: bool,
-    },
+    /// The znode's Stat. Sets a data watch even if the znode does not exist.
+    Exists { path: Arc<str>, watch: bool },
     /// The znode's content and Stat; sets a data watch on success.
-    GetData {
-        path: Arc<str>,
-        /// Whether to set a watch.
-        watch: bool,
-    },
+    GetData { path: Arc<str>, watch: bool },
     /// Names of the children, and the znode's Stat (`getChildren2`); sets a child watch on success.
-    GetChildren {
-        path: Arc<str>,
-        /// Whether to set a watch.
-        watch: bool,
-    },
-    /// The znode's ACL and Stat; without ADMIN, passwords in it are masked.
+    GetChildren { path: Arc<str>, watch: bool },
+    /// The znode's ACL and Stat. Without the permission ADMIN, passwords in it are masked.
     GetAcl { path: Arc<str> },
-    /// Replace the znode's ACL. Not possible inside a multi.
+    /// Replace the znode's ACL. Not allowed inside a multi.
     SetAcl {
         path: Arc<str>,
         /// The new ACL.
@@ -207,34 +195,31 @@ pub enum Request {
         /// Expected `aversion`.
         version: Version,
     },
-    /// Reads, each with its own result, executed without a write between them.
+    /// Reads, each with its own result. The server executes no write between them.
     MultiRead(Vec<ReadOp>),
-    /// The number of all descendants.
-    GetAllChildrenNumber {
-        /// Of which znode.
-        path: Arc<str>,
-    },
-    /// The paths of this session's own ephemerals that begin with a text. No ACL is looked at.
+    /// The number of a znode's descendants.
+    GetAllChildrenNumber { path: Arc<str> },
+    /// The paths of this session's own ephemerals that begin with `prefix`. The server checks no ACL.
     GetEphemerals {
-        /// The text; nothing or `/` for all.
+        /// Empty or `/` for all.
         prefix: Arc<str>,
     },
     /// The identities of the connection.
     WhoAmI,
-    /// Set a watch that stays.
+    /// Set a watch that stays set after it fires.
     AddWatch {
-        /// Where; the znode need not exist.
+        /// The znode need not exist.
         path: Arc<str>,
         mode: AddWatchMode,
     },
-    /// Take watches of this connection away.
+    /// Remove watches of this connection.
     RemoveWatches { path: Arc<str>, kind: WatcherType },
-    /// Whether this connection has such a watch.
+    /// Check whether this connection has such a watch.
     CheckWatches { path: Arc<str>, kind: WatcherType },
-    /// Delete a container or TTL znode without children. Made by the leader's own container manager,
-    /// as session 0; servers take it from clients as well.
+    /// Delete a container or TTL znode without children. The leader's container manager makes this request as session
+    /// 0, but servers accept it from clients as well.
     DeleteContainer { path: Arc<str> },
-    /// Wait until this server has caught up with the leader (no quorum round; rule 4.6.4).
+    /// Wait until this server has caught up with the leader, without a quorum round (rule 4.6.4).
     Sync {
         /// Ignored by the server.
         path: Arc<str>,
@@ -244,7 +229,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// Whether the request is answered by the connected server alone.
+    /// Returns true if the connected server answers the request by itself.
     pub fn is_read(&self) -> bool {
         match self {
             Request::Exists { .. }
@@ -267,7 +252,7 @@ impl Request {
         }
     }
 
-    /// Whether the request becomes a transaction: with its reply lost, nobody knows whether it did.
+    /// Returns true if the request becomes a transaction. If its reply is lost, its outcome is unknown.
     pub fn is_update(&self) -> bool {
         match self {
             Request::Write(_)
@@ -280,7 +265,7 @@ impl Request {
         }
     }
 
-    /// Whether the request creates a znode (the one whose lost reply hurts most).
+    /// Returns true if the request creates a znode; these are the requests whose lost replies cause the most harm.
     pub fn is_create(&self) -> bool {
         match self {
             Request::Write(Op::Create { .. }) => true,
@@ -313,16 +298,16 @@ pub enum ReadResult {
     Data(Data, Stat),
     /// The names of the children.
     Children(Vec<Arc<str>>),
-    /// This read failed; the others did not mind.
+    /// This read failed; the other reads are unaffected.
     Failed(Error),
 }
 
-/// An identity as `whoAmI` tells it.
+/// An identity in the answer to `whoAmI`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ClientInfo {
     /// The scheme.
     pub scheme: Arc<str>,
-    /// The user, without what proves it.
+    /// The user, without the secret part of the id.
     pub user: Arc<str>,
 }
 
@@ -331,24 +316,24 @@ pub struct ClientInfo {
 pub enum Response {
     /// To [`Request::Write`].
     Written(OpResult),
-    /// To [`Request::Multi`], when it succeeded or failed: a failed multi has reply code 0 and the
-    /// codes inside (rule 1.7.2); the handle raises the first non-zero one.
+    /// To [`Request::Multi`], successful or not: a failed multi has reply code 0 and the error codes inside (rule
+    /// 1.7.2). The handle returns the first non-zero one.
     Multi(Vec<OpResult>),
     /// To [`Request::Exists`].
     Exists(Stat),
     /// To [`Request::GetData`].
     Data(Data, Stat),
-    /// To [`Request::GetChildren`]; the names in lexical order, though ZooKeeper promises none.
+    /// To [`Request::GetChildren`]. The names are in lexical order, which ZooKeeper does not promise.
     Children(Vec<Arc<str>>, Stat),
     /// To [`Request::GetAcl`].
     Acl(AclList, Stat),
     /// To [`Request::SetAcl`]: the new Stat.
     AclSet(Stat),
-    /// To [`Request::MultiRead`], one for each read.
+    /// To [`Request::MultiRead`], one result for each read.
     MultiRead(Vec<ReadResult>),
     /// To [`Request::GetAllChildrenNumber`].
     AllChildrenNumber(u32),
-    /// To [`Request::GetEphemerals`]; in lexical order, though ZooKeeper promises none.
+    /// To [`Request::GetEphemerals`]. The paths are in lexical order, which ZooKeeper does not promise.
     Ephemerals(Vec<Arc<str>>),
     /// To [`Request::WhoAmI`].
     WhoAmI(Vec<ClientInfo>),
@@ -371,55 +356,55 @@ pub enum EventType {
     NodeDeleted,
     /// The znode's data changed.
     NodeDataChanged,
-    /// The set of children changed.
+    /// A child was created or deleted.
     NodeChildrenChanged,
-    /// A one-shot data or exist watch was removed by `removeWatches`. Made by the client itself.
+    /// `removeWatches` removed a one-shot data or exist watch. The client makes this event itself.
     DataWatchRemoved,
-    /// A one-shot child watch was removed by `removeWatches`. Made by the client itself.
+    /// `removeWatches` removed a one-shot child watch. The client makes this event itself.
     ChildWatchRemoved,
-    /// A persistent watch was removed by `removeWatches`. Made by the client itself.
+    /// `removeWatches` removed a persistent watch. The client makes this event itself.
     PersistentWatchRemoved,
 }
 
 /// A watch notification.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct WatchedEvent {
-    /// What happened.
+    /// What happened to the znode.
     pub kind: EventType,
-    /// Where.
+    /// The znode's path.
     pub path: Arc<str>,
-    /// The transaction that caused it (in the header since 3.9.0, ZOOKEEPER-4655); the server's
-    /// last processed zxid for an event made up by SetWatches.
+    /// The transaction that caused the event (in the header since 3.9.0, ZOOKEEPER-4655). For an event that
+    /// SetWatches produces, the server's last processed zxid.
     pub zxid: Zxid,
 }
 
-/// State of a client's session as its program is told (rule 2.8).
+/// The state of a client's session as its program sees it (rule 2.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SessionState {
     /// A server accepted the session.
     SyncConnected,
-    /// A server that has no quorum behind it took the connection: reads only (rule 2.7.3).
+    /// A server without a quorum accepted the connection: reads only (rule 2.7.3).
     ConnectedReadOnly,
     /// A server refused an identity. Final.
     AuthFailed,
-    /// The connection was lost; the session may live on.
+    /// The connection was lost; the session may still be alive.
     Disconnected,
-    /// A server said that the session is over, or the client gave it up (rule 2.8.3). Final.
+    /// A server reported that the session is over, or the client gave it up (rule 2.8.3). Final.
     Expired,
     /// The program closed the session. Final.
     Closed,
 }
 
-/// A change of a session's state, with the session.
+/// A new state and the session that it concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SessionChange {
-    /// What it is now.
+    /// The new state.
     pub state: SessionState,
-    /// The session that is connected, has lost its connection, or is over; none if the client had none yet.
+    /// The session that is connected, has lost its connection, or is over; `None` if the client had none yet.
     pub session: Option<SessionId>,
 }
 
-/// Of no session that is known.
+/// A change without a known session.
 impl From<SessionState> for SessionChange {
     fn from(state: SessionState) -> SessionChange {
         SessionChange { state, session: None }
@@ -427,7 +412,7 @@ impl From<SessionState> for SessionChange {
 }
 
 impl SessionState {
-    /// Whether the session is over for this client.
+    /// Returns true if the session is over for this client.
     pub fn is_final(self) -> bool {
         matches!(self, SessionState::Expired | SessionState::Closed | SessionState::AuthFailed)
     }

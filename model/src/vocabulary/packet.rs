@@ -1,5 +1,5 @@
-//! What goes over the network: the client protocol (rules 2.1 and 2.8), the quorum protocol
-//! (rule 6.1.1) and election notifications (rule 5.1.1).
+//! The packets of the three protocols: clients (rules 2.1 and 2.8), quorum (rule 6.1.1) and election notifications
+//! (rule 5.1.1).
 
 use crate::vocabulary::acl::Id;
 use crate::vocabulary::error::Error;
@@ -21,18 +21,19 @@ use std::sync::Arc;
 pub enum ClientPacket {
     /// `ConnectRequest`, the first packet of every connection.
     Connect {
-        /// The largest zxid of any reply so far; a server behind it hangs up (rule 2.1.2).
+        /// The largest zxid of any reply so far. A server whose last zxid is smaller closes the connection (rule
+        /// 2.1.2).
         last_zxid_seen: Zxid,
-        /// The timeout asked for, also when re-attaching: it is negotiated anew each time.
+        /// The timeout requested. It is negotiated anew for each connection, also when a session re-attaches.
         timeout: Duration,
-        /// The session to re-attach, `None` to begin a new one.
+        /// The session to re-attach; `None` for a new one.
         session: Option<SessionId>,
-        /// Whether a read-only server will do (rule 2.7.3).
+        /// Whether the client accepts a read-only server (rule 2.7.3).
         read_only: bool,
     },
     /// Proves an identity to the server: `addAuth` (rule 1.9.5).
     Auth {
-        /// The scheme that is to judge.
+        /// The scheme that verifies the proof.
         scheme: Arc<str>,
         /// The proof, `user:password` for the scheme `digest`.
         auth: Data,
@@ -44,7 +45,7 @@ pub enum ClientPacket {
     /// Sets the watches again after a reconnect (rule 3.4.1): SetWatches, or SetWatches2 if there
     /// are persistent ones.
     SetWatches {
-        /// The client's last zxid.
+        /// The last zxid that the client has seen.
         relative_zxid: Zxid,
         /// Paths with data watches.
         data: Vec<Arc<str>>,
@@ -69,16 +70,15 @@ pub enum ServerPacket {
         session: SessionId,
         /// The negotiated timeout.
         timeout: Duration,
-        /// Whether the server is a read-only one.
+        /// Whether the server is read-only.
         read_only: bool,
     },
-    /// `ConnectResponse` with timeout 0 and id 0: the session is over (rule 2.1.6).
+    /// `ConnectResponse` with timeout 0 and id 0: the session has ended (rule 2.1.6).
     Expired,
     /// The answer to a request.
     Reply {
-        /// The request's number.
         xid: Xid,
-        /// The server's last processed zxid when it built the reply; for a write, the write's own.
+        /// The zxid of a write; otherwise the server's last processed zxid when it made the reply.
         zxid: Zxid,
         result: Result<Response, Error>,
     },
@@ -86,13 +86,13 @@ pub enum ServerPacket {
     Notification(WatchedEvent),
     /// The answer to a ping.
     Pong,
-    /// The answer to [`ClientPacket::Auth`]; after a refusal the server hangs up.
+    /// The answer to [`ClientPacket::Auth`]. After a refusal the server closes the connection.
     Authenticated {
-        /// `AuthFailed`, if it was refused.
+        /// `AuthFailed` if the server refused the identity.
         result: Result<(), Error>,
     },
-    /// The answer to SetWatches, behind the notifications it made up. The Java client takes it for
-    /// a reply like any other: its zxid advances the client's last one.
+    /// The answer to SetWatches, sent after the notifications that SetWatches caused. The Java client treats it as an
+    /// ordinary reply: its zxid advances the client's last zxid.
     WatchesSet {
         /// The server's last processed zxid.
         zxid: Zxid,
@@ -111,12 +111,12 @@ pub enum Delivered<T> {
     },
 }
 
-/// A request as a learner forwards it, or as `prep` gets it from its own clients.
+/// A request as a learner forwards it, or as a leader passes its own clients' requests to `prep`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ServerRequest {
     /// A client's write, sync or close.
     Client(Arc<Request>),
-    /// A new session whose id the origin server has issued (rule 2.1.4).
+    /// A new session; the server that the client is connected to has issued its id (rule 2.1.4).
     CreateSession {
         /// The negotiated timeout.
         timeout: Duration,
@@ -134,29 +134,29 @@ pub enum LearnerPacket {
     },
     /// ACKEPOCH.
     AckEpoch {
-        /// The learner's current epoch; `None` (-1) when it had accepted this epoch before, so it
-        /// does not count towards the quorum (rule 6.3.4).
+        /// The learner's current epoch. `None` (-1 in the wire format) if the learner had accepted this epoch before;
+        /// the learner then does not count towards the quorum (rule 6.3.4).
         current_epoch: Option<Epoch>,
         /// Last processed zxid of the learner's tree.
         last_zxid: Zxid,
     },
     /// ACK of a proposal, of NEWLEADER or of UPTODATE.
     Ack(Zxid),
-    /// The answer to a PING, with the sessions heard from since the last one (rule 2.3.4).
+    /// The answer to a PING, with the sessions that sent a packet since the last one (rule 2.3.4).
     Ping { touched: Vec<SessionId> },
     /// A client's write or sync, forwarded.
     Request {
         session: SessionId,
-        /// Its number; 0 for createSession.
+        /// The request's number; 0 for createSession.
         xid: Xid,
         request: ServerRequest,
-        /// The identities of the connection that it came by, for `prep` to check (rule 1.9.6).
+        /// The identities proven on the client's connection, which `prep` needs to check ACLs (rule 1.9.6).
         auth: Arc<[Id]>,
     },
-    /// A session re-attached at this learner: is it alive? (rule 2.4.1)
+    /// A session re-attached at this learner, which asks whether it is alive (rule 2.4.1).
     Revalidate {
         session: SessionId,
-        /// The connection that waits for the answer.
+        /// The client's connection, which waits for the answer.
         connection: ClientConnection,
     },
 }
@@ -170,11 +170,11 @@ pub enum LeaderPacket {
         /// The new epoch.
         epoch: Epoch,
     },
-    /// DIFF: your history is a prefix of mine; the rest follows.
+    /// DIFF: the learner's history is a prefix of the leader's, which sends the rest.
     Diff(Zxid),
-    /// TRUNC: forget everything after this zxid.
+    /// TRUNC: delete every transaction after this zxid.
     Trunc(Zxid),
-    /// SNAP: a whole snapshot follows in pieces, fuzzy (rule 6.4.8).
+    /// SNAP: a whole snapshot follows in pieces; it is fuzzy (rule 6.4.8).
     Snap(Zxid),
     /// First piece of the snapshot: the sessions with their timeouts.
     SnapSessions(Vec<(SessionId, Duration)>),
@@ -195,28 +195,28 @@ pub enum LeaderPacket {
     /// The answer to REVALIDATE.
     Revalidated {
         session: SessionId,
-        /// The connection that waits for it.
+        /// The client's connection, which waits for the answer.
         connection: ClientConnection,
-        /// The session's timeout when it is alive, `None` when it is not.
+        /// The session's timeout if it is alive, otherwise `None`.
         timeout: Option<Duration>,
     },
-    /// SYNC: everything proposed before this sync has been sent.
+    /// SYNC: the leader has sent everything that it proposed before this sync.
     Synced { session: SessionId, xid: Xid },
 }
 
-/// What a server says of itself in an election notification.
+/// A server's state in an election notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum PeerState {
     /// Looking for a leader.
     Looking,
-    /// Follows one.
+    /// Follows a leader.
     Following,
-    /// Is one.
+    /// Is the leader.
     Leading,
 }
 
-/// A vote (rule 5.1.2). Ordered by (peer epoch, zxid, server id): the derived order is the
-/// vote order, so the fields must stay in this sequence.
+/// A vote (rule 5.1.2), ordered by (peer epoch, zxid, server id). The order is derived, so the fields must stay in
+/// this sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Vote {
     /// The proposed leader's current epoch.
@@ -228,7 +228,7 @@ pub struct Vote {
 }
 
 impl Vote {
-    /// A server's vote for itself in a round, by lot: it says nothing of the server's history
+    /// Returns a server's random vote for itself in a round. It does not depend on the server's history
     /// ([`Election::ByLot`](crate::vocabulary::config::Election::ByLot)).
     pub fn by_lot(leader: ServerId, round: u32) -> Vote {
         let mut lot = StableHasher::new();

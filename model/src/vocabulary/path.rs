@@ -7,13 +7,13 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The znodes that exist from the start, and cannot be deleted (rules 1.1 and 1.2).
+/// The znodes that exist in every database and cannot be deleted (rules 1.1 and 1.2).
 pub const RESERVED: [&str; 4] = ["/", "/zookeeper", CONFIG, QUOTA];
 
-/// Where the dynamic configuration is kept.
+/// The znode that holds the dynamic configuration.
 pub const CONFIG: &str = "/zookeeper/config";
 
-/// Where quotas and their statistics are kept.
+/// The parent of quotas and their statistics.
 pub const QUOTA: &str = "/zookeeper/quota";
 
 /// A valid absolute path of a znode.
@@ -30,7 +30,7 @@ impl ZnodePath {
     /// Checks a path by the server's rules.
     ///
     /// # Errors
-    /// `BadArguments` for anything that `PathUtils.validatePath` refuses.
+    /// `BadArguments` if `PathUtils.validatePath` refuses the path.
     pub fn new(path: impl Into<Arc<str>>) -> Result<ZnodePath, Error> {
         let path = path.into();
         validate(&path)?;
@@ -58,7 +58,7 @@ impl ZnodePath {
     }
 }
 
-/// The parent of an absolute path: `/` for a path with one component, `None` for the root.
+/// Returns the parent of an absolute path: `/` for a path with one component, `None` for the root.
 pub fn parent(path: &str) -> Option<&str> {
     match path.rfind('/') {
         Some(0) if path.len() > 1 => Some("/"),
@@ -72,7 +72,7 @@ pub fn name(path: &str) -> &str {
     &path[path.rfind('/').map_or(0, |at| at + 1)..]
 }
 
-/// Rules 1.1.1 and 1.1.2, in their order; all refusals are `BadArguments`.
+/// Checks a path by rules 1.1.1 and 1.1.2, in their order; every refusal is `BadArguments`.
 fn validate(path: &str) -> Result<(), Error> {
     if !path.starts_with('/') {
         return Err(Error::BadArguments);
@@ -87,8 +87,8 @@ fn validate(path: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Characters that no path may hold: controls, surrogates (so every supplementary character),
-/// private use, and specials.
+/// Returns true for a character that no path may contain: controls, surrogates (and so every supplementary
+/// character), private use, and specials.
 fn forbidden(character: char) -> bool {
     matches!(u32::from(character),
         0x0000..=0x001f | 0x007f..=0x009f | 0xd800..=0xf8ff | 0xfff0..)

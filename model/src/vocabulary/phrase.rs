@@ -1,11 +1,12 @@
-//! Lists and counts as text, for all that has words of its own.
+//! Lists and counts as English text.
 
 use std::fmt::Display;
 
-/// The characters of a list that are written out at most; the rest is counted.
+/// The most characters of a list that are written out; the rest is replaced by a count.
 const LIST_ROOM: usize = 90;
 
-/// Items with commas between them, as many as fit a line and a count of the rest; at least one.
+/// Joins items with commas, as many as fit in 90 characters but at least one, and appends the count of the
+/// others.
 pub fn list<T: Display>(items: impl ExactSizeIterator<Item = T>) -> String {
     let total = items.len();
     let mut text = String::new();
@@ -22,7 +23,7 @@ pub fn list<T: Display>(items: impl ExactSizeIterator<Item = T>) -> String {
     text
 }
 
-/// `1 byte`, `2 bytes`.
+/// Returns the count with its noun: `1 byte`, `2 bytes`.
 pub fn plural(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

@@ -1,52 +1,53 @@
-//! Which of two session ids is the larger, at the service grain.
+//! The order of session ids at the service grain.
 //!
-//! A server puts its own id into the highest byte of the sessions that it issues (rule 2.2.1). So of the ids of two
-//! clients either can be the larger, and a client's later session can have a smaller id than its earlier one. At the
-//! service grain no server issues sessions: a [`SessionOrder`] says how their ids are ordered.
+//! A server puts its own id into the highest byte of the session ids that it issues (rule 2.2.1). So either of two
+//! clients can have the larger session id, and a client's later session can have a smaller id than its earlier one.
+//! At the service grain no server issues sessions; a [`SessionOrder`] defines the order of their ids.
 
 use crate::vocabulary::id::{ClientId, SessionId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How session ids are ordered. The [default](SessionOrder::default) is by client, later ones above earlier ones.
+/// An order of session ids. By [default](SessionOrder::default), ids are ordered by client number, then by age.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SessionOrder {
-    /// The clients, that with the smallest ids first. Empty for the order of their own numbers.
+    /// The clients, ordered by their session ids, smallest first. Empty for the order of client numbers.
     clients: Vec<ClientId>,
     later: Later,
 }
 
-/// Where a client's later sessions stand.
+/// The place of a client's later sessions in the order.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 enum Later {
-    /// Above its earlier ones, below those of the next client.
+    /// Larger than the client's earlier ones, smaller than those of the next client.
     #[default]
     AboveOwn,
-    /// Below its earlier ones, above those of the client before.
+    /// Smaller than the client's earlier ones, larger than those of the previous client.
     BelowOwn,
-    /// Above all earlier ones of any client.
+    /// Larger than all earlier sessions of any client.
     AboveAll,
-    /// Below all earlier ones of any client.
+    /// Smaller than all earlier sessions of any client.
     BelowAll,
 }
 
 const LATER: [Later; 4] = [Later::AboveOwn, Later::BelowOwn, Later::AboveAll, Later::BelowAll];
 
 impl SessionOrder {
-    /// The orders of the sessions of `clients` clients, the default first. Of any two sessions, of one client or of two,
-    /// each is the larger in some of them. They are not all orders of three sessions or more.
+    /// Returns all orders that the model can express for `clients` clients, the default first. For any two sessions,
+    /// of one client or of two, each is the larger in some of these orders. They do not include every order of three
+    /// or more sessions.
     pub fn all(clients: u8) -> impl Iterator<Item = SessionOrder> {
         (0..SessionOrder::count(clients)).map(move |at| SessionOrder::nth(clients, at))
     }
 
-    /// How many orders [`SessionOrder::all`] gives.
+    /// Returns the number of orders in [`SessionOrder::all`].
     pub fn count(clients: u8) -> usize {
         (1..=usize::from(clients)).product::<usize>() * LATER.len()
     }
 
-    /// One of them, from 0.
+    /// Returns the order at this index of [`SessionOrder::all`].
     pub fn nth(clients: u8, at: usize) -> SessionOrder {
         let own: Vec<ClientId> = ClientId::first(clients).collect();
         let clients = permutation(&own, at / LATER.len());
@@ -54,15 +55,15 @@ impl SessionOrder {
         SessionOrder { clients, later: LATER[at % LATER.len()] }
     }
 
-    /// Whether it is that of a configuration that says nothing of it.
+    /// Returns true for the default order.
     pub fn is_default(&self) -> bool {
         *self == SessionOrder::default()
     }
 
-    /// The id of the `number`th session of a client, from 1.
+    /// Returns the id of the `number`th session of a client, from 1.
     ///
-    /// In any order but the default the client stands in the fifth byte, and the last bit is another one: a program that
-    /// goes by whether an id is even is to meet both.
+    /// In any order but the default, the client's number is in the fifth byte and the lowest bit is always 0. The
+    /// default has both even and odd ids, so a program that depends on the parity of its id meets both.
     pub fn session(&self, client: ClientId, number: u32) -> SessionId {
         if self.is_default() {
             return SessionId(u64::from(client.0) << 56 | 1 << 32 | u64::from(number));
@@ -82,7 +83,7 @@ impl SessionOrder {
 }
 
 impl SessionId {
-    /// Whose session it is, at the service grain.
+    /// Returns the client of this session, at the service grain.
     pub fn client(self) -> ClientId {
         match (self.0 >> 24) as u8 {
             0 => ClientId((self.0 >> 56) as u16),
@@ -91,7 +92,7 @@ impl SessionId {
     }
 }
 
-/// One of the orders of these clients, counted from 0 in lexicographic order.
+/// Returns the permutation of `clients` with this number, from 0 in lexicographic order.
 fn permutation(clients: &[ClientId], mut number: usize) -> Vec<ClientId> {
     let mut left = clients.to_vec();
     let mut ordered = Vec::new();
@@ -126,7 +127,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn of_any_two_sessions_each_is_the_larger_in_some_order() {
+    fn each_of_any_two_sessions_is_the_larger_in_some_order() {
         for clients in 1..=4 {
             let orders: Vec<SessionOrder> = SessionOrder::all(clients).collect();
             assert!(orders[0].is_default());

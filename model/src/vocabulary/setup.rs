@@ -1,15 +1,15 @@
-//! Znodes that are there from the start.
+//! Znodes that exist at the start of a run.
 
 use crate::vocabulary::path::{RESERVED, ZnodePath};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
 
-/// Znodes without data that are in every server's database before anything happens, like the root: no view
-/// of ZooKeeper, however stale, is without them. Parents come first.
+/// Znodes without data that every server's database contains before the run starts, like the root. Even the most
+/// stale view of ZooKeeper contains them. Parents precede their children.
 ///
-/// They are persistent. Those whose children come and go may be [containers](Setup::containers), which the
-/// leader deletes when they have lost their last child (rule 1.5.3).
+/// They are persistent, or [containers](Setup::containers), which the leader deletes after their last child was
+/// deleted (rule 1.5.3).
 ///
 /// ```
 /// use vivarium_model::setup::Setup;
@@ -26,14 +26,14 @@ pub struct Setup(Vec<Prepared>);
 /// One znode of a setup.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Prepared {
-    /// Where it is.
+    /// The znode's path.
     pub path: ZnodePath,
-    /// The counter of a container: so many creates there were below it, beside those of the setup. Its next
-    /// sequential child gets that number (rule 1.4.1). `None` for a znode that is no container.
+    /// The counter of a container: the number of znodes created below it before the run, besides those of the setup.
+    /// Its next sequential child gets that number (rule 1.4.1). `None` for a znode that is not a container.
     pub container: Option<i32>,
 }
 
-/// A znode as it is written to a case file.
+/// A znode in the form of a case file.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -41,34 +41,34 @@ enum Written {
     Container { container: String, creates: i32 },
 }
 
-/// Why a znode cannot be there from the start: a clause behind its path.
+/// Why a setup cannot contain a znode. The message completes a sentence about the setup.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum SetupError {
-    /// ZooKeeper has no such paths.
+    /// The path is not valid in ZooKeeper.
     #[error(
         "`{0}` is no path of a znode: it begins with `/`, has no empty, `.` or `..` part, and does not end with `/`"
     )]
     NoPath(String),
-    /// It is ZooKeeper's own, or below something that is.
+    /// The path is one of ZooKeeper's own znodes, or below one.
     #[error("`{0}` is ZooKeeper's own")]
     Reserved(String),
-    /// It is named twice.
+    /// The setup names the znode twice.
     #[error("`{0}` is there already: name each znode once")]
     Twice(String),
-    /// Its parent is not there.
+    /// The setup does not contain the parent, or names it later.
     #[error("`{path}` has no parent: put `{parent}` before it")]
     Orphan { path: String, parent: String },
 }
 
 impl Setup {
-    /// Nothing but what ZooKeeper itself begins with.
+    /// No znodes besides ZooKeeper's own.
     pub const NONE: Setup = Setup(Vec::new());
 
-    /// These znodes.
+    /// Returns a setup of these znodes, parents first.
     ///
     /// # Errors
-    /// One of them cannot be there.
+    /// One of the paths is refused; see [`SetupError`].
     pub fn of<P: AsRef<str>>(paths: impl IntoIterator<Item = P>) -> Result<Setup, SetupError> {
         let mut setup = Setup::NONE;
         for path in paths {
@@ -77,19 +77,19 @@ impl Setup {
         Ok(setup)
     }
 
-    /// One znode more.
+    /// Adds one znode, after its parent.
     ///
     /// # Errors
-    /// It cannot be there.
+    /// The path is refused; see [`SetupError`].
     pub fn add(&mut self, path: &str) -> Result<(), SetupError> {
         self.prepare(path, None)
     }
 
-    /// The same, and each of these znodes is a container, below which nothing was ever created. One that is
-    /// there already becomes one.
+    /// Adds containers below which no client has created a znode yet. A znode of the setup that is named here becomes
+    /// a container.
     ///
     /// # Errors
-    /// It cannot be there.
+    /// One of the paths is refused; see [`SetupError`].
     pub fn containers<P: AsRef<str>>(
         mut self,
         paths: impl IntoIterator<Item = P>,
@@ -104,7 +104,7 @@ impl Setup {
         Ok(self)
     }
 
-    /// The same, and so many creates there were below each of the containers.
+    /// Sets the number of znodes created below each of the containers before the run.
     #[must_use]
     pub fn with_creates(mut self, creates: i32) -> Setup {
         for counter in self.0.iter_mut().filter_map(|znode| znode.container.as_mut()) {
@@ -134,7 +134,7 @@ impl Setup {
         self.0.iter().any(|znode| znode.path.as_str() == path)
     }
 
-    /// These znodes and those of another setup that are not among them.
+    /// Adds the znodes of another setup that this one does not contain.
     #[must_use]
     pub fn and(mut self, other: &Setup) -> Setup {
         let new = other.0.iter().filter(|znode| !self.has(znode.path.as_str()));
@@ -189,7 +189,7 @@ mod tests {
     use crate::tree::DataTree;
 
     #[test]
-    fn what_cannot_be_there_is_refused() {
+    fn invalid_znodes_of_a_setup_are_refused() {
         let refused = |paths: &[&str]| Setup::of(paths).expect_err("refused").to_string();
         for path in ["", "a", "/a/", "//", "/a//b", "/.", "/a/../b", "/\0"] {
             assert!(refused(&[path]).starts_with(&format!("`{path}` is no path")), "{path}");
@@ -209,14 +209,14 @@ mod tests {
         assert_eq!(tree.last_processed(), crate::vocabulary::zxid::Zxid::ZERO);
         assert_eq!(Setup::NONE.tree().digest(), DataTree::new().digest());
         assert_ne!(tree.digest(), DataTree::new().digest());
-        // As if somebody had created them.
+        // Their parents count them as created children.
         let created = |path: &str| tree.node(path).map(|znode| znode.cversion);
         let before = DataTree::new().node("/").map(|root| root.cversion + 2);
         assert_eq!((created("/"), created("/a"), created("/a/b")), (before, Some(1), Some(0)));
     }
 
     #[test]
-    fn it_is_written_as_paths_and_checked_when_read() {
+    fn a_setup_is_written_as_paths_and_checked_when_read() {
         let setup = Setup::of(["/a", "/a/b"]).expect("it is sound");
         let text = serde_json::to_string(&setup).expect("it is text");
         assert_eq!(text, r#"["/a","/a/b"]"#);
@@ -239,7 +239,7 @@ mod tests {
         let reaped: Vec<&str> = tree.reaped().map(ZnodePath::as_str).collect();
         assert_eq!(reaped, ["/a/b", "/c"]);
         assert_eq!(tree.digest(), tree.recomputed_digest());
-        // One below another: what the setup itself creates counts too.
+        // A container below another: the znodes of the setup count as well.
         let nested = Setup::NONE.containers(["/a", "/a/b"]).expect("it is sound").with_creates(5);
         assert_eq!(nested.tree().node("/a").map(|znode| znode.cversion), Some(6));
     }

@@ -1,4 +1,4 @@
-//! `Stat`: what ZooKeeper tells about a znode besides its data (rules 1.3.1 and 1.3.6).
+//! `Stat`: a znode's metadata as clients see it (rules 1.3.1 and 1.3.6).
 
 use crate::vocabulary::id::SessionId;
 use crate::vocabulary::zxid::Zxid;
@@ -13,13 +13,13 @@ pub struct Stat {
     pub mzxid: Zxid,
     /// Zxid of the last change of the set of children.
     pub pzxid: Zxid,
-    /// Creation time, milliseconds on the clock of the leader of that moment.
+    /// Creation time in milliseconds, by the clock of the leader that made the transaction.
     pub ctime: u64,
-    /// Time of the last change of the data, milliseconds, likewise.
+    /// Time of the last change of the data, in milliseconds, by that leader's clock.
     pub mtime: u64,
     /// Number of changes of the data.
     pub version: i32,
-    /// Creations plus deletions of children: twice the stored counter less the number of children.
+    /// Creations plus deletions of children: twice the stored counter minus the number of children.
     pub cversion: i32,
     /// Number of changes of the ACL.
     pub aversion: i32,

@@ -1,9 +1,8 @@
-//! All that can happen, as values of one type.
+//! Everything that can happen, as values of one type.
 //!
-//! A run is a list of steps. The simulator draws them from a seed and a clock, the explorer tries
-//! all enabled ones, a case replays recorded ones; [`crate::world::World`] holds the one definition
-//! of what each does. What a step causes (packets sent, requests submitted, observations) is its
-//! consequence, never another step.
+//! A run is a list of steps. The simulator draws them from a seed and a clock, the explorer tries all enabled ones, a
+//! case replays recorded ones; [`crate::world::World`] defines what each step does. The consequences of a step
+//! (packets sent, requests submitted, observations) are not steps.
 
 use crate::vocabulary::id::{
     CallId, ClientConnection, ClientId, LearnerConnection, Machine, ServerId, ServerSet, SessionId,
@@ -14,11 +13,12 @@ use crate::vocabulary::zxid::Zxid;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// One thing that happens.
+/// One thing that can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Step {
-    // ---- the network delivers the next packet (or the end) of one direction ----
+    // ---- the network delivers the next packet (or the end of the connection) in one direction
+    // ----
     /// A server reads from a client's connection.
     ToServer(ClientConnection),
     /// A client machine reads from its connection.
@@ -31,21 +31,21 @@ pub enum Step {
     Vote { from: ServerId, to: ServerId },
 
     // ---- threads and disks of one server ----
-    /// The log thread takes the next transaction off its queue and appends it, not yet durable.
+    /// The log thread takes the next transaction off its queue and appends it; the append is not durable yet.
     Append(ServerId),
-    /// The log thread's fsync completes: all that was appended is durable, acks leave.
+    /// The log thread's fsync completes: everything appended is durable, and the server sends its acks.
     Fsync(ServerId),
-    /// The CommitProcessor applies the next of what is committed, or answers the next sync behind it.
+    /// The CommitProcessor applies the next committed transaction, or answers the next sync queued after it.
     Apply(ServerId),
-    /// The CommitProcessor falls asleep although something waits for it, and sleeps until something else wakes it. Only
+    /// The CommitProcessor falls asleep although its queue has entries, and sleeps until another event wakes it. Only
     /// under [`crate::vocabulary::release::Bug::MissedWakeUp`].
     MissWakeUp(ServerId),
-    /// The packet thread's pending disk operation completes: an epoch file, an append, fsync or
-    /// snapshot of the synchronisation.
+    /// The packet thread's pending disk operation completes: an epoch file, or an append, fsync or snapshot of the
+    /// synchronisation.
     Write(ServerId),
-    /// The background snapshot writes its next piece (fuzzy: transactions are applied meanwhile).
+    /// The background snapshot writes its next piece. It is fuzzy: the server applies transactions meanwhile.
     Snapshot(ServerId),
-    /// The leader streams the next piece of a SNAP to a learner (fuzzy likewise).
+    /// The leader streams the next piece of a SNAP to a learner; the snapshot is fuzzy likewise.
     Stream(LearnerConnection),
 
     // ---- time ----
@@ -55,164 +55,159 @@ pub enum Step {
     // ---- programs ----
     /// A program starts, for the first time or as the replacement of a crashed one.
     Start(ClientId),
-    /// A program is given its next input.
+    /// The host feeds a program its next input.
     Input(ClientId),
-    /// A program's request for a random number is answered with this one.
-    Random {
-        client: ClientId,
-        call: CallId,
-        /// The answer, drawn by the engine.
-        value: u64,
-    },
-    /// A program that asked for the time gets this reading of its clock. Only at the service grain, where no clock
-    /// runs and a search chooses; in an ensemble a program reads the time of the step in which it asks.
+    /// The engine answers a program's request for a random number.
+    Random { client: ClientId, call: CallId, value: u64 },
+    /// A program that asked for the time gets this reading of its clock. Only at the service grain, which has no
+    /// clock, so the search chooses the reading; in an ensemble a program reads the time of the step in which it
+    /// asks.
     Clock {
         client: ClientId,
         call: CallId,
-        /// What the clock shows: no less than it showed before, and than the program has slept since.
+        /// At least the previous reading plus the time that the program has slept since.
         reading: Time,
     },
-    /// A program's request arrives at an outside resource and is executed there.
+    /// An outside resource executes a program's request.
     Resource { client: ClientId, call: CallId },
-    /// The next message from one program reaches another.
+    /// The next message from one program arrives at another.
     Message { from: ClientId, to: ClientId },
 
     // ---- the service grain only ----
-    /// The server that a client is connected to, having applied the log up to `prefix`, takes the
-    /// oldest packet of that client. What the leader decides (a write, a new session) is decided at
-    /// the log's end whatever `prefix` says, and has [`Zxid::ZERO`] here.
+    /// The server that a client is connected to, having applied the log up to `prefix`, executes the client's oldest
+    /// packet. What the leader decides (a write, a new session) is decided at the end of the log, whatever `prefix`
+    /// says; the prefix is then [`Zxid::ZERO`].
     Serve {
         client: ClientId,
-        /// How much of the log the server has applied.
+        /// The last transaction that the server has applied.
         prefix: Zxid,
     },
-    /// The server that a client is connected to applies the log up to and including the next
-    /// transaction that this client hears of: one that fires its watch or ends its session.
+    /// The server that a client is connected to applies the log up to and including the next transaction that this
+    /// client notices: one that fires its watch or ends its session.
     Notify(ClientId),
-    /// A write whose connection was lost while it was under way reaches the leader after all.
+    /// A write in flight when its connection was lost reaches the leader after all.
     Late(SessionId),
     /// The closeSession of an expired session is committed.
     CloseSession(SessionId),
 
     // ---- faults ----
-    /// A server's process dies: memory is lost, and of the log's unsynced tail only a part remains.
+    /// A server's process dies: it loses its memory, and of the log's unsynced tail only a part remains.
     Crash {
         server: ServerId,
-        /// What remains.
+        /// The part that remains.
         tail: Tail,
     },
     /// A crashed server starts again from its disk.
     Restart(ServerId),
-    /// A server leaves its role without its process ending: memory is kept (rule 6.8).
+    /// A server leaves its role while its process continues: it keeps its memory (rule 6.8).
     Rejoin(ServerId),
     /// A client's connection breaks; each direction loses its last packets.
     BreakClient {
         connection: ClientConnection,
-        /// How many of the packets under way to the server still arrive.
+        /// Number of packets in flight to the server that still arrive.
         to_server: u8,
-        /// How many of the packets under way to the client still arrive.
+        /// Number of packets in flight to the client that still arrive.
         to_client: u8,
     },
     /// A learner's connection breaks; each direction loses its last packets.
     BreakLearner {
         connection: LearnerConnection,
-        /// How many of the packets under way to the leader still arrive.
+        /// Number of packets in flight to the leader that still arrive.
         to_leader: u8,
-        /// How many of the packets under way to the learner still arrive.
+        /// Number of packets in flight to the learner that still arrive.
         to_learner: u8,
     },
-    /// Nothing passes from one machine to another any more.
+    /// A link is cut in one direction: no packet passes any more.
     Cut { from: Machine, to: Machine },
-    /// The way is open again.
+    /// The direction is open again.
     Heal { from: Machine, to: Machine },
-    /// The leader takes a session's time for up, whenever it was last heard from.
+    /// The leader expires a session, however recent its last sign of life is.
     Expire(SessionId),
-    /// A program's process dies: its handle goes silent first, then its future is dropped; its
-    /// session lives on until it expires.
+    /// A program's process dies: first its handle is closed, then its future dropped. Its session lives on until it
+    /// expires.
     Kill(ClientId),
-    /// A client machine stands still (as in a long garbage collection): no input, packet or timer.
+    /// A client machine stops (as in a long garbage collection): no inputs, packets or timers.
     Pause(ClientId),
-    /// It goes on.
+    /// A paused client machine continues.
     Resume(ClientId),
-    /// A program's `cancelled()` answers: whatever it wraps is dropped at its present await point.
+    /// A program's `cancelled()` is answered: the future that the program wraps in it is dropped at its present await
+    /// point.
     Cancel(ClientId),
 
     // ---- for searches without programs ----
-    /// An established leader proposes a write that no client asked for: the creation of a znode
-    /// named after its zxid.
+    /// An established leader proposes a write without a client: the creation of a znode named after its zxid.
     Propose(ServerId),
-    /// The oracle's election: of LOOKING servers, `leader` leads and the rest follow it; or, if it
+    /// The oracle's election: of the LOOKING servers, `leader` becomes the leader and the others follow it. If it
     /// leads already, they join it. Only under [`crate::vocabulary::config::Election::Oracle`].
     Elect {
-        /// Whom they elect.
+        /// The elected server.
         leader: ServerId,
-        /// The others.
         followers: ServerSet,
     },
-    /// A fault: an fsync of the log fails, or a write to it, the log thread's or one of a synchronisation. The server
-    /// leaves its role without its process ending (rules 6.7 and 6.8). Where it is a snapshot that is written, the
+    /// A fault: an fsync of the log or a write to it fails, in the log thread or in a synchronisation. The server
+    /// leaves its role and its process continues (rules 6.7 and 6.8). If the write was that of a snapshot, the
     /// process exits (rule 6.9.11).
     FsyncError {
         server: ServerId,
-        /// How many of the unsynced transactions had reached the disk by themselves; the rest is lost.
+        /// Number of unsynced transactions that had reached the disk by themselves.
         survive: u8,
-        /// What becomes of the rest.
+        /// What happens to the other unsynced transactions.
         #[serde(default)]
         rest: Unwritten,
     },
 
-    // ---- the service grain once more; last, so that what was recorded keeps its hashes ----
-    /// The leader deletes a container or a TTL znode that is due (rule 1.5.4): of those in the tree at the log's end,
-    /// in path order, the one at this place.
+    // ---- more of the service grain; appended last, so that the hashes of recorded runs stay valid
+    // ----
+    /// The leader deletes a container or a TTL znode that is due (rule 1.5.4). The number is its index, in path
+    /// order, among the znodes that are due in the tree at the end of the log.
     DeleteContainer(u16),
-    /// The thread that applied what is committed in a role that has ended goes on, and applies the rest of its
-    /// transaction to the tree as it is now. Only under [`crate::vocabulary::release::Bug::ApplyOutlivesRole`].
+    /// A thread that was applying a transaction when its role ended continues, and applies the rest of the
+    /// transaction to the present tree. Only under [`crate::vocabulary::release::Bug::ApplyOutlivesRole`].
     ApplyRest(ServerId),
     /// A client outside of the run connects, sends a packet or hangs up: the input with this number, from 0
     /// ([`Outside`](crate::vocabulary::outside::Outside)).
     Outside(u32),
 }
 
-/// What becomes of transactions that a failed write was to bring to the disk.
+/// What happens to transactions that a failed write did not bring to the disk.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub enum Unwritten {
-    /// They are lost: the file could not be made, or what they were in is given up.
+    /// They are lost: the file could not be created, or its buffer was discarded.
     #[default]
     Lost,
-    /// Half of the first one is in the file; the others are lost. Does harm under
-    /// [`crate::vocabulary::release::Bug::TornRecordHidesLog`] only.
+    /// Half of the first one is in the file; the others are lost. Harmful only under
+    /// [`crate::vocabulary::release::Bug::TornRecordHidesLog`].
     Torn,
-    /// They stay in the process, and the next write to the log brings them along. Only under
+    /// They stay in the process's buffer, and the next write to the log writes them too. Only under
     /// [`crate::vocabulary::release::Bug::FailedWriteComesLater`].
     Buffered,
 }
 
-/// What a crash leaves of the appended but not yet durable transactions, and of snapshots that
-/// were written without fsync.
+/// What remains after a crash of transactions that were appended but not durable, and of snapshots that were written
+/// without fsync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Tail {
-    /// How many of the unsynced transactions had reached the disk by themselves.
+    /// Number of unsynced transactions that had reached the disk by themselves.
     pub survive: u8,
-    /// Whether the one after these was half written: the start-up ignores it (rule 6.7.5).
+    /// True if the next one was half written; a start ignores it (rule 6.7.5).
     pub torn: bool,
-    /// Whether snapshots that nobody has fsynced survive.
+    /// True if snapshots without fsync survive.
     pub snapshots: bool,
-    /// Whether truncations that nobody has fsynced are undone. Only under
-    /// [`crate::vocabulary::release::Bug::TruncUnsynced`].
+    /// True if truncations without fsync are undone. Only under [`crate::vocabulary::release::Bug::TruncUnsynced`].
     #[serde(default)]
     pub cuts: bool,
-    /// Which epoch files are as they were before they were last replaced. Only under
+    /// The epoch files that revert to their content before the last replacement. Only under
     /// [`crate::vocabulary::release::Bug::RenameUnsynced`].
     #[serde(default, skip_serializing_if = "OldEpochs::is_default")]
     pub epochs: OldEpochs,
-    /// How many of the packets under way from the server still arrive, on each connection: the
-    /// rest was in the queues of its process.
+    /// On each connection, the number of packets in flight from the server that still arrive; the others were in the
+    /// queues of its process.
     pub packets: u8,
 }
 
-/// Which epoch files a power loss brings back as they were before they were last replaced (rule 6.9.14).
+/// The epoch files that a power loss reverts to their content before the last replacement (rule 6.9.14).
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -229,21 +224,21 @@ pub enum OldEpochs {
 }
 
 impl OldEpochs {
-    /// All of them.
+    /// All variants.
     pub const ALL: [OldEpochs; 4] =
         [OldEpochs::Neither, OldEpochs::Accepted, OldEpochs::Current, OldEpochs::Both];
 
-    /// Whether nothing is brought back.
+    /// Returns true if no file reverts.
     pub fn is_default(&self) -> bool {
         *self == OldEpochs::default()
     }
 
-    /// Whether `acceptedEpoch` is.
+    /// Returns true if `acceptedEpoch` reverts.
     pub fn has_accepted(self) -> bool {
         matches!(self, OldEpochs::Accepted | OldEpochs::Both)
     }
 
-    /// Whether `currentEpoch` is.
+    /// Returns true if `currentEpoch` reverts.
     pub fn has_current(self) -> bool {
         matches!(self, OldEpochs::Current | OldEpochs::Both)
     }
@@ -262,7 +257,7 @@ impl Tail {
 }
 
 impl Step {
-    /// Whether this is a fault: something that a run can do without.
+    /// Returns true for a fault, a step that no run needs.
     pub fn is_fault(&self) -> bool {
         matches!(
             self,

@@ -1,6 +1,6 @@
-//! Virtual time. The model keeps no clock: an engine passes the time of a step as an argument, and
-//! the explorer passes [`Time::ZERO`] always, so no hashed field may hold one, but for what a program's clock shows
-//! there: that is a choice of the search ([`Step::Clock`](crate::vocabulary::step::Step::Clock)).
+//! Virtual time. The model keeps no clock: an engine passes the time of a step as an argument. The explorer always
+//! passes [`Time::ZERO`], so no hashed field may hold a time. The one exception is the reading of a program's clock,
+//! which a search chooses ([`Step::Clock`](crate::vocabulary::step::Step::Clock)).
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -14,7 +14,7 @@ pub use std::time::Duration;
 pub struct Time(pub u64);
 
 impl Time {
-    /// The start of a run, and the only time there is in the explorer.
+    /// The start of a run; the explorer knows no other time.
     pub const ZERO: Time = Time(0);
 
     /// Whole milliseconds, the unit of `ctime` and `mtime`.
@@ -22,7 +22,7 @@ impl Time {
         self.0 / 1_000
     }
 
-    /// The span since `earlier`, zero if that is later.
+    /// Returns the span since `earlier`, or zero if `earlier` is later than `self`.
     pub fn since(self, earlier: Time) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
     }

@@ -1,16 +1,16 @@
-//! Named timers. A machine arms a timer by name and duration; the engine keeps the deadline, so no
-//! state ever holds an instant. Arming an armed timer replaces its deadline.
+//! Named timers. A machine arms a timer by name and duration, and the engine keeps the deadline, so no state holds an
+//! instant. Arming an armed timer replaces its deadline.
 
 use crate::vocabulary::id::{CallId, ClientId, LearnerConnection, ServerId, SessionId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A timer and whose it is.
+/// A timer and its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Timer {
-    /// A server's.
+    /// A timer of a server.
     Server(ServerId, ServerTimer),
-    /// A client machine's.
+    /// A timer of a client machine.
     Client(ClientId, ClientTimer),
     /// A program's `sleep`.
     Sleep(ClientId, CallId),
@@ -19,51 +19,53 @@ pub enum Timer {
 /// The timers of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ServerTimer {
-    /// No notification came for a while: send mine again (rule 5.3.5; 200 ms, doubling to 60 s).
+    /// Resends the server's notification after none arrived for a while (rule 5.3.5; 200 ms, doubling to 60 s).
     Notification,
-    /// A quorum agrees; no better vote came within 200 ms: decide (rule 5.3.3).
+    /// Ends the election: a quorum agrees, and no better vote arrived within 200 ms (rule 5.3.3).
     Finalize,
-    /// A learner's next attempt to connect to its leader (rule 5.5.2; 100 ms apart).
+    /// Starts a learner's next attempt to connect to its leader (rule 5.5.2; 100 ms apart).
     ConnectLeader,
-    /// Discovery and synchronisation have taken initLimit ticks (rule 5.5.2).
+    /// Ends a role whose discovery and synchronisation took longer than initLimit ticks (rule 5.5.2).
     InitLimit,
-    /// A learner has read nothing from its leader for syncLimit ticks (rule 6.7.4).
+    /// Ends a learner's role after it has read nothing from its leader for syncLimit ticks (rule 6.7.4).
     LeaderSilent,
-    /// The leader has read nothing on this connection for initLimit ticks, or in broadcast for syncLimit ticks
-    /// (rule 5.5.2).
+    /// Closes a learner's connection after the leader has read nothing on it for initLimit ticks, or in broadcast for
+    /// syncLimit ticks (rule 5.5.2).
     LearnerSilent(LearnerConnection),
-    /// A learner that has just come was not heard from in broadcast for initLimit + syncLimit ticks (rule 6.7.3).
+    /// Closes the connection of a new learner that has not acknowledged in broadcast within initLimit + syncLimit
+    /// ticks (rule 6.7.3).
     AckDeadline(LearnerConnection),
-    /// A learner has left a proposal without its ack for syncLimit ticks: one of the two that its handler watches
-    /// (rule 6.7.7).
+    /// Closes the connection of a learner that has not acknowledged a proposal for syncLimit ticks. The leader
+    /// watches at most two proposals per learner (rule 6.7.7).
     Unacknowledged(LearnerConnection, Watched),
-    /// The leader's ping round, every half tick (rule 6.7.3).
+    /// Starts the leader's ping round, every half tick (rule 6.7.3).
     Ping,
-    /// A session's time is up at the leader (rule 2.3.1), or at the one server that knows of it
-    /// (rule 2.6.1). The engine rounds its deadline up to the next tick boundary.
+    /// Expires a session at the leader (rule 2.3.1), or a local session at its server (rule 2.6.1). The engine rounds
+    /// the deadline up to the next tick boundary.
     SessionExpiry(SessionId),
-    /// A server has been LOOKING for long: it serves reads (rule 2.7.1; max(2 s, tick)). Only where it may.
+    /// Makes a server that has been LOOKING for max(2 s, tick) serve reads (rule 2.7.1). Only if read-only mode is
+    /// enabled.
     ReadOnly,
-    /// The leader looks for containers and TTL znodes to delete (rule 1.5.4; 60 s apart).
+    /// Makes the leader search for containers and TTL znodes to delete (rule 1.5.4; 60 s apart).
     Containers,
-    /// The leader asks for the next deletion of those that it has found (rule 1.5.4; 6 ms apart).
+    /// Makes the leader request the next of the deletions that it found (rule 1.5.4; 6 ms apart).
     DeleteContainer,
 }
 
-/// Which one of the two proposals that a leader watches.
+/// One of the two proposals per learner that a leader watches (rule 6.7.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Watched {
-    /// The one.
+    /// The first slot.
     One,
-    /// The other.
+    /// The second slot.
     Other,
 }
 
 impl Watched {
-    /// Both of them.
+    /// Both slots.
     pub const BOTH: [Watched; 2] = [Watched::One, Watched::Other];
 
-    /// The other one.
+    /// Returns the other slot.
     pub fn other(self) -> Watched {
         match self {
             Watched::One => Watched::Other,
@@ -75,23 +77,23 @@ impl Watched {
 /// The timers of a client machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ClientTimer {
-    /// Wait before the next server of the list is tried (rule 2.8.2).
+    /// Ends the wait before the client tries the next server of its list (rule 2.8.2).
     Reconnect,
-    /// The handshake has taken too long (rule 2.8.1).
+    /// Ends a handshake that has taken too long (rule 2.8.1).
     Connect,
-    /// Nothing was read for two thirds of the timeout (rule 2.8.1).
+    /// Closes the connection after nothing was read for two thirds of the timeout (rule 2.8.1).
     Read,
-    /// Nothing was sent for a third of the timeout: send a ping (rule 2.8.1).
+    /// Sends a ping after nothing was sent for a third of the timeout (rule 2.8.1).
     Ping,
-    /// Nothing was read for four thirds of the timeout: the client gives its session up (rule 2.8.3).
-    /// Only of clients that do so.
+    /// Gives up the session after nothing was read for four thirds of the timeout (rule 2.8.3). Only for clients with
+    /// `expires_locally`.
     Expiry,
-    /// Connected to a read-only server: time to look for a better one (rule 2.7.3; 100 ms, doubling to 60 s).
+    /// Makes a client of a read-only server search for one that is not (rule 2.7.3; 100 ms, doubling to 60 s).
     Probe,
 }
 
 impl Timer {
-    /// Whether it fires only to keep connections alive.
+    /// Returns true if the timer only keeps connections alive.
     pub fn is_ping(&self) -> bool {
         matches!(self, Timer::Server(_, ServerTimer::Ping) | Timer::Client(_, ClientTimer::Ping))
     }

@@ -1,4 +1,4 @@
-//! Transactions: what the leader's `prep` makes of a request, what logs hold and trees apply.
+//! Transactions: the leader's `prep` makes them from requests, logs hold them, trees apply them.
 
 use crate::vocabulary::acl::AclList;
 use crate::vocabulary::error::Error;
@@ -15,19 +15,19 @@ use std::fmt;
 /// A transaction with its header (rule 4.3.2).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Txn {
-    /// Its place in the total order.
+    /// The transaction's place in the total order.
     pub zxid: Zxid,
-    /// The session that asked; for an expiry, the session that expires.
+    /// The session that sent the request; for an expiry, the expired session.
     pub session: SessionId,
     /// The request's number on that session; 0 for an expiry (rule 2.3.2).
     pub cxid: Xid,
     /// The leader's wall clock, milliseconds. Always 0 in the explorer.
     pub time: u64,
-    /// What to do.
+    /// The operation.
     pub body: TxnBody,
 }
 
-/// The operation of a transaction, with everything decided that `prep` decides.
+/// The operation of a transaction. `prep` has already decided everything that depends on state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum TxnBody {
@@ -36,9 +36,9 @@ pub enum TxnBody {
         /// The final path, sequence number included.
         path: ZnodePath,
         data: Data,
-        /// Whether and when it goes away by itself.
+        /// Whether the znode is deleted automatically, and when.
         ephemeral_type: EphemeralType,
-        /// Who may do what with it, as fixed up.
+        /// The ACL after fix-up.
         acl: AclList,
         /// The parent's stored cversion after this create (rule 1.3.2).
         parent_cversion: i32,
@@ -56,36 +56,35 @@ pub enum TxnBody {
     /// Replace a znode's ACL.
     SetAcl {
         path: ZnodePath,
-        /// The new ACL, as fixed up.
+        /// The new ACL after fix-up.
         acl: AclList,
         /// The aversion after the change.
         aversion: i32,
     },
-    /// Delete a container or TTL znode that nobody needs any more.
+    /// Delete a container or TTL znode that is no longer needed.
     DeleteContainer { path: ZnodePath },
     /// A passed check; only inside a multi.
     Check { path: ZnodePath },
     /// All sub-operations under one zxid.
     Multi(Vec<TxnBody>),
-    /// A multi that failed: per operation the code it is answered with (`None` is code 0).
+    /// A multi that failed, with the error code of each operation (`None` is code 0).
     FailedMulti(Vec<Option<Error>>),
     /// Begin the session of the header.
     CreateSession {
         /// Negotiated timeout.
         timeout: Duration,
     },
-    /// End the session of the header, deleting these (rule 2.5.1; the list since 3.6.0).
+    /// End the session of the header and delete these znodes (rule 2.5.1; with the list since 3.6.0).
     CloseSession {
         /// The session's ephemerals at `prep` time, in order.
         ephemerals: Vec<ZnodePath>,
     },
-    /// A request that failed validation: it takes a zxid and a quorum round all the same
-    /// (rule 1.6.4).
+    /// A request that failed validation. It still takes a zxid and a quorum round (rule 1.6.4).
     Error(Error),
 }
 
 impl TxnBody {
-    /// The create of a znode with which everybody may do everything.
+    /// Returns the create of a znode with the open ACL.
     pub fn create(
         path: ZnodePath,
         data: impl Into<Data>,
@@ -131,7 +130,7 @@ impl fmt::Display for TxnBody {
 }
 
 impl TxnBody {
-    /// Whether it changes this znode, as `prep` keeps account of it: the znode itself, or which children it has.
+    /// Returns true if the transaction changes this znode or the set of its children, as `prep` tracks them.
     pub fn concerns(&self, znode: &ZnodePath) -> bool {
         let is_it = |path: &ZnodePath| path == znode;
         let is_below = |path: &ZnodePath| path.parent() == Some(znode.as_str());

@@ -1,4 +1,4 @@
-//! A znode as servers keep it (rules 1.3 and 1.5).
+//! A znode as servers store it (rules 1.3 and 1.5).
 
 use crate::vocabulary::acl::AclList;
 use crate::vocabulary::id::SessionId;
@@ -9,23 +9,23 @@ use crate::vocabulary::zxid::Zxid;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What the field `ephemeralOwner` of a stored znode says (`EphemeralType`). Clients see only
-/// owners; the marks of containers and TTL znodes are hidden from them.
+/// The meaning of the field `ephemeralOwner` of a stored znode (`EphemeralType`). Clients see session ids only;
+/// servers hide the marks of containers and TTL znodes from them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum EphemeralType {
-    /// It stays until it is deleted.
+    /// The znode exists until a client deletes it.
     #[default]
     Void,
-    /// It goes with this session.
+    /// The znode is deleted when this session ends.
     Normal(SessionId),
-    /// It goes some time after its last child.
+    /// The leader deletes the znode some time after its last child was deleted.
     Container,
-    /// It goes when it has no children and its data were not changed for this long.
+    /// The leader deletes the znode when it has no children and its data has not changed for this long.
     Ttl(Duration),
 }
 
 impl EphemeralType {
-    /// What a create of this mode makes, for this session.
+    /// Returns the type of a znode that `session` creates in this mode.
     pub fn of(mode: CreateMode, session: SessionId) -> EphemeralType {
         match mode {
             CreateMode::Persistent | CreateMode::PersistentSequential => EphemeralType::Void,
@@ -39,7 +39,7 @@ impl EphemeralType {
         }
     }
 
-    /// The session with which it goes.
+    /// Returns the session that owns the znode, if it is ephemeral.
     pub fn owner(self) -> Option<SessionId> {
         match self {
             EphemeralType::Normal(session) => Some(session),
@@ -47,14 +47,14 @@ impl EphemeralType {
         }
     }
 
-    /// Whether the leader's container manager looks after it.
+    /// Returns true if the leader's container manager may delete the znode.
     pub fn is_reaped(self) -> bool {
         matches!(self, EphemeralType::Container | EphemeralType::Ttl(_))
     }
 }
 
-/// A znode as stored (`DataNode` and `StatPersisted`). Its children are in the tree, not here, as
-/// in a serialized snapshot.
+/// A znode as stored (`DataNode` and `StatPersisted`). The tree holds the lists of children, as in a serialised
+/// snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Znode {
     /// Content.
@@ -69,26 +69,26 @@ pub struct Znode {
     pub ctime: u64,
     /// Time of the last change of the data, milliseconds.
     pub mtime: u64,
-    /// Changes of the data.
+    /// Number of changes of the data.
     pub version: i32,
-    /// Creations of children: the stored counter, from which sequence numbers are taken. Clients
-    /// see twice this less the number of children (rule 1.3.4).
+    /// Number of children created so far. This stored counter gives sequential znodes their numbers. Clients see
+    /// twice the counter minus the number of children (rule 1.3.4).
     pub cversion: i32,
-    /// Changes of the ACL.
+    /// Number of changes of the ACL.
     pub aversion: i32,
-    /// Whether and when it goes away by itself.
+    /// Whether the znode is deleted automatically, and when.
     pub ephemeral_type: EphemeralType,
-    /// Who may do what with it.
+    /// The access control list.
     pub acl: AclList,
 }
 
 impl Znode {
-    /// A znode that has stood there from the start, with zxid 0 and time 0.
+    /// Returns a znode that exists before the first transaction, with zxid 0 and time 0.
     pub(crate) fn primordial(acl: AclList) -> Znode {
         Znode::created(Zxid::ZERO, 0, Arc::from([]), EphemeralType::Void, acl)
     }
 
-    /// A znode as a create leaves it.
+    /// Returns a znode as it is right after its creation.
     pub fn created(
         zxid: Zxid,
         time: u64,
@@ -111,12 +111,12 @@ impl Znode {
         }
     }
 
-    /// The owner of an ephemeral.
+    /// Returns the session that owns the znode, if it is ephemeral.
     pub fn ephemeral_owner(&self) -> Option<SessionId> {
         self.ephemeral_type.owner()
     }
 
-    /// The Stat that clients get, for this number of children.
+    /// Returns the `Stat` that clients see if the znode has `num_children` children.
     pub fn stat(&self, num_children: u32) -> Stat {
         Stat {
             czxid: self.czxid,

@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A leader's term. Epoch 0 is the time before any leader.
+/// A leader's term. Epoch 0 precedes the first leader.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub struct Epoch(pub u32);
 
 impl Epoch {
-    /// The epoch that a new leader proposes when this is the largest one accepted so far.
+    /// Returns the next epoch: a new leader proposes it if `self` is the largest epoch that a quorum has accepted.
     pub fn next(self) -> Epoch {
         Epoch(self.0 + 1)
     }
@@ -36,8 +36,8 @@ impl fmt::Display for Epoch {
 pub struct Zxid(pub u64);
 
 impl Zxid {
-    /// The name under which serde knows it, so that a zxid in an observation is told from a number. (JSON
-    /// has no names of types: there it is a number.)
+    /// The type's name for serde. It distinguishes a zxid from a number in observations. JSON has no type names and
+    /// shows a number.
     pub(crate) const WRITTEN_AS: &'static str = "zookeeper.Zxid";
 
     /// The zxid of an empty database.
@@ -58,7 +58,7 @@ impl Zxid {
         self.0 as u32
     }
 
-    /// Whether this zxid opens an epoch and so names no transaction.
+    /// Returns true if this zxid opens an epoch (its counter is 0) and so belongs to no transaction.
     pub fn is_opening(self) -> bool {
         self.counter() == 0
     }
@@ -69,7 +69,7 @@ impl Zxid {
         (self.counter() != u32::MAX).then_some(Zxid(self.0 + 1))
     }
 
-    /// The zxid before this one in the same epoch (meaningless for an opening zxid, which has none).
+    /// Returns the zxid before this one in the same epoch. An opening zxid has none; the result is then meaningless.
     pub fn previous(self) -> Zxid {
         Zxid(self.0.saturating_sub(1))
     }

@@ -1,15 +1,14 @@
 //! The watches of one server (rules 3.1 and 3.4).
 //!
-//! A watch belongs to a connection and a path. There are two tables, as in `DataTree`: data watches
-//! (of exists, getData, addWatch) and child watches (of getChildren, addWatch). A connection can
-//! watch a path in several ways at once: one-shot, which firing takes away; persistent, in both
-//! tables; and persistent recursive, in the table of data watches only, which hears of everything
-//! below as well but of no NodeChildrenChanged. However many of its watches an event fires, a
-//! connection is told once. Several connections are told in the order of their names, where ZooKeeper
-//! has none.
+//! A watch belongs to a connection and a path. There are two tables, as in `DataTree`: data watches (of exists,
+//! getData, addWatch) and child watches (of getChildren, addWatch). A connection can have several modes on one path:
+//! one-shot, which firing removes; persistent, in both tables; and persistent recursive, which is in the data table
+//! only and fires for all descendants as well, but never with NodeChildrenChanged. However many of its watches an
+//! event fires, a connection gets one notification. Several connections are notified in the order of their ids;
+//! ZooKeeper has no order.
 //!
-//! An event is kept from a connection that may not read the znode (data events) or the parent (child
-//! events) at that moment; its one-shot watch is gone all the same (ZOOKEEPER-4799).
+//! A connection without READ on the znode (data events) or the parent (child events) at that moment gets no
+//! notification; its one-shot watch is removed nevertheless (ZOOKEEPER-4799).
 
 mod rearm;
 mod table;
@@ -34,22 +33,22 @@ pub struct WatchTable {
     child: Table,
 }
 
-/// What a change fired, in order.
+/// The notifications of a change, in order.
 pub type Fired = Vec<(ClientConnection, WatchedEvent)>;
 
 impl WatchTable {
-    /// Sets a one-shot data watch: exists of any result, getData of a znode. Setting it twice sets
-    /// one (rule 3.1.3).
+    /// Sets a one-shot data watch, for exists with any result and for a successful getData. A repeated call has no
+    /// further effect (rule 3.1.3).
     pub fn add_data(&mut self, path: Arc<str>, connection: ClientConnection, bugs: Bugs) {
         self.data.add(path, connection, Mode::Standard, bugs);
     }
 
-    /// Sets a one-shot child watch: getChildren of a znode.
+    /// Sets a one-shot child watch, for a successful getChildren.
     pub fn add_child(&mut self, path: Arc<str>, connection: ClientConnection, bugs: Bugs) {
         self.child.add(path, connection, Mode::Standard, bugs);
     }
 
-    /// Sets a watch that stays.
+    /// Sets a persistent or persistent recursive watch.
     pub fn add(
         &mut self,
         path: &Arc<str>,
@@ -69,7 +68,7 @@ impl WatchTable {
         }
     }
 
-    /// Takes watches away. `false`: there were none.
+    /// Removes watches; returns false if there were none.
     pub fn remove(
         &mut self,
         path: &str,
@@ -78,14 +77,13 @@ impl WatchTable {
         bugs: Bugs,
     ) -> bool {
         let (data, child) = tables_of(kind, bugs);
-        // Not short-circuited: both are to go.
+        // Not short-circuited: watches are removed from both tables.
         let data = data.is_some_and(|modes| self.data.remove(path, connection, modes));
         let child = child.is_some_and(|modes| self.child.remove(path, connection, modes));
         data || child
     }
 
-    /// Whether there is such a watch. Persistent ones are looked for among the data watches, where
-    /// they all are.
+    /// Returns true if such a watch exists. Persistent watches are sought in the data table, which holds all of them.
     pub fn contains(
         &self,
         path: &str,
@@ -107,8 +105,8 @@ impl WatchTable {
         }
     }
 
-    /// Fires what one change fires, in the order of rule 3.1.2, appending to `fired`. `may_read`
-    /// tells whether a connection passes READ on an ACL.
+    /// Fires the watches of a change in the order of rule 3.1.2, and appends the notifications to `fired`. `may_read`
+    /// returns true if a connection has READ on an ACL.
     pub fn trigger(
         &mut self,
         change: &Change,
@@ -149,13 +147,13 @@ impl WatchTable {
         }
     }
 
-    /// Forgets the watches of a connection that is closed.
+    /// Removes the watches of a closed connection.
     pub fn remove_connection(&mut self, connection: ClientConnection) {
         self.data.remove_connection(connection);
         self.child.remove_connection(connection);
     }
 
-    /// Whether a change would fire any of the watches.
+    /// Returns true if a change would fire a watch.
     pub fn fires(&self, change: &Change) -> bool {
         let path = change.path.as_str();
         if self.data.is_watched(path, change.kind) {
@@ -170,13 +168,13 @@ impl WatchTable {
                 }))
     }
 
-    /// Whether no watch is set.
+    /// Returns true if no watch is set.
     pub fn is_empty(&self) -> bool {
         self.data.is_empty() && self.child.is_empty()
     }
 }
 
-/// Which modes of which table a type means: (data, child).
+/// Returns the modes of a type in each table: (data, child).
 fn tables_of(kind: WatcherType, bugs: Bugs) -> (Option<Modes>, Option<Modes>) {
     let one_each = bugs.has(Bug::OneWatchModePerPath);
     let only = |mode| Some(if one_each { Modes::ALL } else { Modes::of(mode) });

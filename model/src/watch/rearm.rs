@@ -1,4 +1,4 @@
-//! SetWatches: a client that re-attached sets its watches again (rule 3.4.1).
+//! SetWatches: a client sets its watches again after it re-attached (rule 3.4.1).
 
 use super::WatchTable;
 use crate::tree::DataTree;
@@ -10,10 +10,10 @@ use crate::vocabulary::znode::Znode;
 use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
-/// What a client says it watched.
+/// The content of a SetWatches packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Rearming<'a> {
-    /// The last zxid that it has seen.
+    /// The last zxid that the client has seen.
     pub relative_zxid: Zxid,
     /// Data watches on znodes that existed.
     pub data: &'a [Arc<str>],
@@ -21,14 +21,14 @@ pub struct Rearming<'a> {
     pub exist: &'a [Arc<str>],
     /// Child watches.
     pub child: &'a [Arc<str>],
-    /// Persistent watches. What happened meanwhile is lost (rule 3.2.5).
+    /// Persistent watches. Events that the client missed are lost (rule 3.2.5).
     pub persistent: &'a [Arc<str>],
-    /// Persistent recursive watches, likewise.
+    /// Persistent recursive watches; missed events are lost as well.
     pub recursive: &'a [Arc<str>],
 }
 
 impl<'a> Rearming<'a> {
-    /// What a SetWatches says; `None` for any other packet.
+    /// Returns the content of a SetWatches, or `None` for any other packet.
     pub fn of(packet: &'a ClientPacket) -> Option<Rearming<'a>> {
         match packet {
             ClientPacket::SetWatches {
@@ -48,9 +48,8 @@ impl<'a> Rearming<'a> {
 }
 
 impl WatchTable {
-    /// Arms each watch, or answers it at once when the tree shows that it was missed. The events are
-    /// for this connection, in order. They are not kept from who may not read (`setWatches` asks no
-    /// ACL).
+    /// Sets each watch, or returns its event if the tree shows that the client missed it. The events are for this
+    /// connection, in order, and are sent without an ACL check, as in `setWatches`.
     pub fn set_watches(
         &mut self,
         tree: &DataTree,

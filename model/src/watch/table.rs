@@ -1,4 +1,4 @@
-//! One of the two tables: who watches which path, and in which ways.
+//! One of the two watch tables: which connection watches which path, in which modes.
 
 use crate::vocabulary::id::ClientConnection;
 use crate::vocabulary::op::EventType;
@@ -7,18 +7,18 @@ use crate::vocabulary::release::{Bug, Bugs};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A way to watch (`WatcherMode`).
+/// A mode of a watch (`WatcherMode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Once.
+    /// Fires once.
     Standard = 1,
-    /// Again and again.
+    /// Stays set after firing.
     Persistent = 2,
-    /// Again and again, with all that lies below.
+    /// Stays set after firing, and fires for all descendants.
     Recursive = 4,
 }
 
-/// The ways in which one connection watches one path (`WatchStats`).
+/// The modes of one connection's watches on one path (`WatchStats`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Modes(u8);
 
@@ -34,16 +34,16 @@ impl Modes {
     }
 }
 
-/// Per path the connections that watch it. No path is without one, no connection without a mode.
+/// The connections that watch each path. No path has an empty map, and no connection has an empty set of modes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Table {
     watches: BTreeMap<Arc<str>, BTreeMap<ClientConnection, Modes>>,
-    /// How many of them are recursive; only then ancestors are looked at. Follows from `watches`.
+    /// Number of recursive watches; ancestors are searched only if there are any. Derived from `watches`.
     recursive: usize,
 }
 
 impl Table {
-    /// Watches a path in one way more; under [`Bug::OneWatchModePerPath`] in that way only.
+    /// Adds a mode to a watch; under [`Bug::OneWatchModePerPath`], replaces its modes.
     pub(super) fn add(
         &mut self,
         path: Arc<str>,
@@ -59,18 +59,18 @@ impl Table {
         self.recursive -= usize::from(is_recursive(before));
     }
 
-    /// The ways in which a connection watches a path.
+    /// Returns the modes of a connection's watches on a path.
     pub(super) fn modes(&self, path: &str, connection: ClientConnection) -> Modes {
         let watches = self.watches.get(path);
         watches.and_then(|watches| watches.get(&connection)).copied().unwrap_or_default()
     }
 
-    /// Whether anybody watches a path.
+    /// Returns true if any connection watches the path.
     pub(super) fn has_any(&self, path: &str) -> bool {
         self.watches.contains_key(path)
     }
 
-    /// Ends some ways of watching. `false`: none of them was there.
+    /// Removes modes; returns false if none of them was set.
     pub(super) fn remove(
         &mut self,
         path: &str,
@@ -95,7 +95,7 @@ impl Table {
         }
     }
 
-    /// Who hears of an event at a path; one-shot watches there are taken away.
+    /// Returns the connections to notify of an event at a path, and removes the one-shot watches there.
     pub(super) fn fire(&mut self, path: &str, kind: EventType) -> BTreeSet<ClientConnection> {
         let mut told = BTreeSet::new();
         if self.watches.is_empty() {
@@ -116,12 +116,12 @@ impl Table {
         told
     }
 
-    /// Whether an event at a path is heard by anybody.
+    /// Returns true if an event at a path would notify any connection.
     pub(super) fn is_watched(&self, path: &str, kind: EventType) -> bool {
         self.watches.contains_key(path) || self.above(path, kind).next().is_some()
     }
 
-    /// The recursive watches above a path.
+    /// Returns the connections with recursive watches on ancestors of a path.
     fn above<'a>(
         &'a self,
         path: &'a str,
@@ -133,7 +133,7 @@ impl Table {
         watches.filter(|(_, modes)| is_recursive(**modes)).map(|(connection, _)| *connection)
     }
 
-    /// Forgets a connection.
+    /// Removes the watches of a connection.
     pub(super) fn remove_connection(&mut self, connection: ClientConnection) {
         let recursive = &mut self.recursive;
         self.watches.retain(|_, watches| {
@@ -153,7 +153,7 @@ fn is_recursive(modes: Modes) -> bool {
     modes.intersects(Modes::of(Mode::Recursive))
 }
 
-/// Recursive watches hear of znodes, never of sets of children.
+/// Returns true if recursive watches react to the event: they ignore NodeChildrenChanged.
 fn hears_below(kind: EventType) -> bool {
     kind != EventType::NodeChildrenChanged
 }

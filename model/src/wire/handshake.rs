@@ -1,6 +1,6 @@
 //! The first frame of each side: `ConnectRequest` and `ConnectResponse` (rule 2.1).
 //!
-//! The last field, `readOnly`, came later than the rest: peers from before 3.4 end without it.
+//! The last field, `readOnly`, was added later: peers before 3.4 leave it out.
 
 use super::Password;
 use super::jute::{Reader, WireError, Writer};
@@ -8,15 +8,15 @@ use super::record::{read_span, read_zxid, write_span, write_zxid};
 use crate::vocabulary::id::SessionId;
 use crate::vocabulary::packet::{ClientPacket, ServerPacket};
 
-/// The only version of the protocol there ever was.
+/// The only version of the protocol.
 const PROTOCOL_VERSION: i32 = 0;
 
-/// A [`ClientPacket::Connect`] with the password of the session that it re-attaches (any, for a new
-/// one).
+/// Encodes a [`ClientPacket::Connect`] with the password of the session to re-attach. For a new session, the password
+/// can be anything.
 ///
 /// # Panics
 ///
-/// On any other packet.
+/// If the packet is of any other kind.
 pub fn encode_connect(packet: &ClientPacket, password: &Password) -> Vec<u8> {
     let ClientPacket::Connect { last_zxid_seen, timeout, session, read_only } = packet else {
         panic!("{packet:?} does not begin a connection");
@@ -31,7 +31,7 @@ pub fn encode_connect(packet: &ClientPacket, password: &Password) -> Vec<u8> {
     writer.finish()
 }
 
-/// The first frame of a client: a [`ClientPacket::Connect`] and its password.
+/// Decodes the first frame of a client: a [`ClientPacket::Connect`] and its password.
 pub fn decode_connect(frame: &[u8]) -> Result<(ClientPacket, Password), WireError> {
     let mut reader = Reader::new(frame);
     read_protocol_version(&mut reader)?;
@@ -43,11 +43,11 @@ pub fn decode_connect(frame: &[u8]) -> Result<(ClientPacket, Password), WireErro
     Ok((ClientPacket::Connect { last_zxid_seen, timeout, session, read_only }, password))
 }
 
-/// A [`ServerPacket::Connected`] with the session's password, or [`ServerPacket::Expired`].
+/// Encodes a [`ServerPacket::Connected`] with the session's password, or a [`ServerPacket::Expired`].
 ///
 /// # Panics
 ///
-/// On any other packet.
+/// If the packet is of any other kind.
 pub fn encode_connected(packet: &ServerPacket, password: &Password) -> Vec<u8> {
     let mut writer = Writer::default();
     writer.int(PROTOCOL_VERSION);
@@ -69,7 +69,7 @@ pub fn encode_connected(packet: &ServerPacket, password: &Password) -> Vec<u8> {
     writer.finish()
 }
 
-/// The first frame of a server: [`ServerPacket::Connected`] and the session's password, or
+/// Decodes the first frame of a server: [`ServerPacket::Connected`] and the session's password, or
 /// [`ServerPacket::Expired`].
 pub fn decode_connected(frame: &[u8]) -> Result<(ServerPacket, Password), WireError> {
     let mut reader = Reader::new(frame);
@@ -107,7 +107,7 @@ fn read_password(reader: &mut Reader) -> Result<Password, WireError> {
     let bytes = reader.buffer()?;
     match bytes.try_into() {
         Ok(password) => Ok(Password(password)),
-        // Clients without a session may send none.
+        // Clients without a session may send no password.
         Err(_) if bytes.is_empty() => Ok(Password::default()),
         Err(_) => Err(WireError::Unknown {
             field: "length of a password",

@@ -1,60 +1,60 @@
-//! Jute, ZooKeeper's serialisation: big-endian numbers, and lengths before everything that varies.
+//! Jute, ZooKeeper's serialisation: big-endian numbers, and a length before each value of variable size.
 //!
-//! A buffer, text or vector of length -1 is Java's `null`. Nothing in this crate tells `null` from
-//! empty, so a reader makes empty ones of them, except where ZooKeeper cannot mean it (a path).
+//! A buffer, text or vector of length -1 is Java's `null`. This crate does not distinguish `null` from empty, so a
+//! reader returns an empty value, except where `null` makes no sense in ZooKeeper (a path).
 //!
-//! Text is UTF-8, but ZooKeeper's own writer splits a supplementary character into two surrogates of
-//! three bytes each (CESU-8), which its reader does not understand. So [`Writer`] writes UTF-8, which
-//! every reader takes, and [`Reader`] takes both.
+//! Text is UTF-8, but ZooKeeper's own writer splits a supplementary character into two surrogates of three bytes each
+//! (CESU-8), which its own reader rejects. So [`Writer`] writes UTF-8, which every reader accepts, and [`Reader`]
+//! accepts both.
 
 use thiserror::Error;
 
-/// Why bytes are no packet.
+/// Why bytes are not a valid packet.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum WireError {
     /// The frame ends inside a field.
     #[error("the frame ends {missing} bytes too early, inside a {field}")]
     TooShort {
-        /// What was being read.
+        /// The field that was being read.
         field: &'static str,
-        /// How many bytes are missing.
+        /// Number of missing bytes.
         missing: usize,
     },
-    /// There is more than the packet has.
+    /// The frame is longer than the packet.
     #[error("{0} bytes are left over behind the packet")]
     LeftOver(usize),
     /// A length below -1.
     #[error("{length} is no length of a {field}")]
     BadLength {
-        /// What was being read.
+        /// The field that was being read.
         field: &'static str,
         length: i32,
     },
-    /// `null` where there must be something.
+    /// `null` where a value is required.
     #[error("a text is null that must not be")]
     Null,
     /// Text that is neither UTF-8 nor CESU-8.
     #[error("a text is not UTF-8: {0:?}")]
     BadText(Vec<u8>),
-    /// A number that stands for nothing.
+    /// A number without a meaning.
     #[error("{number} is no {field}")]
     Unknown {
-        /// What it should be.
+        /// The meaning that was expected.
         field: &'static str,
         number: i64,
     },
-    /// A reply to a request that nobody sent.
+    /// A reply to a request that was not sent.
     #[error("a reply with xid {0}, for which no request waits")]
     NotAsked(i32),
-    /// A reply that must not carry an error does.
+    /// A reply carries an error although its kind cannot.
     #[error("the answer to {packet} carries the error code {code}")]
     Refused {
-        /// What was answered.
+        /// The packet that was answered.
         packet: &'static str,
         code: i32,
     },
-    /// Results that are not those of the operations asked for.
+    /// The results do not match the operations of the request.
     #[error("the results of a multi are not those of its operations")]
     WrongResults,
 }
@@ -66,43 +66,43 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// All that was written.
+    /// Returns the bytes written.
     pub fn finish(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// `int`.
+    /// Writes an `int`.
     pub fn int(&mut self, value: i32) {
         self.bytes.extend(value.to_be_bytes());
     }
 
-    /// `long`.
+    /// Writes a `long`.
     pub fn long(&mut self, value: i64) {
         self.bytes.extend(value.to_be_bytes());
     }
 
-    /// `boolean`.
+    /// Writes a `boolean`.
     pub fn bool(&mut self, value: bool) {
         self.bytes.push(u8::from(value));
     }
 
-    /// `buffer`.
+    /// Writes a `buffer`.
     pub fn buffer(&mut self, value: &[u8]) {
         self.length(value.len());
         self.bytes.extend(value);
     }
 
-    /// Bytes with no length before them, to the end of the frame.
+    /// Writes bytes without a length, up to the end of the frame.
     pub fn bytes(&mut self, value: &[u8]) {
         self.bytes.extend(value);
     }
 
-    /// `ustring`.
+    /// Writes a `ustring`.
     pub fn text(&mut self, value: &str) {
         self.buffer(value.as_bytes());
     }
 
-    /// `vector`, each element written by `element`.
+    /// Writes a `vector`, each element with `element`.
     pub fn vector<T>(
         &mut self,
         values: impl ExactSizeIterator<Item = T>,
@@ -124,12 +124,12 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads these.
+    /// Returns a reader of these bytes.
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
         Reader { rest: bytes }
     }
 
-    /// Nothing may be left.
+    /// Checks that no bytes are left.
     pub fn finish(self) -> Result<(), WireError> {
         match self.rest.len() {
             0 => Ok(()),
@@ -137,50 +137,50 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether all is read.
+    /// Returns true if no bytes are left.
     pub fn is_at_end(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// `int`.
+    /// Reads an `int`.
     pub fn int(&mut self) -> Result<i32, WireError> {
         self.array("number").map(i32::from_be_bytes)
     }
 
-    /// `long`.
+    /// Reads a `long`.
     pub fn long(&mut self) -> Result<i64, WireError> {
         self.array("number").map(i64::from_be_bytes)
     }
 
-    /// `boolean`; as in Java, everything but 0 is true.
+    /// Reads a `boolean`; as in Java, every byte except 0 is true.
     pub fn bool(&mut self) -> Result<bool, WireError> {
         self.array("boolean").map(|[byte]| byte != 0)
     }
 
-    /// `buffer`; `null` is empty.
+    /// Reads a `buffer`; `null` becomes empty.
     pub fn buffer(&mut self) -> Result<&'a [u8], WireError> {
         let length = self.length("buffer")?.unwrap_or(0);
         self.take(length, "buffer")
     }
 
-    /// `ustring` that must not be `null`.
+    /// Reads a `ustring`; `null` is an error.
     pub fn text(&mut self) -> Result<String, WireError> {
         let length = self.length("text")?.ok_or(WireError::Null)?;
         text(self.take(length, "text")?)
     }
 
-    /// Text with no length before it, to the end of the frame.
+    /// Reads text without a length, up to the end of the frame.
     pub fn rest_as_text(&mut self) -> Result<String, WireError> {
         text(std::mem::take(&mut self.rest))
     }
 
-    /// `vector`, each element read by `element`; `null` is empty.
+    /// Reads a `vector`, each element with `element`; `null` becomes empty.
     pub fn vector<T>(
         &mut self,
         mut element: impl FnMut(&mut Reader<'a>) -> Result<T, WireError>,
     ) -> Result<Vec<T>, WireError> {
         let length = self.length("vector")?.unwrap_or(0);
-        // No capacity is reserved: a wrong length must not ask for memory before elements are there.
+        // No capacity is reserved, so a wrong length cannot allocate memory before its elements arrive.
         let mut values = Vec::new();
         for _ in 0..length {
             values.push(element(self)?);
@@ -218,12 +218,12 @@ fn text(bytes: &[u8]) -> Result<String, WireError> {
     }
 }
 
-/// Text in which supplementary characters are pairs of surrogates of three bytes each.
+/// Decodes text in which supplementary characters are pairs of surrogates of three bytes each.
 fn from_cesu8(bytes: &[u8]) -> Option<String> {
     let mut units = Vec::new();
     let mut rest = bytes;
     while let [first, tail @ ..] = rest {
-        // A surrogate begins with 0xed and a second byte above 0x9f; all else is UTF-8.
+        // A surrogate begins with 0xed and a second byte above 0x9f; everything else is UTF-8.
         let length = match first {
             0x00..=0x7f => 1,
             0xc0..=0xdf => 2,
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_varies_has_its_length_before_it() {
+    fn values_of_variable_size_begin_with_their_length() {
         assert_eq!(written(|w| w.buffer(b"ab")), [0, 0, 0, 2, b'a', b'b']);
         assert_eq!(written(|w| w.text("é")), [0, 0, 0, 2, 0xc3, 0xa9]);
         let vector = written(|w| w.vector([7, 8].iter(), |w, n| w.int(*n)));

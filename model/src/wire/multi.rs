@@ -1,5 +1,5 @@
-//! The operations of a multi and their results: a list in which each element has a header of its
-//! own, and a header that says so ends it (rule 1.7.2).
+//! The operations of a multi and their results: a list in which each element has its own header, and a special header
+//! marks the end (rule 1.7.2).
 
 use super::Opcodes;
 use super::jute::{Reader, WireError, Writer};
@@ -13,10 +13,10 @@ use crate::vocabulary::op::{CreateMode, Op, OpResult, ReadOp, ReadResult};
 use crate::vocabulary::stat::Stat;
 use crate::vocabulary::time::Duration;
 
-/// The error field of headers that carry none.
+/// The error field of headers without an error.
 const NO_ERROR: i32 = -1;
 
-/// The opcode of an operation.
+/// Returns the opcode of an operation.
 pub(super) fn op_code(op: &Op, opcodes: Opcodes) -> i32 {
     match op {
         Op::Create { mode: CreateMode::Container, .. } => opcode::CREATE_CONTAINER,
@@ -31,7 +31,7 @@ pub(super) fn op_code(op: &Op, opcodes: Opcodes) -> i32 {
     }
 }
 
-/// The fields of an operation, the same inside a multi and alone.
+/// Writes the fields of an operation, which are the same inside a multi and alone.
 pub(super) fn write_op(writer: &mut Writer, op: &Op) {
     match op {
         Op::Create { path, data, mode, acl } => {
@@ -55,7 +55,7 @@ pub(super) fn write_op(writer: &mut Writer, op: &Op) {
     }
 }
 
-/// The operation of an opcode, `None` if the opcode is none of an operation.
+/// Reads the operation with this opcode; returns `None` if the opcode is not that of an operation.
 pub(super) fn read_op(reader: &mut Reader, code: i32) -> Result<Option<Op>, WireError> {
     Ok(Some(match code {
         opcode::CREATE | opcode::CREATE_2 | opcode::CREATE_CONTAINER | opcode::CREATE_TTL => {
@@ -91,7 +91,7 @@ pub(super) fn write_ops(writer: &mut Writer, ops: &[Op], opcodes: Opcodes) {
     write_end(writer);
 }
 
-/// Reads the operations of a multi, and whether any of them wants no Stat.
+/// Reads the operations of a multi. The opcodes are [`Opcodes::Plain`] if one of them requests no Stat.
 pub(super) fn read_ops(reader: &mut Reader) -> Result<(Vec<Op>, Opcodes), WireError> {
     let (mut ops, mut opcodes) = (Vec::new(), Opcodes::Newest);
     while let Some(code) = read_header(reader)? {
@@ -103,7 +103,7 @@ pub(super) fn read_ops(reader: &mut Reader) -> Result<(Vec<Op>, Opcodes), WireEr
     Ok((ops, opcodes))
 }
 
-/// Writes the results of a multi; `ops` are its operations.
+/// Writes the results of a multi with the operations `ops`.
 pub(super) fn write_results(
     writer: &mut Writer,
     results: &[OpResult],
@@ -132,10 +132,10 @@ pub(super) fn write_results(
     write_end(writer);
 }
 
-/// Reads the results of a multi; `ops` are its operations.
+/// Reads the results of a multi with the operations `ops`.
 ///
-/// A result says itself whether it has a Stat: servers before 3.9 take a `create2` inside a multi for
-/// a `create` and tell none, whatever was asked for.
+/// Each result's header decides whether a Stat follows: servers before 3.9 execute a `create2` inside a multi as a
+/// `create` and send none.
 pub(super) fn read_results(reader: &mut Reader, ops: &[Op]) -> Result<Vec<OpResult>, WireError> {
     let mut results = Vec::new();
     while let Some(code) = read_header(reader)? {
@@ -164,7 +164,7 @@ fn answers(result: &OpResult, op: &Op) -> bool {
     )
 }
 
-/// Writes the reads of a multiRead. Their flag for a watch is always off.
+/// Writes the reads of a multiRead. Their watch flag is always off.
 pub(super) fn write_reads(writer: &mut Writer, reads: &[ReadOp]) {
     for read in reads {
         let (code, path) = match read {
@@ -178,7 +178,7 @@ pub(super) fn write_reads(writer: &mut Writer, reads: &[ReadOp]) {
     write_end(writer);
 }
 
-/// Reads the reads of a multiRead. Servers ignore their flag for a watch.
+/// Reads the reads of a multiRead. Servers ignore their watch flag.
 pub(super) fn read_reads(reader: &mut Reader) -> Result<Vec<ReadOp>, WireError> {
     let mut reads = Vec::new();
     while let Some(code) = read_header(reader)? {
@@ -240,7 +240,7 @@ pub(super) fn read_read_results(
     if fits { Ok(results) } else { Err(WireError::WrongResults) }
 }
 
-/// A failed operation: its code stands in the header and again behind it.
+/// Writes a failed operation: the code is in the header and once more after it.
 fn write_failed(writer: &mut Writer, error: Option<Error>) {
     let code = error.map_or(0, Error::code);
     write_header(writer, opcode::ERROR, code);
@@ -254,21 +254,21 @@ fn read_failed(reader: &mut Reader) -> Result<Option<Error>, WireError> {
     }
 }
 
-/// `MultiHeader` of one element.
+/// Writes the `MultiHeader` of one element.
 fn write_header(writer: &mut Writer, code: i32, error: i32) {
     writer.int(code);
     writer.bool(false);
     writer.int(error);
 }
 
-/// The `MultiHeader` behind the last element.
+/// Writes the `MultiHeader` after the last element.
 fn write_end(writer: &mut Writer) {
     writer.int(-1);
     writer.bool(true);
     writer.int(-1);
 }
 
-/// The opcode of the next element, `None` at the end.
+/// Reads the opcode of the next element; returns `None` at the end.
 fn read_header(reader: &mut Reader) -> Result<Option<i32>, WireError> {
     let (code, done, _error) = (reader.int()?, reader.bool()?, reader.int()?);
     Ok((!done).then_some(code))

@@ -1,4 +1,4 @@
-//! The numbers of the requests (`ZooDefs.OpCode`) and the xids that say what a frame is.
+//! The opcodes of requests (`ZooDefs.OpCode`) and the special xids that identify other frames.
 
 pub(super) const CREATE: i32 = 1;
 pub(super) const DELETE: i32 = 2;
@@ -28,7 +28,7 @@ pub(super) const SET_WATCHES_2: i32 = 105;
 pub(super) const ADD_WATCH: i32 = 106;
 pub(super) const WHO_AM_I: i32 = 107;
 pub(super) const CLOSE_SESSION: i32 = -11;
-/// In the results of a multi only: the operation failed.
+/// A failed operation; occurs only in the results of a multi.
 pub(super) const ERROR: i32 = -1;
 
 /// The xid of a watch's notification.

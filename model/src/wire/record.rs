@@ -1,4 +1,4 @@
-//! The records inside packets, and the numbers for what the model has as enums.
+//! The records inside packets, and the numbers of the model's enums.
 
 use super::jute::{Reader, WireError, Writer};
 use crate::vocabulary::acl::{Acl, AclList, Id, Permissions};
@@ -10,34 +10,34 @@ use crate::vocabulary::time::Duration;
 use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
-/// A path.
+/// Reads a path.
 pub fn read_path(reader: &mut Reader) -> Result<Arc<str>, WireError> {
     reader.text().map(Arc::from)
 }
 
-/// Paths or names, in the order in which they come.
+/// Reads paths or names and keeps their order.
 pub fn read_paths(reader: &mut Reader) -> Result<Vec<Arc<str>>, WireError> {
     reader.vector(read_path)
 }
 
-/// Names of which ZooKeeper promises no order; the model has them in lexical order.
+/// Reads names and sorts them: ZooKeeper promises no order, and the model uses lexical order.
 pub fn read_names(reader: &mut Reader) -> Result<Vec<Arc<str>>, WireError> {
     let mut names = read_paths(reader)?;
     names.sort();
     Ok(names)
 }
 
-/// Paths or names.
+/// Writes paths or names.
 pub fn write_paths(writer: &mut Writer, paths: &[Arc<str>]) {
     writer.vector(paths.iter(), |writer, path| writer.text(path));
 }
 
-/// A znode's content.
+/// Reads a znode's content.
 pub fn read_data(reader: &mut Reader) -> Result<Data, WireError> {
     reader.buffer().map(Data::from)
 }
 
-/// An expected version.
+/// Reads an expected version.
 pub fn read_version(reader: &mut Reader) -> Result<Version, WireError> {
     Ok(match reader.int()? {
         -1 => Version::Any,
@@ -45,7 +45,7 @@ pub fn read_version(reader: &mut Reader) -> Result<Version, WireError> {
     })
 }
 
-/// An expected version.
+/// Writes an expected version.
 pub fn write_version(writer: &mut Writer, version: Version) {
     writer.int(match version {
         Version::Any => -1,
@@ -53,19 +53,19 @@ pub fn write_version(writer: &mut Writer, version: Version) {
     });
 }
 
-/// A zxid. The -1 that some packets carry for "none" becomes the largest one, and back.
+/// Reads a zxid. A -1, which means "none" in some packets, becomes the largest zxid.
 pub fn read_zxid(reader: &mut Reader) -> Result<Zxid, WireError> {
     reader.long().map(|zxid| Zxid(zxid.cast_unsigned()))
 }
 
-/// A zxid.
+/// Writes a zxid; the largest one becomes -1.
 pub fn write_zxid(writer: &mut Writer, zxid: Zxid) {
     writer.long(zxid.0.cast_signed());
 }
 
-/// `Stat`.
+/// Reads a `Stat`.
 pub fn read_stat(reader: &mut Reader) -> Result<Stat, WireError> {
-    // In this order on the wire, which is not that of the model's fields.
+    // The order on the wire differs from that of the model's fields.
     let czxid = read_zxid(reader)?;
     let mzxid = read_zxid(reader)?;
     let ctime = reader.long()?.cast_unsigned();
@@ -91,7 +91,7 @@ pub fn read_stat(reader: &mut Reader) -> Result<Stat, WireError> {
     })
 }
 
-/// `Stat`.
+/// Writes a `Stat`.
 pub fn write_stat(writer: &mut Writer, stat: &Stat) {
     write_zxid(writer, stat.czxid);
     write_zxid(writer, stat.mzxid);
@@ -106,7 +106,7 @@ pub fn write_stat(writer: &mut Writer, stat: &Stat) {
     write_zxid(writer, stat.pzxid);
 }
 
-/// An ACL.
+/// Reads an ACL.
 pub fn read_acl(reader: &mut Reader) -> Result<AclList, WireError> {
     let entries = reader.vector(|reader| {
         let permissions = Permissions(reader.int()?);
@@ -115,7 +115,7 @@ pub fn read_acl(reader: &mut Reader) -> Result<AclList, WireError> {
     Ok(AclList::new(entries))
 }
 
-/// An ACL.
+/// Writes an ACL.
 pub fn write_acl(writer: &mut Writer, acl: &AclList) {
     writer.vector(acl.entries().iter(), |writer, entry| {
         writer.int(entry.permissions.0);
@@ -124,18 +124,18 @@ pub fn write_acl(writer: &mut Writer, acl: &AclList) {
     });
 }
 
-/// A span of whole milliseconds in an `int`; spans that are too long become the longest.
+/// Writes a span as whole milliseconds in an `int`, or `i32::MAX` if it is longer.
 pub fn write_span(writer: &mut Writer, span: Duration) {
     writer.int(i32::try_from(span.as_millis()).unwrap_or(i32::MAX));
 }
 
-/// A span in milliseconds; negative ones become nothing.
+/// Reads a span in milliseconds; a negative one becomes zero.
 pub fn read_span(reader: &mut Reader) -> Result<Duration, WireError> {
     let milliseconds = reader.int()?;
     Ok(Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0)))
 }
 
-/// The flags of a create. A time to live is a field of its own.
+/// Returns the flags of a create. The time to live is a separate field.
 pub fn create_flags(mode: CreateMode) -> i32 {
     match mode {
         CreateMode::Persistent => 0,
@@ -148,7 +148,7 @@ pub fn create_flags(mode: CreateMode) -> i32 {
     }
 }
 
-/// The create mode of flags; `ttl` is the field that only createTTL has.
+/// Returns the create mode of these flags; `ttl` is the additional field of createTTL.
 pub fn create_mode(flags: i32, ttl: Option<Duration>) -> Result<CreateMode, WireError> {
     match (flags, ttl) {
         (0, None) => Ok(CreateMode::Persistent),
@@ -162,14 +162,14 @@ pub fn create_mode(flags: i32, ttl: Option<Duration>) -> Result<CreateMode, Wire
     }
 }
 
-/// An error code that is not 0.
+/// Returns the error of a code other than 0.
 pub fn error(code: i32) -> Result<Error, WireError> {
     Error::from_code(code).ok_or(WireError::Unknown { field: "error code", number: code.into() })
 }
 
-/// A type that goes over the wire as one of a few numbers.
+/// A type whose values are encoded as numbers.
 pub trait Numbered: Copy + PartialEq + 'static {
-    /// What it is called when a number is none of it.
+    /// The name of the field in an error message.
     const FIELD: &'static str;
     /// Every value with its number.
     const NUMBERS: &'static [(Self, i32)];
@@ -201,7 +201,7 @@ impl Numbered for AddWatchMode {
 
 impl Numbered for WatcherType {
     const FIELD: &'static str = "watcher type";
-    // Servers before 3.9 know the first three.
+    // Servers before 3.9 know only the first three.
     const NUMBERS: &'static [(WatcherType, i32)] = &[
         (WatcherType::Children, 1),
         (WatcherType::Data, 2),

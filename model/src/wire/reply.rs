@@ -1,9 +1,9 @@
-//! What a server sends behind the handshake: a header of xid, zxid and error code, then what was
-//! asked for, if there was no error.
+//! The frames of a server after the handshake: a header of xid, zxid and error code, then the response if there was
+//! no error.
 //!
-//! The header's xid says what the frame is: a notification, an answer to a ping, to `addAuth`, to
-//! SetWatches, or else to the request of that xid. Which fields follow is known only from that
-//! request, so both directions here are told it.
+//! The xid in the header identifies the frame: a notification, the answer to a ping, to `addAuth` or to SetWatches,
+//! or the reply to the request with that xid. The fields that follow depend on that request, so both directions take
+//! it as an argument.
 
 use super::Opcodes;
 use super::jute::{Reader, WireError, Writer};
@@ -20,20 +20,20 @@ use crate::vocabulary::packet::ServerPacket;
 use crate::vocabulary::stat::Stat;
 use crate::vocabulary::zxid::Zxid;
 
-/// `KeeperState.SyncConnected`, which every notification of a watch carries.
+/// `KeeperState.SyncConnected`, which every watch notification carries.
 const SYNC_CONNECTED: i32 = 3;
 
-/// The zxid of packets that name none (-1): notifications before 3.9, and the refusal of an opcode
-/// that the server does not know. A client must not take it for the last zxid that it has seen.
+/// The zxid of packets that carry none (-1): notifications before 3.9, and the refusal of an unknown opcode. A client
+/// must not treat it as the last zxid that it has seen.
 pub const NO_ZXID: Zxid = Zxid(u64::MAX);
 
-/// The request that a frame of a server answers, `None` if it answers none.
+/// Returns the xid of the request that a server's frame answers, or `None` if it answers none.
 pub fn answered(frame: &[u8]) -> Result<Option<Xid>, WireError> {
     Ok(u32::try_from(Reader::new(frame).int()?).ok().map(Xid))
 }
 
-/// Any frame of a server but the first. `request` is what was asked under the xid that
-/// [`answered`] tells, and `opcodes` how.
+/// Decodes any frame of a server except the first. `request` is the request with the xid from [`answered`], and
+/// `opcodes` those it was sent with.
 pub fn decode_server(
     frame: &[u8],
     opcodes: Opcodes,
@@ -64,7 +64,7 @@ pub fn decode_server(
             let request = request.ok_or(WireError::NotAsked(xid))?;
             let xid = u32::try_from(xid).map(Xid).map_err(|_| WireError::NotAsked(xid))?;
             if code != 0 {
-                // Some servers send the fields all the same; they mean nothing.
+                // Some servers send the fields nevertheless; they are meaningless.
                 return Ok(ServerPacket::Reply { xid, zxid, result: Err(error(code)?) });
             }
             let response = read_response(&mut reader, request, opcodes)?;
@@ -75,14 +75,13 @@ pub fn decode_server(
     Ok(packet)
 }
 
-/// Any packet of a server but the first. `request` is what a [`ServerPacket::Reply`] answers, and
-/// `opcodes` how that was asked. `last_zxid` stands in the header where the packet names no zxid.
+/// Encodes any packet of a server except the first. `request` is the request that a [`ServerPacket::Reply`] answers,
+/// and `opcodes` those it was sent with. `last_zxid` goes into the header if the packet has no zxid.
 ///
 /// # Panics
 ///
-/// On the two packets that answer a ConnectRequest (see
-/// [`encode_connected`](super::handshake::encode_connected)), and on a reply that answers another
-/// request.
+/// If the packet answers a ConnectRequest (see [`encode_connected`](super::handshake::encode_connected)), or if a
+/// reply does not match the request.
 pub fn encode_server(
     packet: &ServerPacket,
     opcodes: Opcodes,
@@ -134,7 +133,7 @@ fn refuse_error(packet: &'static str, code: i32) -> Result<(), WireError> {
     if code == 0 { Ok(()) } else { Err(WireError::Refused { packet, code }) }
 }
 
-/// Whether the answer to this request tells no Stat.
+/// Returns true if the reply to this request contains no Stat.
 fn is_plain(request: &Request, opcodes: Opcodes) -> bool {
     match request {
         Request::Write(op) => op_code(op, opcodes) == opcode::CREATE,
@@ -172,7 +171,7 @@ fn read_response(
             Ok(ClientInfo { scheme: read_path(reader)?, user: read_path(reader)? })
         })?),
         Request::AddWatch { .. } => {
-            // ErrorResponse, whose code is always that of the header.
+            // ErrorResponse; its code is always equal to that of the header.
             refuse_error("addWatch", reader.int()?)?;
             Response::Watches
         }

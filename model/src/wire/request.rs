@@ -1,4 +1,4 @@
-//! What a client sends behind the handshake: a header of xid and opcode, then the request's fields.
+//! The frames of a client after the handshake: a header of xid and opcode, then the request's fields.
 
 use super::Opcodes;
 use super::jute::{Reader, WireError, Writer};
@@ -13,19 +13,18 @@ use crate::vocabulary::op::{AddWatchMode, Request, WatcherType};
 use crate::vocabulary::packet::ClientPacket;
 use std::sync::Arc;
 
-/// Any packet of a client but the first.
+/// Encodes any packet of a client except the first.
 ///
 /// # Panics
 ///
-/// On [`ClientPacket::Connect`], which needs a password: see
-/// [`encode_connect`](super::handshake::encode_connect).
+/// On [`ClientPacket::Connect`], which needs a password: use [`encode_connect`](super::handshake::encode_connect).
 pub fn encode_client(packet: &ClientPacket, opcodes: Opcodes) -> Vec<u8> {
     let mut writer = Writer::default();
     match packet {
         ClientPacket::Connect { .. } => panic!("a ConnectRequest is no request with a header"),
         ClientPacket::Auth { scheme, auth } => {
             write_header(&mut writer, opcode::AUTH_XID, opcode::AUTH);
-            // `type` of AuthPacket, which no server looks at.
+            // `type` of AuthPacket, which servers ignore.
             writer.int(0);
             writer.text(scheme);
             writer.buffer(auth);
@@ -36,7 +35,7 @@ pub fn encode_client(packet: &ClientPacket, opcodes: Opcodes) -> Vec<u8> {
         }
         ClientPacket::Ping => write_header(&mut writer, opcode::PING_XID, opcode::PING),
         ClientPacket::SetWatches { relative_zxid, data, exist, child, persistent, recursive } => {
-            // As clients do, the newer packet only where the older one would not do.
+            // Like real clients, use the newer packet only if the older one does not suffice.
             let newer = !persistent.is_empty() || !recursive.is_empty();
             let code = if newer { opcode::SET_WATCHES_2 } else { opcode::SET_WATCHES };
             write_header(&mut writer, opcode::SET_WATCHES_XID, code);
@@ -52,7 +51,7 @@ pub fn encode_client(packet: &ClientPacket, opcodes: Opcodes) -> Vec<u8> {
     writer.finish()
 }
 
-/// Any frame of a client but the first, and which opcodes it used: the answer must be in kind.
+/// Decodes any frame of a client except the first. The reply must use the returned opcodes.
 pub fn decode_client(frame: &[u8]) -> Result<(ClientPacket, Opcodes), WireError> {
     let mut reader = Reader::new(frame);
     let (xid, code) = (reader.int()?, reader.int()?);
@@ -95,7 +94,7 @@ fn write_header(writer: &mut Writer, xid: i32, code: i32) {
     writer.int(code);
 }
 
-/// The opcode of a request.
+/// Returns the opcode of a request.
 fn request_code(request: &Request, opcodes: Opcodes) -> i32 {
     match request {
         Request::Write(op) => op_code(op, opcodes),
@@ -149,7 +148,7 @@ fn write_request(writer: &mut Writer, request: &Request, opcodes: Opcodes) {
             writer.text(path);
             kind.write(writer);
         }
-        // DeleteContainerRequest has no record of its own: it is the path as bare bytes.
+        // DeleteContainerRequest has no record of its own: its content is the path as bare bytes.
         Request::DeleteContainer { path } => writer.bytes(path.as_bytes()),
         Request::WhoAmI | Request::CloseSession => {}
     }

@@ -1,4 +1,4 @@
-//! How long the records of transactions are, in logs and in proposals (rule 1.11.2).
+//! The lengths of transactions' records, in logs and in proposals (rule 1.11.2).
 
 use crate::vocabulary::acl::AclList;
 use crate::vocabulary::config::Config;
@@ -16,15 +16,16 @@ const HEADER: usize = LONG + INT + LONG + LONG + INT;
 /// `TxnDigest`: its version, and the digest of the tree (since 3.6.0).
 const DIGEST: usize = INT + LONG;
 
-/// The length in bytes of a transaction's record, header and digest of the tree included: of the buffer `txnEntry` in a
-/// log, and of the data of a PROPOSAL. (That of a multi that failed has the operations ahead of the one that failed, of
-/// which a [`TxnBody::FailedMulti`] knows no more than their number: it is taken for shorter than it is.)
+/// Returns the length in bytes of a transaction's record: of the buffer `txnEntry` in a log, and of the data of a
+/// PROPOSAL. It includes the header and the digest of the tree. For a failed multi the result is too small, because
+/// the real record contains the operations before the failing one, of which a [`TxnBody::FailedMulti`] knows only the
+/// number.
 pub fn record_length(body: &TxnBody) -> usize {
     let digest = if matches!(body, TxnBody::Error(_)) { 0 } else { DIGEST };
     HEADER + length(body) + digest
 }
 
-/// Whether servers can read the record of this transaction (see [`Bug::LongRecordUnreadable`]).
+/// Returns true if servers can read the record of this transaction (see [`Bug::LongRecordUnreadable`]).
 pub fn can_read(config: &Config, txn: &Txn) -> bool {
     !config.bugs.has(Bug::LongRecordUnreadable)
         || record_length(&txn.body) <= config.options.longest_record()

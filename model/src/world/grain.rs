@@ -1,8 +1,8 @@
-//! What the world asks of ZooKeeper and its client machines, at whichever grain they are modelled.
+//! The interface between the world and ZooKeeper with its client machines, at either grain.
 //!
-//! There are two. The *ensemble* ([`crate::ensemble`]) has servers, disks and links; the *service*
-//! ([`crate::service`]) has one totally ordered log and what each session may have seen of it.
-//! Programs and monitors cannot tell which one they are over.
+//! There are two grains. The *ensemble* ([`crate::ensemble`]) has servers, disks and links; the *service*
+//! ([`crate::service`]) has one totally ordered log and the part of it that each session may have seen. Programs and
+//! monitors cannot distinguish them.
 
 use crate::client::ClientMachine;
 use crate::ensemble::Ensemble;
@@ -19,13 +19,13 @@ use std::sync::Arc;
 
 /// ZooKeeper and its client machines as one cloneable value.
 pub trait Grain: Clone {
-    /// Before the first step.
+    /// Prepares the first step.
     fn begin(&mut self, effects: &mut Effects);
 
-    /// How the run is configured.
+    /// Returns the configuration of the run.
     fn config(&self) -> &Arc<Config>;
 
-    /// What a step does; [`Step::Input`] is the world's own affair.
+    /// Takes a step, if it can happen. The world handles [`Step::Input`] itself.
     fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Status;
 
     /// Does what a client outside of the run does, if it can.
@@ -34,25 +34,25 @@ pub trait Grain: Clone {
     /// Takes a program's next input out of its inbox.
     ///
     /// # Errors
-    /// Why there is none to take now.
+    /// The status of the step if there is no input to take now.
     fn take_input(&mut self, client: ClientId) -> Result<Told, Status>;
 
     /// Carries out one output of a program.
     fn output(&mut self, client: ClientId, output: Output, at: Time, effects: &mut Effects);
 
-    /// The fingerprint, from caches where they are fresh.
+    /// Returns the fingerprint, from caches where they are valid.
     fn fingerprint(&self) -> Fingerprint;
 
-    /// The fingerprint without any cache.
+    /// Returns the fingerprint computed without caches.
     fn recomputed_fingerprint(&self) -> Fingerprint;
 
-    /// What a client's program is doing.
+    /// Returns the state of a client's program.
     fn program(&self, client: ClientId) -> ProgramState;
 
-    /// In words: what a client's program waits for.
+    /// Describes what a client's program waits for.
     fn waits_for(&self, client: ClientId) -> String;
 
-    /// A client machine.
+    /// Returns a client machine.
     fn machine(&self, client: ClientId) -> &ClientMachine;
 }
 

@@ -1,7 +1,7 @@
-//! The committed history: every transaction in the one total order, and the tree it yields.
+//! The committed history: all transactions in their total order, and the tree that they yield.
 //!
-//! This is the yardstick of most monitors: a serving server's tree must be the fold of a prefix of
-//! it (S5), a read must be answered from a prefix of it (H4).
+//! Most monitors compare with it: a serving server's tree must be the result of a prefix of it (S5), and a read must
+//! be answered from a prefix of it (H4).
 
 use crate::tree::{Applied, DataTree};
 use crate::vocabulary::fingerprint::Fingerprint;
@@ -9,8 +9,8 @@ use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
-/// All committed transactions, in order, with the tree after the last, and what each did: its
-/// result, its changes and the digest after it.
+/// All committed transactions in order, the tree after the last, and for each transaction its result, its changes and
+/// the digest after it.
 #[derive(Clone, Debug)]
 pub struct History {
     txns: Vec<Arc<Txn>>,
@@ -27,21 +27,21 @@ impl Default for History {
 }
 
 impl History {
-    /// Before the first transaction.
+    /// Returns the history before the first transaction.
     pub fn new() -> History {
         History::beginning_with(DataTree::new())
     }
 
-    /// Before the first transaction, over this database.
+    /// Returns the history before the first transaction, with this database.
     pub fn beginning_with(tree: DataTree) -> History {
         let initial = tree.digest();
         History { txns: Vec::new(), applied: Vec::new(), digests: Vec::new(), tree, initial }
     }
 
-    /// Appends a transaction and returns what it did.
+    /// Appends a transaction and returns its effects.
     ///
     /// # Panics
-    /// If its zxid does not exceed the last one: whoever commits must have checked that
+    /// If its zxid is not larger than the last one. The caller must have checked that
     /// ([`crate::property::check_commit`]).
     pub fn commit(&mut self, txn: Arc<Txn>) -> Arc<Applied> {
         assert!(txn.zxid > self.last(), "{} committed after {}", txn.zxid, self.last());
@@ -52,39 +52,39 @@ impl History {
         applied
     }
 
-    /// The zxid of the last committed transaction.
+    /// Returns the zxid of the last committed transaction.
     pub fn last(&self) -> Zxid {
         self.txns.last().map_or(Zxid::ZERO, |txn| txn.zxid)
     }
 
-    /// The tree after the last transaction.
+    /// Returns the tree after the last transaction.
     pub fn tree(&self) -> &DataTree {
         &self.tree
     }
 
-    /// All transactions, in order.
+    /// Returns all transactions, in order.
     pub fn txns(&self) -> &[Arc<Txn>] {
         &self.txns
     }
 
-    /// The transaction with this zxid.
+    /// Returns the transaction with this zxid.
     pub fn get(&self, zxid: Zxid) -> Option<&Arc<Txn>> {
         self.position(zxid).map(|at| &self.txns[at])
     }
 
-    /// What the transaction with this zxid did: the answer that its client must get, and the
-    /// changes of the tree.
+    /// Returns the effects of the transaction with this zxid: the reply that its client must get, and the changes of
+    /// the tree.
     pub fn applied(&self, zxid: Zxid) -> Option<&Arc<Applied>> {
         self.position(zxid).map(|at| &self.applied[at])
     }
 
-    /// The first transaction above `zxid`.
+    /// Returns the first transaction after `zxid`.
     pub fn next_after(&self, zxid: Zxid) -> Option<&Arc<Txn>> {
         self.txns.get(self.count_up_to(zxid))
     }
 
-    /// The zxid of the last transaction that is not above `zxid`, [`Zxid::ZERO`] if there is none:
-    /// where the prefix ends that an opening zxid stands for.
+    /// Returns the zxid of the last transaction up to `zxid`, or [`Zxid::ZERO`] if there is none. For an opening
+    /// zxid, this is the end of the prefix that it represents.
     pub fn last_up_to(&self, zxid: Zxid) -> Zxid {
         match self.count_up_to(zxid) {
             0 => Zxid::ZERO,
@@ -92,7 +92,7 @@ impl History {
         }
     }
 
-    /// The digest of the tree after the last transaction that is not above `zxid`.
+    /// Returns the digest of the tree after the last transaction up to `zxid`.
     pub fn digest_at(&self, zxid: Zxid) -> Fingerprint {
         match self.count_up_to(zxid) {
             0 => self.initial,
@@ -100,15 +100,14 @@ impl History {
         }
     }
 
-    /// What tells it from other histories, with every tree on the way: a server that is behind is judged by the tree
-    /// of its own zxid.
+    /// Returns a fingerprint of the history that covers every intermediate tree, because monitors compare a server
+    /// that lags with the tree at its own zxid.
     pub fn fingerprint(&self) -> Fingerprint {
         let zxids: Vec<Zxid> = self.txns.iter().map(|txn| txn.zxid).collect();
         Fingerprint::of(&(zxids, self.initial, &self.digests))
     }
 
-    /// How many transactions are not above `zxid`. Most questions are about the newest one, so that
-    /// one is looked at first.
+    /// Returns the number of transactions up to `zxid`. Most calls are for the newest one, so that is checked first.
     fn count_up_to(&self, zxid: Zxid) -> usize {
         if zxid >= self.last() {
             return self.txns.len();
@@ -148,9 +147,9 @@ mod tests {
         assert_eq!(history.applied(z(1, 2)).map(|applied| applied.changes.len()), Some(1));
     }
 
-    /// A server that has applied the first of two transactions serves what only that one tells.
+    /// A server that has applied only the first of two transactions serves that transaction's tree.
     #[test]
-    fn histories_that_end_in_one_tree_are_told_apart() {
+    fn histories_with_equal_final_trees_are_distinguished() {
         let past = |first: &str| {
             let mut history = History::new();
             for (at, data) in [first, "last"].into_iter().enumerate() {

@@ -1,9 +1,9 @@
 //! The world: one grain of ZooKeeper, the host of its programs, the committed history and the
 //! monitors.
 //!
-//! [`World::apply`] is the one definition of what a [`Step`] does. The simulator, the explorer and
-//! the replay of cases differ only in how they choose the next one. A world is cheap to clone: what
-//! a step does not change is shared.
+//! [`World::apply`] is the one definition of what a [`Step`] does. The simulator, the explorer and the replay of
+//! cases differ only in how they choose the next step. A world is cheap to clone, because clones share whatever a
+//! step does not change.
 //!
 #![doc = include_str!("README.md")]
 
@@ -43,19 +43,19 @@ pub struct World<H, G = Ensemble> {
 }
 
 impl<H: Host> World<H> {
-    /// A world of servers before its first step.
+    /// Returns a world of servers before its first step.
     pub fn new(config: Arc<Config>, host: H, monitors: Vec<Box<dyn Monitor>>) -> World<H> {
         World::over(Ensemble::new(config), host, monitors)
     }
 
-    /// The servers, disks, links and clients.
+    /// Returns the servers, disks, links and clients.
     pub fn ensemble(&self) -> &Ensemble {
         &self.grain
     }
 }
 
 impl<H: Host, G: Grain> World<H, G> {
-    /// A world before its first step.
+    /// Returns a world before its first step.
     pub fn over(grain: G, host: H, mut monitors: Vec<Box<dyn Monitor>>) -> World<H, G> {
         monitors.iter_mut().for_each(|monitor| monitor.begin(grain.config()));
         let history = History::beginning_with(grain.config().setup.tree());
@@ -83,37 +83,37 @@ impl<H: Host, G: Grain> World<H, G> {
         &self.outside
     }
 
-    /// Before the first step: servers start, every program's start is due.
+    /// Prepares the first step: servers start, and the start of every program becomes due.
     pub fn begin(&mut self, effects: &mut Effects) {
         self.grain.begin(effects);
     }
 
-    /// ZooKeeper and its clients.
+    /// Returns ZooKeeper and its clients.
     pub fn grain(&self) -> &G {
         &self.grain
     }
 
-    /// The same, to prepare a step.
+    /// Returns ZooKeeper and its clients, to prepare a step.
     pub fn grain_mut(&mut self) -> &mut G {
         &mut self.grain
     }
 
-    /// The host of the programs.
+    /// Returns the host of the programs.
     pub fn host(&self) -> &H {
         &self.host
     }
 
-    /// The committed history.
+    /// Returns the committed history.
     pub fn history(&self) -> &History {
         self.witnesses.history()
     }
 
-    /// The host of the programs.
+    /// Returns the host of the programs, for changes.
     pub fn host_mut(&mut self) -> &mut H {
         &mut self.host
     }
 
-    /// The monitors.
+    /// Returns the monitors.
     pub fn monitors(&self) -> &Monitors {
         self.witnesses.monitors()
     }
@@ -123,13 +123,13 @@ impl<H: Host, G: Grain> World<H, G> {
         self.witnesses.tell(telling);
     }
 
-    /// Fingerprint of the grain, the history and the event monitors. (A host's programs are
-    /// functions of their inputs; an engine that needs them told apart adds its own part.)
+    /// Returns the fingerprint of the grain, the history and the event monitors. It leaves out the host, whose
+    /// programs are functions of their inputs; an engine that must distinguish them adds its own part.
     pub fn fingerprint(&self) -> Fingerprint {
         self.with_witnesses(self.grain.fingerprint())
     }
 
-    /// The fingerprint without any cache.
+    /// Returns the fingerprint computed without caches.
     pub fn recomputed_fingerprint(&self) -> Fingerprint {
         self.with_witnesses(self.grain.recomputed_fingerprint())
     }
@@ -140,10 +140,10 @@ impl<H: Host, G: Grain> World<H, G> {
         whole
     }
 
-    /// Does one step at this time. `effects` must be cleared by the caller between steps.
+    /// Takes one step at this time. The caller must clear `effects` between steps.
     ///
     /// # Errors
-    /// A monitor's objection to what happened.
+    /// The objection of a monitor to the step.
     pub fn apply(
         &mut self,
         at: Time,
@@ -203,7 +203,7 @@ impl<H: Host, G: Grain> World<H, G> {
         Ok(Status::Done)
     }
 
-    /// In words: what a client's program waits for, and why that will not come, where the tree tells.
+    /// Describes what a client's program waits for and, if the tree shows it, why that will not happen.
     pub fn waits_for(&self, client: ClientId) -> String {
         let words = self.grain.waits_for(client);
         if self.grain.program(client) != ProgramState::Running {
@@ -212,7 +212,7 @@ impl<H: Host, G: Grain> World<H, G> {
         if !self.host.awaits_its_handle(client) {
             return host::awaits_another_future(&words);
         }
-        // No call of the program tells of this.
+        // The program has no pending call that would show that it waits for an event of its session.
         let words = match words.strip_prefix("nothing: ").filter(|_| self.host.listens_only(client))
         {
             Some(state) => format!("the next event of its session ({state})"),
@@ -225,10 +225,11 @@ impl<H: Host, G: Grain> World<H, G> {
         }
     }
 
-    /// The run is over, healed and quiet: what should have happened by now?
+    /// Ends the run, after all faults were healed and activity has ceased: monitors check what should have happened
+    /// by now.
     ///
     /// # Errors
-    /// A monitor's objection.
+    /// The objection of a monitor.
     pub fn end(&mut self, at: Time) -> Result<(), Objection> {
         self.witnesses.end(at)
     }
@@ -239,17 +240,17 @@ impl<H: Host, G: Grain> World<H, G> {
             let words = effects.notes.is_some().then(|| format!("it {output}"));
             let events = effects.events.len();
             self.grain.output(client, output, at, effects);
-            // What has become an event (a request sent, an observation) is told by that.
+            // An output that caused an event (a request sent, an observation) needs no note.
             if let Some(words) = words.filter(|_| effects.events.len() == events) {
                 effects.note(|| words);
             }
         }
     }
 
-    /// Asks the monitors whether all is as it must be when nothing can happen but that time passes.
+    /// Lets the monitors check the state when no step but the passing of time is possible.
     ///
     /// # Errors
-    /// A monitor's objection.
+    /// The objection of a monitor.
     pub fn at_rest(&mut self, at: Time) -> Result<(), Objection> {
         self.witnesses.at_rest(at)
     }

@@ -1,8 +1,8 @@
-//! Taking a world apart and putting it together again: the one seam through which a search keeps states.
+//! Taking a world apart and reassembling it: the only interface through which a search stores states.
 //!
-//! A search breadth first holds millions of states that differ little. It keeps each piece once, and puts a
-//! world together only where something is worked out for the first time. Nothing of that is any part of what a
-//! step does: a world that is put together again is equal to the one that was taken apart, and takes steps as it.
+//! A breadth-first search holds millions of states that differ little. It stores each piece once, and reassembles a
+//! world only to compute something for the first time. This does not affect the meaning of a step: a reassembled
+//! world is equal to the original and takes steps in the same way.
 //!
 //! | whole | put together | taken apart |
 //! |---|---|---|
@@ -20,22 +20,22 @@ use crate::property::Monitors;
 use std::sync::Arc;
 
 impl<H, G> World<H, G> {
-    /// A world of this grain, host and history, and of these monitors.
+    /// Returns a world with this grain, host, history and these monitors.
     pub fn of_pieces(grain: G, host: H, history: Arc<History>, monitors: Monitors) -> World<H, G> {
         World::of_witnesses(grain, host, Witnesses::new(history, monitors))
     }
 
-    /// A world of this grain and host, watched by these witnesses.
+    /// Returns a world with this grain and host, and these witnesses.
     pub fn of_witnesses(grain: G, host: H, witnesses: Witnesses) -> World<H, G> {
         World { grain, host, witnesses, outputs: Vec::new(), outside: Vec::new() }
     }
 
-    /// The witnesses.
+    /// Returns the witnesses.
     pub fn witnesses(&self) -> &Witnesses {
         &self.witnesses
     }
 
-    /// The committed history, to be shared.
+    /// Returns the committed history, for sharing.
     pub fn shared_history(&self) -> &Arc<History> {
         self.witnesses.shared_history()
     }

@@ -1,13 +1,13 @@
-//! Why a program that waits for a watch will not be woken, as far as the tree tells.
+//! Why a program that waits for a watch will not be woken, as far as the tree shows.
 
 use crate::client::Awaited;
 use crate::tree::DataTree;
 use crate::vocabulary::id::SessionId;
 use std::sync::Arc;
 
-/// What is told of a session that waits for these watches: the znode is its own, so nobody else will delete it (a
-/// self-wait); or what it waits for has happened already (a lost wake-up). `None` where it may still be woken, or
-/// waits for something else.
+/// Explains why a session that waits for these watches will not be woken: the znode is its own, so no other client
+/// will delete it (a self-wait), or the awaited change has already happened (a lost wake-up). Returns `None` if it
+/// may still be woken, or waits for something else.
 pub(super) fn reason<'a>(
     own: Option<SessionId>,
     awaited: impl Iterator<Item = (&'a Arc<str>, Awaited)>,
@@ -38,7 +38,7 @@ mod tests {
     const CHANGE: Awaited = Awaited { its_creation: false, its_change: true };
     const EITHER: Awaited = Awaited { its_creation: false, its_change: false };
 
-    /// What is told of one whose ephemeral is `/own`, where `/there` stands too.
+    /// Returns the reason for a session whose ephemeral is `/own`, in a tree that also has `/there`.
     fn told(session: SessionId, path: &str, awaits: Awaited) -> Option<String> {
         let mut trial = Trial::new(LiveOwners);
         trial.create_session(z(1, 1));
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_happened_already() {
+    fn a_change_that_has_happened_already() {
         let saw = told(SESSION, "/there", CREATION);
         assert_eq!(saw.as_deref(), Some("/there stands already, so its wake-up was lost"));
         let saw = told(SESSION, "/gone", CHANGE);
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_still_happen() {
+    fn a_change_that_may_still_happen() {
         assert_eq!(told(SESSION, "/there", CHANGE), None);
         assert_eq!(told(SESSION, "/gone", CREATION), None);
         assert_eq!(told(SESSION, "/there", EITHER), None);

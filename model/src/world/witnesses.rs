@@ -1,4 +1,4 @@
-//! What is no part of ZooKeeper and watches it: the committed history, what is proposed, the monitors.
+//! The witnesses: parts of the world that observe ZooKeeper without being part of it.
 
 use crate::program::exchange::Exchange;
 use crate::property::{Commit, Monitors, Objection, Telling, View, check_commit};
@@ -12,16 +12,16 @@ use crate::world::history::History;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The witnesses of a world. They depend on its events and on nothing else.
+/// The witnesses of a world. They depend only on its events.
 #[derive(Clone)]
 pub struct Witnesses {
     history: Arc<History>,
-    /// Proposed and not committed: what an activated leader's history is looked up in.
+    /// Transactions that are proposed and not committed; an activated leader's history is taken from them.
     proposed: BTreeMap<Zxid, Arc<Txn>>,
     monitors: Monitors,
 }
 
-/// What monitors were shown beside an event.
+/// The history that monitors saw at an event.
 #[derive(Clone, Debug)]
 pub struct Shown {
     history: Arc<History>,
@@ -29,7 +29,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// As they were shown it.
+    /// Returns the view of the monitors at that event.
     pub fn view(&self, at: Time) -> View<'_> {
         match self.is_new {
             true => View::of_new(at, &self.history),
@@ -39,22 +39,22 @@ impl Shown {
 }
 
 impl Witnesses {
-    /// With this history, and nothing proposed.
+    /// Returns witnesses with this history, and without proposals.
     pub fn new(history: Arc<History>, monitors: Monitors) -> Witnesses {
         Witnesses { history, proposed: BTreeMap::new(), monitors }
     }
 
-    /// The committed history.
+    /// Returns the committed history.
     pub fn history(&self) -> &History {
         &self.history
     }
 
-    /// The committed history, to be shared.
+    /// Returns the committed history, for sharing.
     pub fn shared_history(&self) -> &Arc<History> {
         &self.history
     }
 
-    /// The monitors.
+    /// Returns the monitors.
     pub fn monitors(&self) -> &Monitors {
         &self.monitors
     }
@@ -64,19 +64,19 @@ impl Witnesses {
         self.monitors.tell(telling);
     }
 
-    /// Fingerprint of the history, the event monitors and what is proposed.
+    /// Returns the fingerprint of the history, the event monitors and the proposals.
     pub fn fingerprint(&self) -> Fingerprint {
         let mut whole = self.monitors.fingerprint();
         let history = (self.history.last(), self.history.tree().digest());
         whole.add(Fingerprint::of(&("history", history)));
         if !self.proposed.is_empty() {
-            // Whole transactions: in different runs one zxid can name different ones.
+            // Whole transactions, because one zxid can belong to different ones in different runs.
             whole.add(Fingerprint::of(&("proposed", &self.proposed)));
         }
         whole
     }
 
-    /// Whether an event of this kind can move any of them.
+    /// Returns true if an event of this kind can change the witnesses.
     pub fn concerns(&self, event: &Event) -> bool {
         let own = matches!(
             event,
@@ -85,27 +85,27 @@ impl Witnesses {
         own || self.monitors.concerns(event)
     }
 
-    /// Takes the events of a step in, and adds what an activation commits.
+    /// Processes the events of a step, and appends the commits that follow from an activation.
     ///
     /// # Errors
-    /// A monitor's objection.
+    /// The objection of a monitor.
     pub fn witness(&mut self, at: Time, events: &mut Vec<Event>) -> Result<(), Objection> {
-        // What an activation commits belongs behind the rest.
+        // The commits of an activation come after the other events.
         let mut added = Vec::new();
         let result = events.iter().try_for_each(|event| self.one_event(at, event, &mut added));
         events.append(&mut added);
         result
     }
 
-    /// Whether any of them hears what passes client machines.
+    /// Returns true if a monitor needs the traffic of client machines.
     pub fn hear_exchanges(&self) -> bool {
         self.monitors.hear_exchanges()
     }
 
-    /// Takes in what passed client machines in a step.
+    /// Passes the traffic of client machines in a step to the monitors.
     ///
     /// # Errors
-    /// A monitor's objection.
+    /// The objection of a monitor.
     pub fn exchanges(
         &mut self,
         at: Time,
@@ -117,16 +117,17 @@ impl Witnesses {
         }
     }
 
-    /// Takes in a copy the events of a step, as [`Witnesses::witness`] does, and tells of each also the monitors
-    /// that it does not concern. Returns what monitors are shown beside each event.
+    /// Processes the events of a step on a copy, like [`Witnesses::witness`], and also passes each event to the
+    /// monitors that it does not concern. Returns the history that monitors saw at each event.
     ///
     /// # Errors
-    /// The name of a monitor that changes its state at an event that does not concern it, as it says; and the event.
+    /// An objection that names a monitor whose state changed at an event that, by its own account, does not concern
+    /// it.
     pub fn audit(&self, at: Time, events: &[Event]) -> Result<Vec<Shown>, Objection> {
         let (mut copy, mut all) = (self.clone(), Vec::new());
         for event in events {
             let known = copy.history.last();
-            // Who took the step reports the objection.
+            // The caller that takes the step reports this objection.
             if copy.one_event(at, event, &mut Vec::new()).is_err() {
                 break;
             }
@@ -141,18 +142,18 @@ impl Witnesses {
         Ok(all)
     }
 
-    /// Nothing can happen any more but that time passes.
+    /// Lets the monitors check the state when no step but the passing of time is possible.
     ///
     /// # Errors
-    /// A monitor's objection.
+    /// The objection of a monitor.
     pub fn at_rest(&mut self, at: Time) -> Result<(), Objection> {
         self.monitors.at_rest(View::new(at, &self.history))
     }
 
-    /// The run is over.
+    /// Ends the run.
     ///
     /// # Errors
-    /// A monitor's objection.
+    /// The objection of a monitor.
     pub fn end(&mut self, at: Time) -> Result<(), Objection> {
         self.monitors.end(View::new(at, &self.history))
     }
@@ -173,14 +174,14 @@ impl Witnesses {
         self.monitors.event(View::new(at, &self.history), event)?;
         if let Event::Established { leader, epoch, last_zxid } = *event {
             self.commit_initial_history(at, leader, last_zxid, added)?;
-            // What an older epoch proposed and this leader does not have is dead: every later leader
-            // has this one's history, or S4 objects.
+            // A proposal of an older epoch that this leader lacks will never commit: every later leader has this
+            // leader's history, or S4 objects.
             self.proposed.retain(|zxid, _| zxid.epoch() >= epoch);
         }
         Ok(())
     }
 
-    /// Takes a commit in and tells it; `event` is of this transaction.
+    /// Adds a commit to the history and passes the event to the monitors; `event` is the commit of `txn`.
     fn committed(&mut self, at: Time, txn: &Arc<Txn>, event: &Event) -> Result<(), Objection> {
         let view = match check_commit(&self.history, txn)? {
             Commit::New => {
@@ -193,9 +194,9 @@ impl Witnesses {
         self.monitors.event(view, event)
     }
 
-    /// An activation commits all of the leader's history. The part that is new here are proposals of
-    /// the epoch of its last zxid: that epoch's own leader was established first, and so had its
-    /// initial history committed.
+    /// Commits all of an activated leader's history. The transactions that are new to the committed history were
+    /// proposed in the epoch of the history's last zxid: that epoch's own leader was established before, so its
+    /// initial history is committed already.
     fn commit_initial_history(
         &mut self,
         at: Time,

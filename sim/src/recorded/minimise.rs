@@ -1,19 +1,18 @@
-//! Makes a list shorter as long as it still shows what it shows (delta debugging: Zeller and Hildebrandt 2002).
+//! Shortens a list as long as it shows the same result (delta debugging: Zeller and Hildebrandt 2002).
 
-/// A list, and what it shows.
+/// A list, and the result that it shows.
 pub type Shows<T, W> = (Vec<T>, W);
 
-/// Tells what a list shows, if it is what it should be, together with the items that it needs for that (not all of
-/// them may be possible without the others).
+/// Returns the result of a list if it is the wanted one, with the items that were needed. (Some items may be
+/// impossible without others.)
 pub type Show<'a, T, W> = dyn FnMut(&[T]) -> Option<Shows<T, W>> + 'a;
 
-/// Leaves items out, in ever smaller groups that stand together, and of each kind the last ones.
+/// Leaves items out: contiguous groups of decreasing size, and the last items of each kind.
 ///
-/// `kinds` are what can lose its tail: the steps of
-/// one client, say, which do nothing without those before them. `None` if the whole list shows nothing.
+/// `kinds` select items that can lose their tail, such as the steps of one client, which have no effect without the
+/// earlier ones. Returns `None` if the whole list does not show the result.
 ///
-/// What is found is a list from which no group of a size that was tried can be left out. It depends on
-/// nothing but the arguments.
+/// From the list found, no group of a size that was tried can be left out. The result depends only on the arguments.
 pub fn minimise<T: Clone, W>(
     whole: &[T],
     kinds: &[&dyn Fn(&T) -> bool],
@@ -41,7 +40,7 @@ struct Minimiser<'a, 'b, T, W> {
 }
 
 impl<T: Clone, W> Minimiser<'_, '_, T, W> {
-    /// Groups that stand together, from the last to the first.
+    /// Tries to leave out contiguous groups, from the last to the first.
     fn leave_out_groups(&mut self, size: usize) {
         let mut end = self.best.0.len();
         while end > 0 {
@@ -51,7 +50,7 @@ impl<T: Clone, W> Minimiser<'_, '_, T, W> {
         }
     }
 
-    /// The last of a kind, the most first.
+    /// Tries to leave out the last items of a kind, the largest number first.
     fn leave_out_tails(&mut self, is_own: &dyn Fn(&T) -> bool) {
         let mut kept = 0;
         while kept < self.best.0.iter().filter(|item| is_own(item)).count() {
@@ -67,7 +66,7 @@ impl<T: Clone, W> Minimiser<'_, '_, T, W> {
         }
     }
 
-    /// Takes this list if it shows the same and needs fewer items.
+    /// Keeps this list if it shows the same result and needs fewer items.
     fn try_shorter(&mut self, without: &[T]) -> bool {
         let shorter = (self.shows)(without).filter(|(items, _)| items.len() < self.best.0.len());
         let found = shorter.is_some();
@@ -80,7 +79,7 @@ impl<T: Clone, W> Minimiser<'_, '_, T, W> {
 mod tests {
     use super::*;
 
-    /// An item is possible behind the one before it.
+    /// An item is possible only after the one before it.
     fn shows(needed: &[u32], items: &[u32]) -> Option<Shows<u32, usize>> {
         let mut possible: Vec<u32> = Vec::new();
         for item in items {
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_stays_and_nothing_else() {
+    fn only_needed_items_stay() {
         let whole: Vec<u32> = (0..100).collect();
         let (items, what) =
             minimise(&whole, &[], &mut |items| shows(&[3], items)).expect("it shows");
@@ -104,7 +103,8 @@ mod tests {
         assert_eq!(minimise(&[1, 2], &[], &mut |items| shows(&[5], items)), None);
     }
 
-    /// 10 and 12 only go together, with 11 needed between them: no group that stands together does.
+    /// 10 and 12 can only be left out together, and 11 between them is needed, so no contiguous group contains just
+    /// them.
     #[test]
     fn the_last_of_a_kind_go_though_they_do_not_stand_together() {
         let whole = vec![10, 0, 12, 1, 14, 2];
@@ -120,9 +120,10 @@ mod tests {
         assert_eq!(both, vec![0, 1, 2]);
     }
 
-    /// Of two kinds with a third between them, whose items all stay: some of a kind show nothing, fewer do.
+    /// Two kinds, separated by a third whose items all stay: many items of a kind do not show the result, but fewer
+    /// do.
     #[test]
-    fn of_each_kind_the_first_ones_stay() {
+    fn the_first_items_of_each_kind_stay() {
         let whole = vec![10, 20, 30, 11, 21, 31, 12, 22, 32, 13, 23, 33];
         let kinds = [1, 2, 3].map(|kind| move |item: &u32| item / 10 == kind);
         let mut shows = |items: &[u32]| {
@@ -146,7 +147,7 @@ mod tests {
             let others: Vec<u32> = (0..4).filter(|item| *item != one).collect();
             assert_eq!(left(&|items| others.iter().all(|item| items.contains(item))), others);
         }
-        // The last one can go when the first has, which is tried later.
+        // The last one can be left out after the first, which is tried later.
         let is_needed = |items: &[u32]| items.contains(&3) || !items.contains(&0);
         assert_eq!(left(&|items| items.contains(&1) && is_needed(items)), vec![1]);
         assert_eq!(left(&|items| matches!(items, [0, 1] | [0, 1, 2, 3])), vec![0, 1]);

@@ -1,4 +1,4 @@
-//! Runs whose steps are known: taken again, held against each other, and told at the other grain.
+//! Runs with known steps: replay, comparison, and repetition at the other grain.
 
 pub(crate) mod determinism;
 pub mod embed;

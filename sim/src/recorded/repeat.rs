@@ -1,10 +1,10 @@
-//! The same run once more: of a sweep's first violation, of one seed in fifty of a sweep, and of any seed to see that
-//! it is one.
+//! Repeating a run: for the first violation of a sweep, for one seed in fifty of a sweep, and for any seed to check
+//! that it determines its run.
 //!
-//! A program that depends on a clock, on the order of a hash table or on state that another run has left behind need not
-//! fail for that reason. So a sweep runs some of its seeds twice although nothing was violated. In the second run monitors
-//! receive all events, not only those that concern them: a monitor whose state differs at the end, or that objects, has
-//! too small a `concerns`.
+//! A program that depends on a clock, on the order of a hash table or on state left by another run need not fail
+//! because of it. So a sweep runs some of its seeds twice although they violated nothing. In the second run monitors
+//! receive all events, not only those that concern them: a monitor whose state differs at the end, or that objects,
+//! has too narrow a `concerns`.
 
 use super::determinism::{self, compare};
 use super::replay::ReplayIn;
@@ -25,19 +25,18 @@ use vivarium_model::property::{OF_ITSELF, Objection, Telling};
 use vivarium_model::time::Time;
 use vivarium_model::verdict::Violation;
 
-/// The first seed of a sweep is run twice, and then one seed in this many.
+/// A sweep runs its first seed twice, and then one seed in this many.
 const REPEATED: u64 = 50;
 
 /// Runs many seeds of a scenario on several threads, each run on a fresh thread of its own.
 ///
-/// The result is the same for any number of jobs. `progress` is called on the calling thread, in
-/// the order of seeds, after each run that counts; it can end the sweep. The run of the first
-/// violation is run once more for its trace, as long as `options` asks for; its steps are always
-/// kept. If that is another run, the first one counts all the same, and the report says where they
-/// differ.
+/// The result is the same for any number of jobs. `progress` is called on the calling thread, in the order of seeds,
+/// after each run that counts; it can end the sweep. The run of the first violation is repeated for its trace, which
+/// is as long as `options` asks; its steps are always kept. If the repetition is a different run, the first one
+/// counts nevertheless, and the report shows where they differ.
 ///
 /// # Panics
-/// If this build has no such host.
+/// If this build does not have the host.
 pub fn sweep(
     scenario: &Scenario,
     seeds: &SweepOptions,
@@ -47,10 +46,10 @@ pub fn sweep(
     sweep_watched(scenario, seeds, options, &Arc::default(), progress)
 }
 
-/// The same, and others can see where its runs stand.
+/// Like [`sweep`]; other threads can observe the state of its runs in `pulses`.
 ///
 /// # Panics
-/// If this build has no such host.
+/// If this build does not have the host.
 pub fn sweep_watched(
     scenario: &Scenario,
     seeds: &SweepOptions,
@@ -89,7 +88,8 @@ pub fn sweep_watched(
     report
 }
 
-/// The violating run with everything kept; and where the same seed, once more, gave another one.
+/// Repeats the violating run with everything kept. Returns the difference as well if the same seed gave a different
+/// run.
 fn once_more(
     scenario: &Scenario,
     first: Closed,
@@ -105,7 +105,7 @@ fn once_more(
     (with_trace(scenario, first, host, keep.clone()), Some(difference))
 }
 
-/// The run with its trace. Its steps are known: taken once more, they may come to the same.
+/// Adds the trace to a run, by a replay of its steps, if that gives the same run.
 fn with_trace(scenario: &Scenario, first: Closed, host: HostKind, keep: Keep) -> RunReport {
     let seed = first.report.seed;
     let replayed = go(scenario, seed, Way::Recording(host), Some(&first.report), keep).report;
@@ -115,13 +115,13 @@ fn with_trace(scenario: &Scenario, first: Closed, host: HostKind, keep: Keep) ->
     }
 }
 
-/// What came of running a seed twice that violated nothing.
+/// The result of running a seed without a violation twice.
 struct Twice {
     /// Where the two runs differ, if they do.
     difference: Option<Box<Difference>>,
 }
 
-/// Runs a seed again that violated nothing. Returns the first run, or what the second one shows.
+/// Repeats a seed without a violation. Returns the first run, or the violation that the second one shows.
 fn twice(
     scenario: &Scenario,
     first: Closed,
@@ -139,7 +139,7 @@ fn twice(
     if is_same {
         return (first, None);
     }
-    // Which event it is that moves a monitor.
+    // Find the event that changes a monitor it does not concern.
     let third = telling(3, Telling::Copies);
     let about = third.report.violation.as_ref().map(|violation| &*violation.objection.property);
     if about == Some(OF_ITSELF) {
@@ -158,14 +158,14 @@ fn twice(
     let step = difference.step;
     let saw = format!("seed {seed}, run twice, gave two runs: they differ first at step {step}");
     let run = match second.report.violation.is_some() {
-        // What it saw it has seen.
+        // Its objection is valid, whatever the first run shows.
         true => second,
         false => violating(first, FUNCTION_OF_ITS_INPUTS, saw, step),
     };
     (run, Some(Twice { difference: Some(difference) }))
 }
 
-/// The run, with something against it that running its seed twice has shown.
+/// Adds a violation that running the seed twice has shown.
 fn violating(mut run: Closed, property: &str, saw: String, step: u64) -> Closed {
     let report = &run.report;
     let recorded = report.recorded.get(step.saturating_sub(1) as usize);
@@ -179,10 +179,10 @@ fn violating(mut run: Closed, property: &str, saw: String, step: u64) -> Closed 
     run
 }
 
-/// Goes one way to a run of this seed, on a fresh thread. `first` is the run that a recording is of.
+/// Makes a run of this seed in the given way, on a fresh thread. `first` is the run whose recording is replayed.
 fn go(scenario: &Scenario, seed: u64, way: Way, first: Option<&RunReport>, keep: Keep) -> Closed {
     sweep::on_fresh_thread(|| {
-        // Drawn anew: drawing the options is a part of what must be deterministic.
+        // Drawn again: drawing the options must be deterministic as well.
         let drawn = Drawn::draw(scenario, seed);
         match way {
             Way::Seed { host, .. } => simulate(scenario, &drawn, host, keep),
@@ -196,14 +196,14 @@ fn go(scenario: &Scenario, seed: u64, way: Way, first: Option<&RunReport>, keep:
     })
 }
 
-/// Runs a seed twice under the first host, once under each other one, and once more from its own
-/// recording, each on a fresh thread, and compares them step for step.
+/// Runs a seed twice under the first host, once under each other one, and once more from its own recording, each on a
+/// fresh thread, and compares the runs step by step.
 ///
 /// # Errors
-/// The first step that differs, with both sides' text.
+/// The first step that differs, with both versions.
 ///
 /// # Panics
-/// If `hosts` is empty or this build lacks one of them.
+/// If `hosts` is empty or this build does not have one of them.
 pub fn check_determinism(
     scenario: &Scenario,
     seed: u64,

@@ -1,7 +1,7 @@
-//! Takes the steps of a recorded run again: no clock, no draws.
+//! Replays the steps of a recorded run: without a clock and random numbers.
 //!
-//! A step that is not possible (any more) is skipped and reported. Where nothing was skipped and
-//! the hash is the recorded one, it is the same run.
+//! A step that is not possible (any more) is skipped and reported. If nothing was skipped and the hash is the
+//! recorded one, the replay is the same run.
 
 use super::steps::{Taker, Took, take_all};
 use crate::run::demands::{PROGRESS, sessions_are_over};
@@ -18,21 +18,21 @@ use vivarium_model::property::{Objection, View};
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 
-/// What a replay saw.
+/// The result of a replay.
 #[derive(Clone, Debug)]
 pub struct Replay {
     /// The run.
     pub report: RunReport,
     /// The steps that were not possible, with their numbers in the case, from 1.
     pub skipped: Vec<(u64, Time, Step)>,
-    /// Whether it was the recorded run: the same hash.
+    /// True if it was the recorded run: nothing skipped, and the same hash.
     pub same: bool,
 }
 
-/// The options of a recorded run: the case's word goes before what the seed says today.
+/// Returns the options of a recorded run. The values in the case override those that the seed gives today.
 ///
 /// # Errors
-/// One sentence about what is wrong with the case.
+/// One sentence that says what is wrong with the case.
 fn drawn(scenario: &Scenario, case: &Case) -> Result<Drawn, String> {
     case.check().map_err(|why| format!("the case cannot be replayed: {why}"))?;
     scenario.takes_clients(case.config.clients.len())?;
@@ -49,13 +49,13 @@ fn drawn(scenario: &Scenario, case: &Case) -> Result<Drawn, String> {
     Ok(drawn)
 }
 
-/// Takes the steps of a recorded run again.
+/// Replays the steps of a recorded run.
 ///
 /// # Errors
-/// One sentence about what is wrong with the case.
+/// One sentence that says what is wrong with the case.
 ///
 /// # Panics
-/// If this build has no such host.
+/// If this build does not have the host.
 pub fn replay(scenario: &Scenario, case: &Case, options: &RunOptions) -> Result<Replay, String> {
     let drawn = drawn(scenario, case)?;
     let expected = case.violation.as_ref();
@@ -66,7 +66,7 @@ pub fn replay(scenario: &Scenario, case: &Case, options: &RunOptions) -> Result<
     Ok(Replay { report: closed.report, skipped, same })
 }
 
-/// [`replay_in`], for a world under any host.
+/// The arguments of [`replay_in`], for a world under any host.
 pub(super) struct ReplayIn<'a> {
     pub(super) drawn: &'a Drawn,
     pub(super) steps: &'a [(Time, Step)],
@@ -82,7 +82,7 @@ impl WithSubject for ReplayIn<'_> {
     }
 }
 
-/// Takes these steps again. `expected` is what the recorded run had against its last step.
+/// Replays these steps. `expected` is the objection to the recorded run's last step.
 pub(crate) fn replay_in<S: Subject>(
     mut subject: S,
     drawn: &Drawn,
@@ -108,12 +108,12 @@ pub(crate) fn replay_in<S: Subject>(
     (record.close(drawn, outcome, &effects, view, subject.measured(), &unfinished), skipped)
 }
 
-/// A run of a scenario, of which is kept what a seeded one keeps.
+/// A run of a scenario that keeps the same records as a seeded one.
 struct Run<S> {
     subject: S,
     programs: Programs,
     record: Record,
-    /// When the last step was taken.
+    /// The time of the last step.
     last: Time,
 }
 
@@ -133,9 +133,9 @@ impl<S: Subject> Taker for Run<S> {
     }
 }
 
-/// Demands what the driver demanded at that point, as far as it got: the end's properties where
-/// everything was done, progress where that was missing. A recording that broke off at some other
-/// objection, which is not raised any more, can demand nothing.
+/// Checks what the driver checked at the end, as far as it got: the final properties if everything was done, progress
+/// if that was missing. A recording that ended with another objection, which is not raised any more, requires
+/// nothing.
 fn finale(
     subject: &mut impl Subject,
     programs: &Programs,

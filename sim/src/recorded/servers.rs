@@ -1,8 +1,7 @@
-//! Runs of servers alone that a search over the ensemble grain has found, taken again.
+//! Replays runs of servers without clients that a search over the ensemble grain has found.
 //!
-//! No search is needed for that: a plain world takes the steps, at time zero, and its monitors and
-//! the state properties ([`invariants`]) object as they did. Only that nothing can happen any more
-//! is a search's to say.
+//! This needs no search: an ordinary world takes the steps, at time zero, and its monitors and the state properties
+//! ([`invariants`]) object as they did. Only a search can tell that no step is possible any more.
 
 use super::steps::{Replayed, replayed};
 use crate::host::DirectHost;
@@ -16,10 +15,10 @@ use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::world::World;
 
-/// Takes the steps of a case again.
+/// Replays the steps of a case.
 ///
 /// # Errors
-/// One sentence about what is wrong with the case.
+/// One sentence that says what is wrong with the case.
 pub fn replay(case: &Case) -> Result<Replayed, String> {
     case.check()?;
     if !case.config.clients.is_empty() {
@@ -29,7 +28,7 @@ pub fn replay(case: &Case) -> Result<Replayed, String> {
     Ok(replay_steps(&Arc::new(case.config.clone()), &steps))
 }
 
-/// Takes these steps, each as far as it is possible, up to an objection.
+/// Takes these steps, skipping impossible ones, up to an objection.
 pub fn replay_steps(config: &Arc<Config>, steps: &[Step]) -> Replayed {
     let host = DirectHost::new(Vec::new());
     let mut world = World::new(Arc::clone(config), host, property::servers());
@@ -41,7 +40,7 @@ pub fn replay_steps(config: &Arc<Config>, steps: &[Step]) -> Replayed {
     })
 }
 
-/// Takes a step and looks at what it may have broken.
+/// Takes a step and checks the properties that it may have violated.
 fn take(
     world: &mut World<DirectHost>,
     step: &Step,

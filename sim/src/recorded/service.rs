@@ -1,7 +1,7 @@
-//! Runs of the service grain that a search has found, taken again under the direct host.
+//! Replays runs of the service grain that a search has found, under the direct host.
 //!
-//! The search keeps programs as places in a trie; here they are plain futures again. What they do
-//! at the same steps, and so the hash, must be the same.
+//! The search represents programs as nodes of a trie; here they are ordinary futures. Their behaviour at the same
+//! steps, and so the hash, must be the same.
 
 use super::steps::{Replayed, replayed};
 use crate::host::DirectHost;
@@ -22,7 +22,7 @@ use vivarium_model::world::World;
 /// Takes steps of the service grain in a scenario's smallest form.
 ///
 /// # Errors
-/// The scenario cannot be explored at this grain: why.
+/// A sentence if the scenario cannot be explored at this grain.
 pub fn replay_steps(
     scenario: &Scenario,
     drawn: &Drawn,
@@ -37,13 +37,13 @@ pub fn replay_steps(
     Ok(replay_in(world, steps, true, &mut |_world, _step| true))
 }
 
-/// The scenario's monitors that a search can ask.
+/// Returns the scenario's monitors that a search can check.
 pub fn monitors(scenario: &Scenario, drawn: &Drawn) -> Vec<Box<dyn Monitor>> {
     let all = (scenario.monitors)(drawn).into_iter();
     all.filter(|monitor| monitor.asked() == Asked::Everywhere).collect()
 }
 
-/// Takes the steps of a case again.
+/// Replays the steps of a case.
 ///
 /// # Errors
 /// One sentence about what is wrong with the case.
@@ -64,9 +64,9 @@ pub fn replay(scenario: &Scenario, case: &Case) -> Result<Replayed, String> {
     replay_steps(scenario, &drawn, &steps)
 }
 
-/// Takes these steps in a world that has not begun. `allow` is asked before each; one that it refuses is
-/// skipped. `keep` the lines for people. What is objected to is what a search objects to: a monitor's
-/// objection, a program that fails, somebody who waits for ever.
+/// Takes these steps in a world that has not begun. `allow` is called before each; a step that it refuses is skipped.
+/// `keep` keeps the lines for people. Objections are the same as in a search: a monitor's, a program that fails, a
+/// client that waits for ever.
 pub(crate) fn replay_in<H: Host>(
     mut world: World<H, Service>,
     steps: &[Step],
@@ -89,7 +89,7 @@ pub(crate) fn replay_in<H: Host>(
     replayed
 }
 
-/// Takes a step; where only time can pass, all is at rest before it does.
+/// Takes a step. If it lets time pass and no other step is possible, the monitors first check the state at rest.
 fn take<H: Host>(
     world: &mut World<H, Service>,
     step: &Step,

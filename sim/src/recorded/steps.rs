@@ -1,7 +1,7 @@
-//! Recorded steps, taken again: the one loop, for every grain and host. No clock, no draws.
+//! The loop that replays recorded steps, for every grain and host, without a clock and random numbers.
 //!
-//! A step that is not possible (any more) is skipped and reported, so that a record survives a change of the
-//! code as far as it makes sense.
+//! A step that is not possible (any more) is skipped and reported, so a record survives a change of the code as far
+//! as possible.
 
 use vivarium_model::case::Case;
 use vivarium_model::effect::{Effects, Status};
@@ -11,23 +11,23 @@ use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::trace::TraceLine;
 
-/// What takes the steps: a world, and all that is asked of it.
+/// A world that takes steps, with the checks of them.
 pub(crate) trait Taker {
-    /// Takes a step, and looks at what it may have broken.
+    /// Takes a step and checks the properties that it may have violated.
     ///
     /// # Errors
-    /// An objection.
+    /// The objection.
     fn take(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection>;
 
-    /// Hears of a step that was done or objected to, and what it caused.
+    /// Records a step that was done or objected to, with its consequences.
     fn taken(&mut self, at: Time, step: Step, effects: &Effects);
 }
 
-/// What came of recorded steps.
+/// The result of recorded steps.
 pub(crate) struct Took {
-    /// Those that were not possible, with their numbers in the record, from 1.
+    /// The steps that were not possible, with their numbers in the record, from 1.
     pub(crate) skipped: Vec<(u64, Time, Step)>,
-    /// What was objected to: the steps after that were not taken.
+    /// The objection, if there was one; later steps were not taken.
     pub(crate) outcome: Result<(), Objection>,
 }
 
@@ -56,18 +56,18 @@ pub(crate) fn take_all<'a>(
     Took { skipped, outcome: Ok(()) }
 }
 
-/// A run of recorded steps of a search, which has no times and no seed.
+/// A replay of steps that a search has recorded, which have no times and no seed.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    /// The steps that were taken, the one objected to included.
+    /// The steps that were taken, including the one objected to.
     pub taken: Vec<Step>,
-    /// Those that were not possible, with their numbers in the record, from 1.
+    /// The steps that were not possible, with their numbers in the record, from 1.
     pub skipped: Vec<(u64, Step)>,
-    /// The steps taken as people read them, if they were to be kept.
+    /// The lines of a timeline, if they were kept.
     pub lines: Vec<TraceLine>,
-    /// The rolling hash over (step, effects), as the simulator's.
+    /// The rolling hash over (step, effects), as in the simulator.
     pub hash: Fingerprint,
-    /// What was objected to: the steps after that were not taken.
+    /// The objection, if there was one; later steps were not taken.
     pub objection: Option<Objection>,
 }
 

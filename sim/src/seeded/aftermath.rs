@@ -1,14 +1,14 @@
-//! What a run is like when all faults have ended.
+//! The state of a run after all faults have ended.
 //!
-//! * **Servers left down** ([`Fault::LeftDown`]): a minority of the servers never comes back. Servers that need all of
-//!   the others, or count a quorum wrongly, serve where everybody comes back, and do not here.
-//! * **Servers left cut off** ([`Fault::LeftCutOff`]): a minority runs on, and never hears or is heard again. Nobody's
-//!   connection ends: whoever is not patient for a limited time only waits for them for ever. Together with those that
-//!   are down they are a minority.
-//! * **The ends of sessions are awaited**, in one seed of eight of a scenario that says so: all programs have ended,
-//!   some without closing their session, and a leader has to expire each of those.
+//! * **Servers left down** ([`Fault::LeftDown`]): a minority of the servers never restarts. Servers that need all of
+//!   the others, or count a quorum wrongly, serve if every server restarts, and do not here.
+//! * **Servers left cut off** ([`Fault::LeftCutOff`]): a minority keeps running, but is cut off for ever. No
+//!   connection ends by itself, so a machine without a timeout waits for these servers for ever. Together with those
+//!   left down they are a minority.
+//! * **The ends of sessions are awaited**, in one seed of eight of a scenario with `awaits_expiry`: all programs have
+//!   ended, some without closing their session, and a leader must expire each of those sessions.
 //!
-//! A case says all of it, since its replay demands what the run did.
+//! A case stores all of this, because its replay checks what the run checked.
 
 use crate::scenario::Scenario;
 use crate::seeded::faults::{Fault, purpose};
@@ -19,24 +19,24 @@ use vivarium_model::config::Config;
 use vivarium_model::id::{Machine, ServerId};
 use vivarium_model::time::Duration;
 
-/// The names of what a case says.
+/// The names of the parameters of a case.
 const LEFT_DOWN: &str = "left_down";
 const LEFT_CUT_OFF: &str = "left_cut_off";
 const AWAITS_EXPIRY: &str = "awaits_expiry";
 
-/// What one run is like then.
+/// The state of one run after its faults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Aftermath {
-    /// Servers that are down then, and stay so: a minority, and for no client all that it knows of.
+    /// Servers left down: a minority, and not all servers that any client knows.
     pub left_down: Vec<ServerId>,
-    /// Servers that are cut off from everybody then, and stay so: others than those, and a minority with them.
+    /// Servers left cut off: none of those left down, and together with them a minority.
     pub left_cut_off: Vec<ServerId>,
-    /// Whether the run goes on until every session is over.
+    /// Whether the run continues until every session has ended.
     pub awaits_expiry: bool,
 }
 
 impl Aftermath {
-    /// Draws it. Each part has a stream of its own.
+    /// Draws the aftermath. Each part has a random stream of its own.
     pub fn draw(scenario: &Scenario, config: &Config, seeds: &Seeds) -> Aftermath {
         let one_in_eight = seeds.stream("ends of sessions", 0).chance(Ratio::one_in(8));
         // A service keeps its session alive.
@@ -46,25 +46,25 @@ impl Aftermath {
         Aftermath { left_down, left_cut_off, awaits_expiry }
     }
 
-    /// Whether this server does not serve any more.
+    /// Returns true if this server no longer serves.
     pub(crate) fn is_gone(&self, server: ServerId) -> bool {
         self.left_down.contains(&server) || self.left_cut_off.contains(&server)
     }
 
-    /// Whether a way between two machines stays cut.
+    /// Returns true if the link between two machines stays cut.
     pub(crate) fn stays_cut(&self, from: Machine, to: Machine) -> bool {
         let is_cut_off = |machine| matches!(machine, Machine::Server(server) if self.left_cut_off.contains(&server));
         is_cut_off(from) || is_cut_off(to)
     }
 
-    /// The kinds of faults that this run has.
+    /// Returns the kinds of faults in this run.
     pub fn kinds(&self) -> impl Iterator<Item = Fault> {
         let down = (!self.left_down.is_empty()).then_some(Fault::LeftDown);
         let cut_off = (!self.left_cut_off.is_empty()).then_some(Fault::LeftCutOff);
         down.into_iter().chain(cut_off)
     }
 
-    /// What a case says of it, by name; nothing of what is as usual.
+    /// Returns the parameters of a case, by name, without default values.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = (String, String)> {
         let numbers = |name: &str, servers: &[ServerId]| {
             let numbers: Vec<String> = servers.iter().map(|it| it.0.to_string()).collect();
@@ -76,10 +76,10 @@ impl Aftermath {
         left_down.into_iter().chain(left_cut_off).chain(awaits_expiry)
     }
 
-    /// Reads what a case of so many servers says of it.
+    /// Reads the parameters of a case with this many servers.
     ///
     /// # Errors
-    /// What is no server, in half a sentence.
+    /// A clause that names a value that is not a server.
     pub(crate) fn read(
         parameters: &BTreeMap<String, String>,
         servers: u8,
@@ -97,8 +97,8 @@ impl Aftermath {
         Ok(Aftermath { left_down, left_cut_off, awaits_expiry })
     }
 
-    /// Nobody's process is left that could keep its session alive: how long that can live on. A
-    /// leader that is elected meanwhile gives each its time anew (rule 2.3.3).
+    /// Returns the longest time that a session can live after all programs have ended. A leader that is elected
+    /// meanwhile restarts each session's timeout (rule 2.3.3).
     pub(crate) fn expiry_bound(config: &Config) -> Duration {
         let timeouts = config.clients.iter().map(|client| config.negotiate(client.session_timeout));
         let elections = config.tick * (config.init_limit + config.sync_limit);
@@ -106,7 +106,7 @@ impl Aftermath {
     }
 }
 
-/// Those that are left in one way, others than these, which are left in another.
+/// Draws the servers that are left in one way; `others` are left in another.
 fn left(
     kind: Fault,
     others: &[ServerId],
@@ -159,7 +159,7 @@ mod tests {
     use crate::seeded::faults::{FaultSet, Rate};
     use vivarium_model::config::ClientConfig;
 
-    /// Five servers; the client knows of these.
+    /// The aftermath of a run with five servers, of which the client knows these.
     fn drawn(servers: &[u8], faults: FaultSet, seed: u64) -> Aftermath {
         let mut scenario = crate::seeded::mock::scenario(faults);
         scenario.faults = faults;

@@ -1,14 +1,14 @@
-//! Directories that are old, or not there for long: what may be said of a setup's containers throughout a run.
+//! Faults of a setup's containers that last throughout a run.
 //!
-//! * **Counters near their end** ([`Fault::CounterWrap`]): so many creates there were below each container that
-//!   its counter passes 2147483647 in the run, or has done so. Sequential names then come again, or are negative
-//!   (rule 1.4.3).
-//! * **Containers deleted soon** ([`Fault::ContainerDeletion`]): the leader looks for empty containers every few
-//!   seconds or more often, and not once a minute (rule 1.5.4). Who works below one finds it gone, and a counter
-//!   that begins again.
+//! * **Counters near their end** ([`Fault::CounterWrap`]): so many znodes were created below each container that its
+//!   counter passes 2147483647 during the run, or has already passed it. Sequential names then repeat, or are
+//!   negative (rule 1.4.3).
+//! * **Containers deleted soon** ([`Fault::ContainerDeletion`]): the leader searches for empty containers every few
+//!   seconds or more often, instead of once a minute (rule 1.5.4). A program that works below one finds it deleted,
+//!   and its counter restarted.
 //!
-//! A run that has neither begins as the scenario says. One that has one of them begins with what a search of the
-//! same scenario begins with too, since that is where the containers of recipes are.
+//! A run with neither fault begins with the scenario's setup. A run with one of them begins with the setup of a
+//! search of the same scenario, because that has the recipes' containers.
 
 use crate::scenario::{Explored, Scenario};
 use crate::seeded::faults::{Fault, purpose};
@@ -18,17 +18,17 @@ use vivarium_model::config::Config;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 
-/// What is said of the containers of one run.
+/// The faults of one run's containers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Containers {
-    /// So many creates there were below each of them.
+    /// Number of creates below each container before the run.
     pub creates: Option<i32>,
-    /// The leader looks for empty ones this often.
+    /// The interval at which the leader searches for empty containers.
     pub check_interval: Option<Duration>,
 }
 
 impl Containers {
-    /// Draws it. Each of the two kinds has a stream of its own.
+    /// Draws the faults. Each of the two kinds has a random stream of its own.
     pub fn draw(scenario: &Scenario, seeds: &Seeds) -> Containers {
         if beginning(scenario).znodes().iter().all(|znode| znode.container.is_none()) {
             return Containers::default();
@@ -45,7 +45,7 @@ impl Containers {
         }
     }
 
-    /// Says it.
+    /// Applies the faults to a configuration.
     pub(crate) fn apply(&self, scenario: &Scenario, config: &mut Config) {
         if self.is_empty() {
             return;
@@ -59,19 +59,19 @@ impl Containers {
         }
     }
 
-    /// Whether nothing is said.
+    /// Returns true if the run has neither fault.
     pub fn is_empty(&self) -> bool {
         self.kinds().next().is_none()
     }
 
-    /// The kinds of faults that this run has.
+    /// Returns the kinds of faults in this run.
     pub fn kinds(&self) -> impl Iterator<Item = Fault> {
         let wrap = self.creates.map(|_| Fault::CounterWrap);
         wrap.into_iter().chain(self.check_interval.map(|_| Fault::ContainerDeletion))
     }
 }
 
-/// What is there from the start in a search.
+/// Returns the setup of a search.
 pub(crate) fn beginning(scenario: &Scenario) -> Setup {
     match &scenario.explored {
         Explored::Programs { setup } => scenario.setup.clone().and(setup),

@@ -1,9 +1,8 @@
-//! The event heap: what happens next, by (virtual time, sequence number).
+//! The event heap: the next event, by (virtual time, sequence number).
 //!
-//! Time passes only here. Two entries of the same instant come up in the order in which they were
-//! pushed, so a run is a function of its seed. Steps that cannot happen just now (a link is cut, a
-//! client stands still) are parked under what blocks them, in order, and come up again at the
-//! moment at which that goes.
+//! Time passes only here. Two entries of the same instant are returned in the order in which they were pushed, so a
+//! run is a function of its seed. Steps that cannot happen now (a cut link, a paused client) are parked under their
+//! blocker, in order, and are returned when the blocker is gone.
 
 use crate::seeded::faults::Fault;
 use crate::seeded::timers::{Ripe, Timers};
@@ -14,18 +13,18 @@ use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::timer::Timer;
 
-/// What comes up.
+/// An entry's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
     /// A step.
     Step(Step),
     /// A timer fires.
     Timer(Timer),
-    /// A fault takes its turn, counted from 0.
+    /// The turn of a fault, counted from 0.
     Fault(Fault, u32),
 }
 
-/// An entry. Ordered by time and sequence, the earliest greatest, as [`BinaryHeap`] wants it.
+/// An entry, ordered by time and sequence; the earliest is the greatest, as [`BinaryHeap`] needs.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     at: Time,
@@ -70,7 +69,7 @@ pub(super) struct Heap {
 }
 
 impl Heap {
-    /// Nothing is due. Sessions expire on multiples of `tick`.
+    /// Returns an empty heap. Sessions expire on multiples of `tick`.
     pub(super) fn new(servers: usize, clients: usize, tick: Duration) -> Heap {
         Heap {
             entries: BinaryHeap::with_capacity(256),
@@ -81,19 +80,19 @@ impl Heap {
         }
     }
 
-    /// The time of what came up last.
+    /// Returns the time of the last entry returned.
     pub(super) fn now(&self) -> Time {
         self.now
     }
 
-    /// Something will come up at `at`, which is not in the past.
+    /// Adds an entry for time `at`, which must not be in the past.
     pub(super) fn push(&mut self, at: Time, due: Due) {
         debug_assert!(at >= self.now, "{due:?} pushed for {at}, and it is {}", self.now);
         self.sequence += 1;
         self.entries.push(Entry { at, sequence: self.sequence, due });
     }
 
-    /// What comes up next, and when. A [`Due::Timer`] that comes up does fire.
+    /// Removes the next entry and returns it with its time. A [`Due::Timer`] that is returned does fire.
     pub(super) fn pop(&mut self) -> Option<(Time, Due)> {
         loop {
             let Entry { at, due, .. } = self.entries.pop()?;
@@ -109,7 +108,7 @@ impl Heap {
         }
     }
 
-    /// Arms a timer (again).
+    /// Arms a timer, or changes the deadline of an armed one.
     pub(super) fn arm(&mut self, timer: Timer, after: Duration) {
         self.unpark_timer(timer);
         let deadline = self.timers.deadline(timer, self.now, after);
@@ -122,12 +121,13 @@ impl Heap {
         self.timers.disarm(timer);
     }
 
-    /// What just came up cannot happen until the blocker is gone.
+    /// Parks the entry just returned until the blocker is gone.
     pub(super) fn park(&mut self, blocker: Blocker, due: Due) {
         self.parked.push((blocker, due));
     }
 
-    /// A blocker is gone: what it blocked comes up now, in the order in which it was parked.
+    /// Returns the entries of a blocker that is gone to the heap for the present time, in the order in which they
+    /// were parked.
     pub(super) fn unblock(&mut self, blocker: Blocker) {
         let mut at = 0;
         while at < self.parked.len() {
@@ -136,8 +136,8 @@ impl Heap {
                 continue;
             }
             match self.parked.remove(at).1 {
-                // A timer that comes up is disarmed in the table: it must be there again, so that
-                // whatever disarms it in this very instant still finds it.
+                // A timer that was returned is disarmed in the table. It must be armed again, so that a step at this
+                // very instant can still disarm it.
                 Due::Timer(timer) => self.arm_for(timer, self.now),
                 due => self.push(self.now, due),
             }
@@ -150,7 +150,7 @@ impl Heap {
         }
     }
 
-    /// A parked timer was armed anew or disarmed: it must not fire for its old deadline.
+    /// Drops a parked timer that was armed again or disarmed: it must not fire at its old deadline.
     fn unpark_timer(&mut self, timer: Timer) {
         if !self.parked.is_empty() {
             self.parked.retain(|(_, due)| *due != Due::Timer(timer));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the obvious implementation: a table of deadlines, searched for the smallest.
+        /// Compared with the obvious implementation: a table of deadlines, searched for the smallest.
         #[test]
         fn timers_fire_as_a_plain_table_says(
             actions in proptest::collection::vec((0u8..4, 0u8..3, 1u64..50), 1..60),

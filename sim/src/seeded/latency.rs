@@ -1,9 +1,9 @@
-//! How long things take: packets, disks, programs.
+//! Latencies of packets, disks and programs.
 //!
-//! Every link and disk has a base latency and a jitter of its own, drawn from the seed, and now and
-//! then an outlier. A connection is first in, first out, so a packet is never due before the one
-//! before it. Faults can slow a machine's links down for a while, or make a disk stand still; and in some runs
-//! some are slow now and then ([`crate::seeded::pace`]).
+//! Every link and disk has its own base latency and jitter, drawn from the seed, and occasional outliers. A
+//! connection is first in, first out, so a packet is never due before the previous one. Faults can slow down a
+//! machine's links for a while, or stall a disk; and in some runs some machines are occasionally slow
+//! ([`crate::seeded::pace`]).
 
 use crate::seeded::pace::{SlowReactions, Stretch, Stretched};
 use crate::seeded::random::{Random, Ratio, Seeds};
@@ -14,7 +14,7 @@ use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::timer::Timer;
 
-/// When each queue's last step is due: the next one is not due before.
+/// The due time of each queue's last step; the next step is not due before it.
 #[derive(Clone, Debug, Default)]
 struct Queues(Vec<Time>);
 
@@ -29,19 +29,19 @@ impl Queues {
     }
 }
 
-/// For how long a thread that has lost its role stands still, at most.
+/// The longest pause of a thread whose role has ended.
 const LONGEST_REST: Duration = Duration::from_secs(4);
 
-/// The links of one machine: their random stream, their queues, and what slows them down.
+/// The links of one machine: their random stream, their queues, and their slowdowns.
 #[derive(Clone, Debug)]
 struct Links {
     latency: Latency,
     random: Random,
     queues: Queues,
-    /// Until then every packet takes longer.
+    /// Until this time every packet takes longer.
     slow_until: Time,
     slower_by: Duration,
-    /// Now and then a packet takes longer.
+    /// Occasional delays of packets.
     stretched: Option<Stretched>,
 }
 
@@ -70,20 +70,20 @@ impl Links {
     }
 }
 
-/// One server's disk and its threads: their random stream and their queues.
+/// One server's disk and threads: their random stream and their queues.
 #[derive(Clone, Debug)]
 struct Disk {
     random: Random,
     queues: Queues,
     stalled_until: Time,
-    /// What is streamed to this server.
+    /// The stream of pieces to this server.
     stream: SlowStream,
-    /// Now and then its CommitProcessor takes longer.
+    /// Occasional delays of its CommitProcessor.
     commits: Option<Stretched>,
 }
 
-/// A leader's handler that takes long: its next piece waits until `held_until`, and up to `until`
-/// each later one takes `by` longer.
+/// A slow handler of a leader: its next piece waits until `held_until`, and each later one up to `until` takes `by`
+/// longer.
 #[derive(Clone, Copy, Debug, Default)]
 struct SlowStream {
     held_until: Time,
@@ -91,14 +91,14 @@ struct SlowStream {
     by: Duration,
 }
 
-/// One client's program: how long it takes to run on, to hear from outside resources.
+/// One client's program: its reaction time, and that of outside resources.
 #[derive(Clone, Debug)]
 struct Programs {
     random: Random,
     queues: Queues,
-    /// What the program itself is given as random numbers.
+    /// The random numbers for the program itself.
     numbers: Random,
-    /// Now and then it takes longer.
+    /// Occasional delays of its reactions.
     stretched: Option<Stretched>,
 }
 
@@ -106,7 +106,7 @@ fn longer(stretched: &mut Option<Stretched>) -> Duration {
     stretched.as_mut().map(Stretched::longer).unwrap_or_default()
 }
 
-/// Says when each step is due.
+/// Computes when each step is due.
 #[derive(Clone, Debug)]
 pub struct Latencies {
     timings: Timings,
@@ -118,9 +118,9 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// The latencies of a run with these timings, in which some are slow.
+    /// Returns the latencies of a run with these timings and slow reactions.
     pub fn new(timings: Timings, slow: Option<&SlowReactions>, seeds: &Seeds) -> Latencies {
-        // What is slow draws from streams of its own.
+        // Slow reactions use random streams of their own.
         let stretched = |purpose: &str, stretches: Option<&Vec<Stretch>>, at: u64| {
             let stretch = stretches.and_then(|stretches| stretches.get(at as usize).copied());
             Stretched::new(stretch, seeds.stream(&format!("slow {purpose}"), at))
@@ -155,13 +155,13 @@ impl Latencies {
         }
     }
 
-    /// CommitProcessors miss wake-ups, if the servers' release has that defect
+    /// Makes CommitProcessors miss wake-ups, if the servers have that defect
     /// ([`vivarium_model::release::Bug::MissedWakeUp`]).
     pub fn with_bugs(self, bugs: Bugs) -> Latencies {
         Latencies { misses_wake_ups: bugs.has(Bug::MissedWakeUp), ..self }
     }
 
-    /// When a step that became due at `now` completes.
+    /// Returns when a step that became due at `now` completes.
     pub fn due(&mut self, now: Time, step: &Step) -> Time {
         let timings = &self.timings;
         match *step {
@@ -200,19 +200,19 @@ impl Latencies {
                 self.program(client, now + longer, 0, timings.program)
             }
             Step::Resource { client, .. } => self.program(client, now, 1, timings.resource),
-            // As a rule, what is committed is applied before anything else happens.
+            // Usually a commit is applied before anything else happens.
             Step::Apply(server) => now + longer(&mut self.disks[server.index()].commits),
-            // A thread that stands still for long enough that its server can have joined again.
+            // The thread pauses long enough for its server to have joined again.
             Step::ApplyRest(server) => {
                 let random = &mut self.disks[server.index()].random;
                 now + random.span(Duration::ZERO, LONGEST_REST)
             }
-            // Nothing else becomes due by itself: timers have deadlines, faults their plan.
+            // No other step becomes due by itself: timers have deadlines, faults their plan.
             _ => now,
         }
     }
 
-    /// A machine's links are slower for a while.
+    /// Slows down a machine's links for a while.
     pub fn slow_down(&mut self, machine: Machine, until: Time, by: Duration) {
         let links = match machine {
             Machine::Server(server) => &mut self.servers[server.index()],
@@ -222,20 +222,20 @@ impl Latencies {
         links.slower_by = by;
     }
 
-    /// A server's disk makes nothing durable before `until`.
+    /// Stalls a server's disk: it makes nothing durable before `until`.
     pub fn stall(&mut self, server: ServerId, until: Time) {
         let stalled_until = &mut self.disks[server.index()].stalled_until;
         *stalled_until = until.max(*stalled_until);
     }
 
-    /// The leader's handler is slower for a while, beginning with the piece that is already due.
+    /// Slows down the leader's handler of a learner for a while, beginning with the piece that is already due.
     pub fn slow_stream(&mut self, learner: ServerId, now: Time, lasts: Duration, by: Duration) {
         let slow = SlowStream { held_until: now + by, until: now + lasts, by };
         self.disks[learner.index()].stream = slow;
     }
 
-    /// Whether this step waits for a disk (or a handler) that stands still, and until when. An append does not: it
-    /// goes to the page cache.
+    /// Returns the time until which this step waits for a stalled disk or handler, if it does. An append does not
+    /// wait, because it only writes to the page cache.
     pub fn stalled(&self, now: Time, step: &Step) -> Option<Time> {
         let until = match *step {
             Step::Fsync(server) | Step::Write(server) | Step::Snapshot(server) => {
@@ -247,7 +247,7 @@ impl Latencies {
         (until > now).then_some(until)
     }
 
-    /// Links and disks are as fast as ever: the faults are over.
+    /// Ends all slowdowns and stalls, because the faults are over.
     pub fn recover(&mut self, now: Time) {
         for links in self.servers.iter_mut().chain(&mut self.clients) {
             links.slow_until = now;
@@ -263,17 +263,17 @@ impl Latencies {
         }
     }
 
-    /// Whether the CommitProcessor falls asleep just when something has come: now and then, where it can.
+    /// Draws whether the CommitProcessor misses the wake-up for its newest entry, if the servers have that defect.
     pub fn misses_wake_up(&mut self, server: ServerId) -> bool {
         self.misses_wake_ups && self.disks[server.index()].random.chance(Ratio::one_in(20))
     }
 
-    /// The next random number for a client's program.
+    /// Returns the next random number for a client's program.
     pub fn random_number(&mut self, client: ClientId) -> u64 {
         self.programs[client.index()].numbers.number()
     }
 
-    /// How much later than asked for a timer is to fire; no draw where there is nothing to draw.
+    /// Draws the additional delay of a timer; a zero spread needs no draw.
     pub fn spread(&mut self, timer: Timer, spread: Duration) -> Duration {
         if spread.is_zero() {
             return Duration::ZERO;
@@ -311,9 +311,9 @@ impl Latencies {
     }
 }
 
-/// A server's queues: votes to each server first, then both directions of its connections.
+/// A server's queues: votes to each server, then both directions of its connections.
 const LEARNER_QUEUES: usize = 256;
-/// A client's queues: both directions of its connections first, then messages to each client.
+/// A client's queues: both directions of its connections, then messages to each client.
 const MESSAGE_QUEUES: usize = 512;
 
 #[cfg(test)]
@@ -343,7 +343,7 @@ mod tests {
         Latencies::new(timings(), None, &Seeds::new(seed))
     }
 
-    /// Everybody is slow every other time.
+    /// Every machine is slow every other time.
     fn slow() -> SlowReactions {
         let stretch = |longest| Stretch { ratio: Ratio::one_in(2), longest };
         SlowReactions {
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_slow_takes_longer_now_and_then_and_else_as_long_as_without_until_it_recovers() {
+    fn slow_reactions_only_add_occasional_delays_until_they_recover() {
         let (connection, learner) = (
             ClientConnection { client: ClientId(1), slot: 0 },
             LearnerConnection { learner: ServerId(1), slot: 0 },
@@ -417,7 +417,7 @@ mod tests {
         ] {
             let (mut plain, mut slow) = (latencies(1), slow_latencies(1));
             let mut longer = 0;
-            // So far apart that nothing queues.
+            // So far apart that no packet waits in a queue.
             let moments = |from: u64| (from..from + 400).map(|at| Time(60_000_000 * at));
             for now in moments(0) {
                 let by = slow.due(now, &step).since(plain.due(now, &step));

@@ -1,5 +1,5 @@
-//! A toy world to test the driver with: clients that create znodes one after the other at servers
-//! that only count. No ZooKeeper, but the same steps, effects and blockers.
+//! A toy world for tests of the driver: clients that create znodes one after the other at servers that only count. It
+//! is not ZooKeeper, but has the same steps, effects and blockers.
 
 use crate::run::subject::Subject;
 use crate::scenario::drawn::Drawn;
@@ -30,18 +30,18 @@ use vivarium_model::tree::EphemeralType;
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::{Epoch, Zxid};
 
-/// What is wrong with a toy world.
+/// The defects of a toy world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Defects {
-    /// The client that never hears from its server.
+    /// The client that gets no replies.
     pub(crate) deaf: Option<ClientId>,
-    /// The step (counted from 1) with an effect that the same step elsewhere has not.
+    /// The number of a step (from 1) that has an additional effect.
     pub(crate) different: Option<u64>,
-    /// The step (counted from 1) to which a monitor objects.
+    /// The number of the step (from 1) to which a monitor objects.
     pub(crate) objection: Option<u64>,
-    /// The step (counted from 1) at which an assertion fails.
+    /// The number of the step (from 1) at which an assertion fails.
     pub(crate) panic: Option<u64>,
-    /// The client whose program returns an error in the end.
+    /// The client whose program finally returns an error.
     pub(crate) failing: Option<ClientId>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Mock {
     steps: u64,
 }
 
-/// A scenario of the toy world. Its programs and monitors are never asked for.
+/// A scenario of the toy world. Its programs and monitors are not used.
 pub(crate) fn scenario(faults: FaultSet) -> Scenario {
     Scenario {
         name: "toy".into(),
@@ -118,7 +118,7 @@ impl Mock {
         }
     }
 
-    /// The only server that clients speak to: the first that they can reach in the end.
+    /// Returns the only server that clients use: the first that they can reach at the end.
     fn only_server(&self) -> ServerId {
         let mut servers = (1..).map(ServerId);
         let server = servers.find(|server| !self.aftermath.left_cut_off.contains(server));
@@ -224,7 +224,7 @@ impl Mock {
             request: create(),
         });
         effects.due(Step::ToServer(connection));
-        // A request without an answer is sent again.
+        // The client sends a request without an answer again.
         let timer = Timer::Client(client, ClientTimer::Read);
         effects.arm(timer, Duration::from_millis(500));
         true

@@ -1,11 +1,11 @@
-//! Runs that a seed chooses: the options, the faults, the latencies and the order of what happens.
+//! Runs chosen by a seed: the options, the faults, the latencies and the order of steps.
 //!
-//! A run draws its options and its fault plan (`options`, [`plan`]), each from ChaCha streams named by (seed, purpose,
-//! entity), so leaving one fault out disturbs the rest little. The driver runs chaos, mends everything, and then
-//! demands that every program finishes within a bound. Besides the monitors it checks S6 and S7 of a server's disk when
-//! a step has changed it ([`vivarium_model::property::disks`]). `faults` holds what each kind does, which kinds a
-//! scenario has and how often. [`pace`] changes latencies and the order of steps as long as the chaos lasts; in more
-//! than four of ten seeds it changes nothing.
+//! A run draws its options and its fault plan (`options`, [`plan`]), each from ChaCha streams named by (seed,
+//! purpose, entity), so leaving out one fault changes the rest little. The driver runs the chaos, mends everything,
+//! and then requires that every program finishes within a bound. Besides the monitors it checks S6 and S7 of a
+//! server's disk after a step has changed it ([`vivarium_model::property::disks`]). `faults` contains the effect of
+//! each kind, and the kinds of a scenario with their frequencies. [`pace`] changes latencies and the order of steps
+//! during the chaos; in more than four of ten seeds it changes nothing.
 
 pub mod aftermath;
 pub mod containers;
@@ -35,20 +35,20 @@ use vivarium_model::time::Duration;
 
 /// Runs one seed of a scenario.
 ///
-/// The run is a function of the scenario and the seed; the options decide what is kept of it. Call
-/// it on a fresh thread (as [`sweep()`](crate::sweep()) does) where programs use the standard library's hash maps.
+/// The run is a function of the scenario and the seed; the options only decide what is kept of it. If programs use
+/// the standard library's hash maps, call this on a fresh thread, as [`sweep()`](crate::sweep()) does.
 ///
 /// # Panics
-/// If this build has no such host ([`HostKind::is_available`]).
+/// If this build does not have the host ([`HostKind::is_available`]).
 pub fn run(scenario: &Scenario, seed: u64, options: &RunOptions) -> RunReport {
     let drawn = Drawn::draw(scenario, seed);
     simulate(scenario, &drawn, options.host, Keep::from(*options)).report
 }
 
-/// Runs one seed and says how much real time the host of the programs took: for benches.
+/// Runs one seed and returns the real time that the host of the programs took, for benchmarks.
 ///
 /// # Panics
-/// If this build has no such host.
+/// If this build does not have the host.
 pub fn run_timed(scenario: &Scenario, seed: u64, host: HostKind) -> (RunReport, Duration) {
     let spent = Rc::new(Cell::new(Duration::ZERO));
     let drawn = Drawn::draw(scenario, seed);
@@ -62,7 +62,7 @@ pub(crate) fn simulate(scenario: &Scenario, drawn: &Drawn, host: HostKind, keep:
     with_world(scenario, drawn, host, Simulate { drawn, keep })
 }
 
-/// [`driver::simulate`], for a world under any host.
+/// The arguments of [`driver::simulate`], for a world under any host.
 struct Simulate<'a> {
     drawn: &'a Drawn,
     keep: Keep,

@@ -1,8 +1,7 @@
-//! Everything that a seed decides before its run begins, drawn here.
+//! Draws everything that a seed decides before its run begins.
 //!
-//! Swarm style: each seed has its own sizes, timeouts, latencies and probabilities, and each kind
-//! of fault is on or off for the whole run, so that over many seeds every combination of few and
-//! many faults comes up.
+//! As in swarm testing, each seed has its own sizes, timeouts, latencies and probabilities, and each kind of fault is
+//! on or off for the whole run, so that many seeds cover every combination of few and many faults.
 
 use crate::scenario::drawn::{Drawn, Search};
 use crate::scenario::{Limits, Scenario};
@@ -66,7 +65,7 @@ impl Drawn {
         }
     }
 
-    /// The smallest form of a scenario, for a search: one round, nothing drawn.
+    /// Returns the smallest form of a scenario, for a search: one round, and nothing drawn.
     pub fn explored(scenario: &Scenario, clients: u8, search: Search) -> Drawn {
         let quiet = Scenario { faults: FaultSet::NONE, ..scenario.clone() };
         let setup = containers::beginning(scenario);
@@ -78,7 +77,7 @@ impl Drawn {
     }
 }
 
-/// Who is alone elects itself.
+/// Draws the election. A single server elects itself, so the fault has no effect there.
 fn draw_election(scenario: &Scenario, servers: u8, seeds: &Seeds) -> Election {
     let kind = Fault::ElectionByLot;
     let on = seeds.stream(&purpose(kind), 0).chance(scenario.faults.rate(kind).share(kind));
@@ -88,8 +87,8 @@ fn draw_election(scenario: &Scenario, servers: u8, seeds: &Seeds) -> Election {
     }
 }
 
-/// An election by lot fails where the lot falls on a server that the others cannot follow, which the servers notice after
-/// initLimit ticks. The bound leaves time for this number of failures in a row.
+/// Returns the bound on progress. An election by lot fails if it chooses a server that the others cannot follow,
+/// which the servers notice after initLimit ticks. The bound leaves time for this number of failures in a row.
 fn progress_bound(scenario: &Scenario, config: &Config) -> Duration {
     const FAILURES: u32 = 20;
     match config.election {
@@ -102,8 +101,8 @@ fn milliseconds(span: u64) -> Duration {
     Duration::from_millis(span)
 }
 
-/// Small limits reach the rare paths (SNAP, TRUNC, fuzzy snapshots) within seconds; short ticks
-/// make sessions expire within a run.
+/// Draws the configuration. Small limits reach the rare paths (SNAP, TRUNC, fuzzy snapshots) within seconds; short
+/// ticks make sessions expire within a run.
 fn draw_config(servers: u8, clients: u8, limits: Limits, random: &mut Random) -> Config {
     let (ticks, commit_log_counts, snap_counts, largest_piece): (&[u64], &[usize], &[u32], u64) =
         match limits {
@@ -115,8 +114,8 @@ fn draw_config(servers: u8, clients: u8, limits: Limits, random: &mut Random) ->
             }
         };
     let tick = *random.pick(ticks);
-    // At least a second and a half of silence before anyone is taken for dead: an fsync or two and
-    // a delayed packet must not end every leadership.
+    // A machine is considered dead after at least a second and a half of silence: an fsync or two and a delayed
+    // packet must not end every leadership.
     let least_ticks = 1_500_u64.div_ceil(tick).max(2);
     let mut config = Config::new(servers, clients);
     config.tick = milliseconds(tick);
@@ -131,7 +130,8 @@ fn draw_config(servers: u8, clients: u8, limits: Limits, random: &mut Random) ->
     config
 }
 
-/// Trees are small in a run, and part of a small tree is soon less than the log: so often without a limit.
+/// Draws snapshotSizeFactor. Trees are small in a run, and a fraction of a small tree is soon exceeded by the log, so
+/// the limit is often absent.
 fn draw_txn_log_sync(limits: Limits, random: &mut Random) -> TxnLogSync {
     let default = TxnLogSync::default();
     let (second, third) = match limits {
@@ -141,13 +141,13 @@ fn draw_txn_log_sync(limits: Limits, random: &mut Random) -> TxnLogSync {
     *random.pick(&[default, second, third, TxnLogSync::Off])
 }
 
-/// What POSIX promises, or what most file systems do.
+/// Draws the order of metadata: what POSIX promises, or what most file systems do.
 fn draw_metadata(random: &mut Random) -> Metadata {
     *random.pick(&[Metadata::Unordered, Metadata::Ordered])
 }
 
-/// A session timeout of 2 to 10 ticks, but neither so short that a reconnect (up to a second of
-/// waiting) must lose the session nor so long that no session ever expires in a run.
+/// Draws a client with a session timeout of 2 to 10 ticks, neither so short that every reconnect (which waits up to a
+/// second) loses the session, nor so long that no session ever expires in a run.
 fn draw_client(servers: u8, tick: u64, random: &mut Random) -> ClientConfig {
     let timeout = (tick * random.between(2, 10)).clamp(1_200, 6_000);
     let mut list: Vec<ServerId> = (1..=servers).map(ServerId).collect();

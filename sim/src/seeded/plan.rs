@@ -1,10 +1,10 @@
-//! The fault plan: which kinds of faults a run has, and when each takes its turn.
+//! The fault plan: the kinds of faults in a run, and the times of their turns.
 //!
-//! Every kind draws from streams of its own, and every occurrence of a kind from one more, so
-//! taking one kind out of a scenario leaves the turns and the draws of all others as they are. When
-//! a fault's turn comes, it looks at the world and picks its victim (`faults/`); where there is
-//! none, it passes. Some kinds have no turns: they lie in wait for an event, say a write that a
-//! client sends or the beginning of a synchronisation, and strike each with some probability.
+//! Every kind draws from random streams of its own, and every occurrence of a kind from a further one, so removing
+//! one kind from a scenario does not change the turns and draws of the others. When a fault's turn comes, it looks at
+//! the world and selects a victim (`faults/`); without one it is skipped. Some kinds have no turns: they wait for an
+//! event, such as a write that a client sends or the beginning of a synchronisation, and strike each with some
+//! probability.
 
 use crate::seeded::faults::{Await, Fault, FaultSet, purpose};
 use crate::seeded::random::{Random, Ratio, Seeds};
@@ -14,26 +14,26 @@ use vivarium_model::time::{Duration, Time};
 /// The faults of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Turns in the order of time: when, which kind, and its number among those of its kind.
+    /// The turns in the order of time.
     pub turns: Vec<Turn>,
-    /// Faults that strike an event that they wait for with some probability.
+    /// The faults that wait for an event, with the probability that they strike it.
     pub ambushes: Vec<(Fault, Ratio)>,
 }
 
 /// One turn of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Turn {
-    /// When.
+    /// The time of the turn.
     pub at: Time,
-    /// Which kind.
+    /// The kind of fault.
     pub kind: Fault,
     /// Its number among those of its kind, from 0.
     pub occurrence: u32,
 }
 
 impl Plan {
-    /// Draws the plan of a seed. Each kind of the set is on for half of all seeds, unless its rate says
-    /// otherwise. A rate takes no number that would not be drawn without it.
+    /// Draws the plan of a seed. Each kind of the set is enabled in its share of all seeds, one half unless its rate
+    /// or its kind says otherwise. A rate draws no random number that would not be drawn without it.
     pub fn draw(kinds: FaultSet, chaos: Duration, seeds: &Seeds) -> Plan {
         let mut plan = Plan::default();
         for kind in kinds.iter() {
@@ -55,18 +55,18 @@ impl Plan {
         plan
     }
 
-    /// Whether no fault strikes.
+    /// Returns true if there are no faults.
     pub fn is_empty(&self) -> bool {
         self.turns.is_empty() && self.ambushes.is_empty()
     }
 
-    /// One to four turns on average over the whole of the chaos, at exponential distances; of those
-    /// that stop everything a third of that. Or as many on average as were said.
+    /// Draws the turns of a kind: on average one to four during the chaos (a third of that for faults that stop all
+    /// servers), or as many as the rate says, at exponentially distributed distances.
     fn draw_turns(&mut self, kind: Fault, said: Option<u32>, chaos: Duration, random: &mut Random) {
         let rarity = if matches!(kind, Fault::PowerLoss | Fault::RejoinStorm) { 3 } else { 1 };
         let drawn = rarity * chaos / random.between(1, 4) as u32;
         let mean = said.map_or(drawn, |turns| chaos / turns.max(1));
-        // A shortest distance, so that a chaos of no length has no endless list of turns.
+        // A minimal distance, so that a chaos of zero length does not have an endless list of turns.
         let distance = |random: &mut Random| random.exponential_span(mean).as_micros().max(1_000);
         let end = chaos.as_micros();
         let mut at = distance(random);
@@ -80,8 +80,8 @@ impl Plan {
     }
 }
 
-/// How often a fault that lies in wait strikes: there are hundreds of proposals in a run, and a few
-/// elections and synchronisations.
+/// Draws how often a fault that waits for an event strikes: a run has hundreds of proposals, and a few elections and
+/// synchronisations.
 fn frequency(awaited: Await, random: &mut Random) -> Ratio {
     let (most, least) = match awaited {
         Await::Write => (8, 40),
@@ -91,7 +91,7 @@ fn frequency(awaited: Await, random: &mut Random) -> Ratio {
     Ratio::one_in(random.between(most, least) as u32)
 }
 
-/// The stream from which one occurrence of a fault draws its victim and its extent.
+/// Returns the random stream from which one occurrence of a fault draws its victim and its extent.
 pub fn occurrence(seeds: &Seeds, kind: Fault, occurrence: u32) -> Random {
     seeds.stream(&purpose(kind), 1 + u64::from(occurrence))
 }
@@ -223,7 +223,7 @@ mod tests {
     }
 
     proptest! {
-        /// Nor does its usual rate, said, change anything.
+        /// Specifying the default rate changes nothing either.
         #[test]
         fn the_rate_of_one_kind_leaves_the_others_as_they_are(
             seed: u64,

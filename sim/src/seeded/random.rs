@@ -1,11 +1,11 @@
-//! Random numbers that stay the same: one ChaCha8 stream per (seed, purpose, entity).
+//! Random numbers that never change: one ChaCha8 stream per (seed, purpose, entity).
 //!
-//! A seed selects the key; the purpose and the entity select the stream. So a new draw in one
-//! place shifts no other, and a fault that is switched off disturbs the rest of its run little.
+//! A seed selects the key; the purpose and the entity select the stream. So a new draw in one place does not shift
+//! the others, and disabling a fault changes the rest of its run little.
 //!
-//! The samplers are our own, because those of `rand` give different numbers from release to
-//! release. Each takes exactly one number from its stream, whatever it returns: no rejection, no
-//! floats. The bias that costs is below `bound / 2^64`.
+//! The samplers are implemented here, because those of `rand` give different numbers from release to release. Each
+//! takes exactly one number from its stream, whatever it returns: no rejection, no floats. The resulting bias is
+//! below `bound / 2^64`.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -13,19 +13,20 @@ use std::fmt;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::time::Duration;
 
-/// All streams of one seed.
+/// All random streams of one seed.
 #[derive(Clone, Debug)]
 pub struct Seeds {
     key: ChaCha8Rng,
 }
 
 impl Seeds {
-    /// The streams of `seed`.
+    /// Returns the streams of `seed`.
     pub fn new(seed: u64) -> Seeds {
         Seeds { key: ChaCha8Rng::seed_from_u64(seed) }
     }
 
-    /// The stream for one purpose and one entity (a server's index, a client's, an occurrence).
+    /// Returns the stream for one purpose and one entity (the index of a server or client, or the number of an
+    /// occurrence).
     pub fn stream(&self, purpose: &str, entity: u64) -> Random {
         let mut stream = self.key.clone();
         stream.set_stream(Fingerprint::of(&(purpose, entity)).0 as u64);
@@ -40,17 +41,17 @@ pub struct Random {
 }
 
 impl Random {
-    /// The next number, all 64 bits.
+    /// Returns the next number, all 64 bits.
     pub fn number(&mut self) -> u64 {
         self.stream.next_u64()
     }
 
-    /// A number below `bound`, by widening multiply; 0 where `bound` is 0.
+    /// Returns a number below `bound`, by widening multiplication; 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.number()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A number from `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, both included.
     ///
     /// # Panics
     /// If `low > high`.
@@ -62,18 +63,18 @@ impl Random {
         }
     }
 
-    /// A span from `low` to `high`, in whole microseconds.
+    /// Returns a span from `low` to `high`, in whole microseconds.
     pub fn span(&mut self, low: Duration, high: Duration) -> Duration {
         Duration::from_micros(self.between(low.as_micros() as u64, high.as_micros() as u64))
     }
 
-    /// Whether an event of this probability happens.
+    /// Draws whether an event of this probability happens.
     pub fn chance(&mut self, ratio: Ratio) -> bool {
         self.below(u64::from(ratio.of)) < u64::from(ratio.times)
     }
 
-    /// A number with this mean, distributed nearly exponentially: `-log2` of a uniform number with
-    /// its fraction interpolated, times 2/3 so that the mean is kept. At most 43 times the mean.
+    /// Returns a number with this mean, distributed nearly exponentially: `-log2` of a uniform number with its
+    /// fraction interpolated, times 2/3 to preserve the mean. At most 43 times the mean.
     pub fn exponential(&mut self, mean: u64) -> u64 {
         let uniform = self.number();
         let zeros = uniform.leading_zeros().min(63);
@@ -83,21 +84,21 @@ impl Random {
         ((u128::from(logarithm) * u128::from(mean) * 2 / 3) >> 32) as u64
     }
 
-    /// A span with this mean, distributed nearly exponentially.
+    /// Returns a span with this mean, distributed nearly exponentially.
     pub fn exponential_span(&mut self, mean: Duration) -> Duration {
         Duration::from_micros(self.exponential(mean.as_micros() as u64))
     }
 
-    /// A number from `low` to `high`, both included, every order of magnitude of which is about as likely as
-    /// any other.
+    /// Returns a number from `low` to `high`, both included; all orders of magnitude are about equally likely.
     ///
     /// # Panics
-    /// If `low` is 0 or above `high`.
+    /// If `low` is 0 or larger than `high`.
     pub fn magnitude(&mut self, low: u64, high: u64) -> u64 {
         assert!(0 < low && low <= high, "no orders of magnitude: {low} to {high}");
         let ratio = high / low;
         let doublings = ratio.ilog2();
-        // The logarithm of the ratio and its inverse, interpolated alike, as fixed numbers of 32 binary places.
+        // The logarithm of the ratio and its inverse, both interpolated, as fixed-point numbers with 32 binary
+        // places.
         let fraction = ((u128::from(ratio) << 32) >> doublings) - (1 << 32);
         let logarithm = (u128::from(doublings) << 32) + fraction;
         let exponent = (u128::from(self.number()) * (logarithm + 1)) >> 64;
@@ -105,23 +106,23 @@ impl Random {
         (((u128::from(low) * mantissa) << (exponent >> 32)) >> 32) as u64
     }
 
-    /// A span from `low` to `high`, every order of magnitude of which is about as likely as any other.
+    /// Returns a span from `low` to `high`; all orders of magnitude are about equally likely.
     pub fn magnitude_span(&mut self, low: Duration, high: Duration) -> Duration {
         Duration::from_micros(self.magnitude(low.as_micros() as u64, high.as_micros() as u64))
     }
 
-    /// One of these; `None` (a number taken all the same) where there are none.
+    /// Returns one of these items; `None` if there are none (a number is taken nevertheless).
     pub fn choose<T: Copy>(&mut self, items: &[T]) -> Option<T> {
         let at = self.below(items.len() as u64);
         items.get(at as usize).copied()
     }
 
-    /// One of these, of which there is at least one.
+    /// Returns one of these items, of which there must be at least one.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len() as u64) as usize]
     }
 
-    /// Brings these into a random order (Fisher and Yates).
+    /// Shuffles the items (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.between(0, last as u64) as usize);
@@ -129,20 +130,20 @@ impl Random {
     }
 }
 
-/// A probability as a ratio of whole numbers, so that no float decides anything.
+/// A probability as a ratio of whole numbers, so that no float influences a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ratio {
-    /// So many times,
+    /// The numerator.
     pub times: u32,
-    /// of so many.
+    /// The denominator.
     pub of: u32,
 }
 
 impl Ratio {
-    /// Never.
+    /// Probability 0.
     pub const NEVER: Ratio = Ratio { times: 0, of: 1 };
 
-    /// Once in `of` times.
+    /// Probability 1/`of`.
     pub const fn one_in(of: u32) -> Ratio {
         Ratio { times: 1, of }
     }
@@ -168,7 +169,7 @@ mod tests {
         (0..8).map(|_| draw(&mut random)).collect()
     }
 
-    /// Seeds in bug reports and in other people's tests depend on these numbers.
+    /// Seeds in bug reports and in users' tests depend on these numbers.
     #[test]
     fn samplers_give_known_answers() {
         insta::assert_debug_snapshot!(several(Random::number)[..3], @r"

@@ -1,9 +1,8 @@
-//! Deadlines of armed timers, kept apart from the event heap.
+//! The deadlines of armed timers, stored separately from the event heap.
 //!
-//! Nearly every packet arms some timer anew, nearly always for later. Pushing a heap entry each
-//! time would fill the heap with entries that do nothing, so a timer has at most one entry that
-//! counts: arming it for later only notes the deadline here, and the entry that comes up too early
-//! is pushed again for the deadline of the day.
+//! Almost every packet arms some timer again, mostly for a later time. If each time pushed a heap entry, the heap
+//! would fill with entries without effect. So a timer has at most one valid entry: arming it for later only changes
+//! its deadline here, and an entry that is returned too early is pushed again for the present deadline.
 
 use vivarium_model::id::ServerId;
 use vivarium_model::time::{Duration, Time};
@@ -12,12 +11,12 @@ use vivarium_model::timer::{ClientTimer, ServerTimer, Timer};
 /// Neither armed nor in the heap.
 const NONE: Time = Time(u64::MAX);
 
-/// What is known about one timer.
+/// The state of one timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Slot {
-    /// When it fires; [`NONE`] when it is not armed.
+    /// The time when it fires; [`NONE`] if it is not armed.
     deadline: Time,
-    /// When its heap entry comes up; [`NONE`] when it has none. Entries at other times are stale.
+    /// The time of its heap entry; [`NONE`] if it has none. Entries for other times are stale.
     queued: Time,
 }
 
@@ -25,14 +24,14 @@ impl Slot {
     const IDLE: Slot = Slot { deadline: NONE, queued: NONE };
 }
 
-/// What to do with a timer's heap entry that came up.
+/// What to do with a timer's heap entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ripe {
     /// The timer fires; it is disarmed now.
     Fires,
-    /// It was armed for later: push an entry for then.
+    /// The timer was armed for later: push an entry for that time.
     Later(Time),
-    /// Disarmed, or the entry is stale.
+    /// The timer was disarmed, or the entry is stale.
     Nothing,
 }
 
@@ -41,15 +40,15 @@ pub(super) enum Ripe {
 pub(super) struct Timers {
     tick: Duration,
     servers: Vec<[Slot; 6]>,
-    /// Per server: timers for sessions and learners, those in use only.
+    /// Per server: the timers of sessions and learners that are in use.
     various: Vec<Vec<(ServerTimer, Slot)>>,
     clients: Vec<[Slot; 6]>,
-    /// Per client and call.
+    /// By client and call.
     sleeps: Vec<Vec<Slot>>,
 }
 
 impl Timers {
-    /// No timer is armed. Sessions expire on multiples of `tick`.
+    /// Returns timers that are not armed. Sessions expire on multiples of `tick`.
     pub(super) fn new(servers: usize, clients: usize, tick: Duration) -> Timers {
         assert!(!tick.is_zero(), "tickTime must not be zero");
         Timers {
@@ -61,8 +60,8 @@ impl Timers {
         }
     }
 
-    /// When a timer armed now for this span fires: a session's expiry only on the tick boundary
-    /// after it, `((now + timeout) / tick + 1) * tick` (rule 2.3.1).
+    /// Returns the deadline of a timer that is armed now for this span. A session expires only on the next tick
+    /// boundary, `((now + timeout) / tick + 1) * tick` (rule 2.3.1).
     pub(super) fn deadline(&self, timer: Timer, now: Time, after: Duration) -> Time {
         let exact = now + after;
         match timer {
@@ -74,7 +73,7 @@ impl Timers {
         }
     }
 
-    /// Arms a timer. `true` when a heap entry for the deadline must be pushed.
+    /// Arms a timer. Returns true if a heap entry for the deadline must be pushed.
     pub(super) fn arm(&mut self, timer: Timer, deadline: Time) -> bool {
         let slot = self.slot(timer);
         slot.deadline = deadline;
@@ -85,7 +84,7 @@ impl Timers {
         push
     }
 
-    /// Disarms a timer; its heap entry will find nothing to do.
+    /// Disarms a timer; its heap entry will have no effect.
     pub(super) fn disarm(&mut self, timer: Timer) {
         let slot = self.slot(timer);
         slot.deadline = NONE;
@@ -94,7 +93,7 @@ impl Timers {
         }
     }
 
-    /// A timer's heap entry came up at `now`.
+    /// Handles a timer's heap entry at `now`.
     pub(super) fn ripe(&mut self, timer: Timer, now: Time) -> Ripe {
         let slot = self.slot(timer);
         if slot.queued != now {
@@ -145,7 +144,7 @@ impl Timers {
         &mut various[at].1
     }
 
-    /// Gives up the room of an idle timer of a session or learner. Nothing depends on the order.
+    /// Frees the slot of an idle timer of a session or learner. Nothing depends on the order of slots.
     fn forget(&mut self, timer: Timer) {
         if let Timer::Server(server, kind) = timer
             && server_index(kind).is_none()
@@ -164,7 +163,7 @@ impl Timers {
     }
 }
 
-/// The place of a server's timer that there is one of.
+/// Returns the index of a server's timer, for kinds with one timer per server.
 fn server_index(kind: ServerTimer) -> Option<usize> {
     match kind {
         ServerTimer::Notification => Some(0),

@@ -1,15 +1,15 @@
-//! How long things take in one run, drawn from its seed.
+//! The latencies of one run, drawn from its seed.
 
 use crate::seeded::random::{Random, Ratio};
 use std::fmt;
 use vivarium_model::time::Duration;
 
-/// A latency: never below its base, mostly below base plus jitter.
+/// A latency, uniformly distributed between base and base plus jitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Latency {
-    /// The least.
+    /// The minimum.
     pub base: Duration,
-    /// Up to so much more, uniformly.
+    /// The largest addition to the minimum.
     pub jitter: Duration,
 }
 
@@ -19,21 +19,21 @@ impl Latency {
     }
 }
 
-/// Now and then something takes much longer.
+/// An occasional operation that takes much longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outlier {
-    /// How often.
+    /// The probability.
     pub ratio: Ratio,
-    /// How much longer, on average (nearly exponentially distributed).
+    /// The mean of the additional time (nearly exponentially distributed).
     pub mean: Duration,
 }
 
 impl Outlier {
-    /// Nothing does.
+    /// No outliers.
     pub const NONE: Outlier = Outlier { ratio: Ratio::NEVER, mean: Duration::ZERO };
 }
 
-/// How long things take.
+/// The latencies of a run.
 #[derive(Clone, Debug)]
 pub struct Timings {
     /// Per server: its links to other servers.
@@ -42,9 +42,9 @@ pub struct Timings {
     pub clients: Vec<Latency>,
     /// Packets that take much longer.
     pub network_outlier: Outlier,
-    /// An append to the log, or one piece of a snapshot streamed.
+    /// An append to the log, or one streamed piece of a snapshot.
     pub append: Latency,
-    /// An fsync, or one other durable write.
+    /// An fsync, or another durable write.
     pub fsync: Latency,
     /// Disk operations that take much longer.
     pub disk_outlier: Outlier,
@@ -55,9 +55,9 @@ pub struct Timings {
 }
 
 impl Timings {
-    /// Draws those of one run.
+    /// Draws the latencies of one run.
     pub(crate) fn draw(servers: u8, clients: u8, random: &mut Random) -> Timings {
-        // Upper bounds in microseconds of (base, jitter): one machine room, a region, a slow region.
+        // Upper bounds of (base, jitter) in microseconds: one machine room, a region, a slow region.
         let profiles = [(300, 200), (300, 200), (2_000, 3_000), (10_000, 10_000)];
         let (base, jitter) = *random.pick(&profiles);
         let mut links = |count: u8| -> Vec<Latency> {

@@ -1,16 +1,16 @@
-//! Which servers clients know, and how late TCP sends packets again.
+//! The servers that clients know, and late retransmissions by TCP.
 //!
-//! * **Connect strings of one server** ([`Fault::OneServer`]): some clients know a single server. A session that loses
-//!   its connection comes back to that server, which may still have the old connection (rule 2.1.5).
-//! * **Late retransmission** ([`Fault::LateRetransmission`]): TCP sends a lost segment again after a time that doubles
-//!   with each attempt, and each direction of each connection has a clock of its own. So packets that a cut has
-//!   held do not arrive at the moment at which the cut heals: each direction of a connection goes on after a delay
-//!   of its own, at most as long as it was held. The end of a broken connection can reach the server late as well.
-//!   Packets of a new connection can thus overtake those of an old one, its end included; within one direction of
-//!   a connection no packet overtakes another.
+//! * **Connect strings of one server** ([`Fault::OneServer`]): some clients know only one server. A session that
+//!   loses its connection re-attaches to that server, which may still have the old connection (rule 2.1.5).
+//! * **Late retransmission** ([`Fault::LateRetransmission`]): TCP retransmits a lost segment after a time that
+//!   doubles with each attempt, and each direction of each connection has its own clock. So packets held by a cut do
+//!   not arrive at the moment when the cut heals: each direction of a connection continues after a delay of its own,
+//!   which is at most as long as the packets were held. The end of a broken connection can also reach the server
+//!   late. So packets of a new connection can overtake those of an old one, including its end; within one direction
+//!   of a connection, no packet overtakes another.
 //!
-//! The one server that a client knows is never one that the aftermath leaves down or cut off. Both faults end with the
-//! chaos; packets that are held at that time arrive within `LONGEST_DELAY`.
+//! The one server that a client knows is never one that the aftermath leaves down or cut off. Both faults end with
+//! the chaos; packets that are held at that time arrive within `LONGEST_DELAY`.
 
 use crate::scenario::Scenario;
 use crate::seeded::aftermath::Aftermath;
@@ -27,21 +27,21 @@ use vivarium_model::time::{Duration, Time};
 /// The longest delay of a retransmission.
 const LONGEST_DELAY: Duration = Duration::from_secs(4);
 
-/// The share of late retransmission among the runs with clients that know one server, unless a rate says otherwise:
-/// there a session can come back to a server that still has its old connection.
+/// The share of late retransmission among runs with clients that know one server, unless a rate says otherwise: there
+/// a session often re-attaches to a server that still has its old connection.
 const LATE_WITH_ONE_SERVER: Ratio = Ratio::one_in(2);
 
-/// Which clients know one server in a run, and whether packets are sent again late.
+/// The clients that know one server in a run, and whether TCP retransmits late.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transport {
     /// The clients that know one server, each with that server.
     pub one_server: BTreeMap<ClientId, ServerId>,
-    /// Whether packets that a cut has held, and the ends of connections, arrive late.
+    /// Whether packets held by a cut, and ends of connections, arrive late.
     pub late: bool,
 }
 
 impl Transport {
-    /// Draws it. Each of the two kinds has a stream of its own.
+    /// Draws the faults. Each of the two kinds has a random stream of its own.
     pub fn draw(
         scenario: &Scenario,
         config: &Config,
@@ -62,22 +62,22 @@ impl Transport {
         Transport { one_server, late }
     }
 
-    /// Gives the clients their lists.
+    /// Gives the clients their lists of servers.
     pub(crate) fn apply(&self, config: &mut Config) {
         for (client, server) in &self.one_server {
             config.clients[client.index()].servers = vec![*server];
         }
     }
 
-    /// The kinds of faults that this run has.
+    /// Returns the kinds of faults in this run.
     pub fn kinds(&self) -> impl Iterator<Item = Fault> {
         let one = (!self.one_server.is_empty()).then_some(Fault::OneServer);
         one.into_iter().chain(self.late.then_some(Fault::LateRetransmission))
     }
 }
 
-/// Draws who knows one server: every other client, and at least one. The server is one of the client's list that is
-/// there at the end.
+/// Draws the clients that know one server: about half of them, and at least one. The server is one of the client's
+/// list that is up at the end.
 fn pick(
     config: &Config,
     aftermath: &Aftermath,
@@ -116,19 +116,19 @@ impl fmt::Display for Transport {
     }
 }
 
-/// When packets that were held may arrive. A direction of a connection is named by the step that delivers its next
-/// packet.
+/// Computes when held packets may arrive. The step that delivers the next packet of a direction of a connection names
+/// the direction.
 #[derive(Clone, Debug)]
 pub(crate) struct Retransmissions {
     random: Random,
-    /// Directions that a cut holds, and since when.
+    /// The directions held by a cut, each with the time since when.
     cut: BTreeMap<Step, (Blocker, Time)>,
-    /// Directions that wait for their retransmission.
+    /// The directions that wait for their retransmission, each with its time.
     held: BTreeMap<Step, Time>,
 }
 
 impl Retransmissions {
-    /// The retransmissions of a run; `None` if none is late.
+    /// Returns the retransmissions of a run; `None` if none is late.
     pub(crate) fn new(transport: &Transport, seeds: &Seeds) -> Option<Retransmissions> {
         let random = || seeds.stream(&purpose(Fault::LateRetransmission), 1);
         transport.late.then(|| Retransmissions {
@@ -138,14 +138,15 @@ impl Retransmissions {
         })
     }
 
-    /// A step cannot happen now.
+    /// Records that a step is blocked.
     pub(crate) fn blocked(&mut self, now: Time, step: Step, blocker: Blocker) {
         if matches!(blocker, Blocker::Cut { .. }) && is_segment(&step) {
             self.cut.entry(step).or_insert((blocker, now));
         }
     }
 
-    /// A blocker is gone: the packets that it held are sent again, each direction after a delay of its own.
+    /// Handles the end of a blocker: the packets that it held are retransmitted, each direction after a delay of its
+    /// own.
     pub(crate) fn unblocked(&mut self, now: Time, blocker: Blocker) {
         let Retransmissions { random, cut, held } = self;
         cut.retain(|step, (by, since)| {
@@ -158,7 +159,7 @@ impl Retransmissions {
         });
     }
 
-    /// A client's connection has broken: in every other case the server learns late that it has.
+    /// Handles a broken connection of a client: in half of the cases the server learns of it late.
     pub(crate) fn broken(&mut self, now: Time, step: &Step) {
         if let Step::BreakClient { connection, .. } = *step {
             let delay = self.random.span(Duration::ZERO, LONGEST_DELAY);
@@ -168,7 +169,7 @@ impl Retransmissions {
         }
     }
 
-    /// Until when a step waits for its retransmission, if it does.
+    /// Returns the time until which a step waits for its retransmission, if it does.
     pub(crate) fn until(&mut self, now: Time, step: &Step) -> Option<Time> {
         let until = *self.held.get(step)?;
         if until > now {
@@ -184,7 +185,7 @@ fn hold(held: &mut BTreeMap<Step, Time>, step: Step, until: Time) {
     *entry = until.max(*entry);
 }
 
-/// Whether a step delivers what a TCP connection carries between two machines.
+/// Returns true if a step delivers a packet of a TCP connection between two machines.
 fn is_segment(step: &Step) -> bool {
     matches!(step, Step::ToServer(_) | Step::ToClient(_) | Step::ToLeader(_) | Step::ToLearner(_))
 }

@@ -1,9 +1,9 @@
-//! The client's table of watches (rule 3.3, `ZKWatchManager`).
+//! The client's watch table (rule 3.3, `ZKWatchManager`).
 //!
-//! A path's watch is set once at the server, however many calls wait for it, and its one
-//! notification is handed to all of them. One-shot watches go when they fire; persistent ones stay.
-//! A recursive one hears of its path and all below it, but of no NodeChildrenChanged: where a
-//! one-shot child watch lies below it, the server sends one that is not meant for it.
+//! The server has one watch per path, however many calls wait for it, and the client passes its notification to all
+//! of them. One-shot watches are removed when they fire; persistent ones stay. A recursive watch fires for its path
+//! and all descendants, but not for NodeChildrenChanged: if the server sends one for a descendant, it is meant for a
+//! one-shot child watch there.
 
 use crate::vocabulary::id::CallId;
 use crate::vocabulary::op::{AddWatchMode, EventType, WatchedEvent, WatcherType};
@@ -13,21 +13,21 @@ use crate::vocabulary::zxid::Zxid;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Bytes of paths after which a SetWatches packet is full (`ClientCnxn.SET_WATCHES_MAX_LENGTH`).
+/// Length of paths at which a SetWatches packet is full, in bytes (`ClientCnxn.SET_WATCHES_MAX_LENGTH`).
 const SET_WATCHES_MAX_LENGTH: usize = 128 * 1024;
 
-/// Which of the maps of `ZKWatchManager` a watch is in.
+/// The map of `ZKWatchManager` that holds a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum WatchKind {
-    /// Set by getData, and by exists where the znode exists.
+    /// Set by getData, and by exists if the znode exists.
     Data,
-    /// Set by exists where the znode is absent.
+    /// Set by exists if the znode does not exist.
     Exist,
     /// Set by getChildren.
     Child,
-    /// Set by addWatch; stays.
+    /// Set by addWatch; stays after firing.
     Persistent,
-    /// Set by addWatch; stays, and hears of everything below.
+    /// Set by addWatch; stays after firing, and fires for all descendants.
     Recursive,
 }
 
@@ -40,7 +40,7 @@ impl WatchKind {
         WatchKind::Recursive,
     ];
 
-    /// What addWatch sets.
+    /// Returns the kind of watch that addWatch sets in this mode.
     pub(super) fn of(mode: AddWatchMode) -> WatchKind {
         match mode {
             AddWatchMode::Persistent => WatchKind::Persistent,
@@ -48,12 +48,12 @@ impl WatchKind {
         }
     }
 
-    /// Whether it stays when it fires.
+    /// Returns true if the watch stays after firing.
     pub(super) fn stays(self) -> bool {
         matches!(self, WatchKind::Persistent | WatchKind::Recursive)
     }
 
-    /// Whether a notification of the path is for a watch of this kind.
+    /// Returns true if an event on the watch's path fires a watch of this kind.
     fn hears(self, event: EventType) -> bool {
         match event {
             EventType::NodeCreated | EventType::NodeDataChanged => self != WatchKind::Child,
@@ -61,14 +61,14 @@ impl WatchKind {
                 matches!(self, WatchKind::Child | WatchKind::Persistent)
             }
             EventType::NodeDeleted => true,
-            // The client makes these itself, see `WatchTable::remove`.
+            // The client makes these events itself, see `WatchTable::remove`.
             EventType::DataWatchRemoved
             | EventType::ChildWatchRemoved
             | EventType::PersistentWatchRemoved => false,
         }
     }
 
-    /// Whether a type of watches includes this kind.
+    /// Returns true if the type for removeWatches includes this kind.
     fn is_of(self, kind: WatcherType) -> bool {
         match kind {
             WatcherType::Children => self == WatchKind::Child,
@@ -79,7 +79,7 @@ impl WatchKind {
         }
     }
 
-    /// What its calls are told when it is taken away.
+    /// Returns the event for the calls of a watch that is removed.
     fn removal(self) -> EventType {
         match self {
             WatchKind::Data | WatchKind::Exist => EventType::DataWatchRemoved,
@@ -89,28 +89,27 @@ impl WatchKind {
     }
 }
 
-/// What the one-shot watches of a path wait for; neither, where there are others.
+/// The condition under which all one-shot watches of a path fire. Both fields are false for a mixture of kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Awaited {
-    /// That the znode is created: all of them are exist watches.
+    /// Fires when the znode is created; all watches of the path are exist watches.
     pub(crate) its_creation: bool,
-    /// That the znode is changed or deleted: all of them are data watches.
+    /// Fires when the znode's data changes or the znode is deleted; all watches of the path are data watches.
     pub(crate) its_change: bool,
 }
 
-/// Per path the watches with the call that each is for, in the order of registration. No path is
-/// without one.
+/// For each path, its watches with their calls, in the order of registration. No path has an empty list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct WatchTable(BTreeMap<Arc<str>, Vec<(WatchKind, CallId)>>);
 
 impl WatchTable {
-    /// The server has set a watch.
+    /// Registers a watch that the server has set.
     pub(super) fn register(&mut self, path: &Arc<str>, kind: WatchKind, call: CallId) {
         self.0.entry(Arc::clone(path)).or_default().push((kind, call));
     }
 
-    /// Who hears of a notification: the watches of its path in the order of registration, then the
-    /// recursive ones above it, the nearest first. Takes the one-shot ones away (rule 3.3.2).
+    /// Returns the watches that an event fires: those of its path in the order of registration, then the recursive
+    /// ones of ancestors, nearest first. Removes the one-shot watches (rule 3.3.2).
     pub(super) fn fire(&mut self, event: &WatchedEvent) -> Vec<(WatchKind, CallId)> {
         let mut fired = Vec::new();
         if let Some(watches) = self.0.get_mut(&event.path) {
@@ -129,13 +128,12 @@ impl WatchTable {
         fired
     }
 
-    /// Whether there are such watches on the path.
+    /// Returns true if the path has watches of this type.
     pub(super) fn contains(&self, path: &str, kind: WatcherType) -> bool {
         self.0.get(path).is_some_and(|watches| watches.iter().any(|(its, _)| its.is_of(kind)))
     }
 
-    /// Takes such watches away: whom they were for, and what it is to be told, in the order of
-    /// registration.
+    /// Removes watches of this type. Returns their calls and the events for these, in the order of registration.
     pub(super) fn remove(&mut self, path: &str, kind: WatcherType) -> Vec<(EventType, CallId)> {
         let Some(watches) = self.0.get_mut(path) else { return Vec::new() };
         let removed = watches.extract_if(.., |(its, _)| its.is_of(kind));
@@ -146,8 +144,7 @@ impl WatchTable {
         removed
     }
 
-    /// The call is not interested any more. Its watch stays at the server until it fires or the
-    /// connection ends.
+    /// Drops the watches of an abandoned call. The server keeps its watch until it fires or the connection ends.
     pub(super) fn forget(&mut self, call: CallId) {
         self.0.retain(|_, watches| {
             watches.retain(|(_, mine)| *mine != call);
@@ -155,14 +152,14 @@ impl WatchTable {
         });
     }
 
-    /// Empties the table: by path, then in the order of registration.
+    /// Empties the table and returns its calls: by path, then in the order of registration.
     pub(super) fn take_all(&mut self) -> Vec<CallId> {
         let watches = std::mem::take(&mut self.0).into_values().flatten();
         watches.map(|(_, call)| call).collect()
     }
 
-    /// The packets that set all watches again at another server (rule 3.4.1): none for an empty table, one
-    /// until the paths fill it.
+    /// Returns the packets that set all watches again at another server (rule 3.4.1). A packet is split when its
+    /// paths reach the maximal length; an empty table needs no packet.
     pub(super) fn set_watches(&self, relative_zxid: Zxid) -> Vec<ClientPacket> {
         let mut packets = Vec::new();
         let (mut lists, mut length) = (Lists::default(), 0);
@@ -182,7 +179,7 @@ impl WatchTable {
         packets
     }
 
-    /// What its calls wait for, in words.
+    /// Describes the watches that calls wait for.
     pub(super) fn in_words(&self) -> Option<String> {
         let paths: Vec<&str> = self.0.keys().map(|path| &**path).collect();
         match paths.as_slice() {
@@ -192,7 +189,7 @@ impl WatchTable {
         }
     }
 
-    /// What its calls wait for, by path.
+    /// Returns, for each path, the condition under which its watches fire.
     pub(super) fn awaited(&self) -> impl Iterator<Item = (&Arc<str>, Awaited)> {
         self.0.iter().map(|(path, watches)| {
             let all = |wanted| watches.iter().all(|(kind, _)| *kind == wanted);
@@ -201,7 +198,7 @@ impl WatchTable {
         })
     }
 
-    /// The paths with a watch of this kind.
+    /// Returns the paths with a watch of this kind.
     fn paths(&self, kind: WatchKind) -> impl Iterator<Item = &Arc<str>> {
         let has_kind = move |watches: &[(WatchKind, CallId)]| {
             watches.iter().any(|(its_kind, _)| *its_kind == kind)

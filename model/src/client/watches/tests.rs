@@ -1,4 +1,4 @@
-//! The table's rules, one by one.
+//! The rules of the client's watch table.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn fire(table: &mut WatchTable, kind: EventType, path: &str) -> Vec<u16> {
 
 #[test]
 fn each_event_type_takes_its_kinds_and_leaves_the_rest() {
-    // The first time, and the second time: persistent ones stay.
+    // The first and the second time: persistent watches stay.
     let cases: [(EventType, &[u16], &[u16]); 4] = [
         (NodeCreated, &[2, 3, 5, 6], &[5, 6]),
         (NodeDataChanged, &[2, 3, 5, 6], &[5, 6]),
@@ -44,7 +44,7 @@ fn each_event_type_takes_its_kinds_and_leaves_the_rest() {
 }
 
 #[test]
-fn recursive_watches_hear_of_everything_below_but_of_no_changed_children() {
+fn recursive_watches_fire_for_all_descendants_but_not_for_changed_children() {
     let mut table = table(&[
         ("/", Recursive, 1),
         ("/a", Recursive, 2),
@@ -55,7 +55,7 @@ fn recursive_watches_hear_of_everything_below_but_of_no_changed_children() {
     for kind in [NodeCreated, NodeDataChanged] {
         assert_eq!(fire(&mut table, kind, "/a/b"), [2, 1], "{kind:?}");
     }
-    // The one-shot watch below is why the server sends it: it is for nobody else.
+    // The server sends it because of the one-shot watch below; no other watch fires.
     assert_eq!(fire(&mut table, NodeChildrenChanged, "/a/b"), [4]);
     assert_eq!(fire(&mut table, NodeDeleted, "/a/b"), [2, 1]);
     assert_eq!(fire(&mut table, NodeDeleted, "/a"), [2, 3, 1]);

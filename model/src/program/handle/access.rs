@@ -10,7 +10,7 @@ use crate::vocabulary::stat::Stat;
 use std::sync::Arc;
 
 impl ZooKeeper {
-    /// The znode's ACL and Stat. Who may read it without ADMIN gets it with the passwords masked.
+    /// Returns the znode's ACL and Stat. READ suffices; without ADMIN, passwords in the ACL are masked.
     ///
     /// # Errors
     /// `NoNode`, `NoAuth`, `ConnectionLoss`, `SessionExpired`, `BadArguments`.
@@ -21,12 +21,12 @@ impl ZooKeeper {
         }
     }
 
-    /// Replaces the znode's ACL; its new Stat. What is expected is `aversion`, not `version`. No watch
-    /// fires, and a multi cannot hold it.
+    /// Replaces the znode's ACL and returns the new Stat. The expected version is compared with `aversion`, not with
+    /// `version`. No watch fires, and a multi cannot contain this request.
     ///
     /// # Errors
-    /// As the server says (rule 1.6): `NoNode`, `NoAuth` without ADMIN, `InvalidAcl`,
-    /// `BadVersion`, `BadArguments`; or `ConnectionLoss`, which leaves the outcome open.
+    /// As the server says (rule 1.6): `NoNode`, `NoAuth` without ADMIN, `InvalidAcl`, `BadVersion`, `BadArguments`;
+    /// or `ConnectionLoss`, after which the outcome is unknown.
     pub async fn set_acl(
         &self,
         path: &str,
@@ -40,7 +40,7 @@ impl ZooKeeper {
         }
     }
 
-    /// The identities that the server takes the connection for: without what proves them.
+    /// Returns the identities that the server assigns to the connection, without their secrets.
     ///
     /// # Errors
     /// `ConnectionLoss`, `SessionExpired`.
@@ -51,15 +51,15 @@ impl ZooKeeper {
         }
     }
 
-    /// Proves an identity, such as `digest` with `user:password`, to this server and to every later
-    /// one of the session (rule 2.8.7). Every request that is made from now on has it. It
-    /// does not wait for the server. One that refuses the identity ends the session for this client:
-    /// the session is [`AuthFailed`](crate::vocabulary::op::SessionState::AuthFailed), and whatever is pending
-    /// fails with `AuthFailed`, as does every later request. A new session knows nothing of it.
+    /// Proves an identity, such as `digest` with `user:password`, to the present server and to every later one of the
+    /// session (rule 2.8.7). It applies to every request made from now on. The call does not wait for the server. If
+    /// a server refuses the identity, the session is over for this client: its state becomes
+    /// [`AuthFailed`](crate::vocabulary::op::SessionState::AuthFailed), and every pending and later request fails
+    /// with `AuthFailed`. A new session does not inherit the identity.
     ///
     /// # Errors
-    /// `SessionExpired` and `AuthFailed` after the session's end, `ConnectionLoss` while it is being
-    /// closed: nothing was added.
+    /// `SessionExpired` or `AuthFailed` after the session's end, `ConnectionLoss` while it is closing. The identity
+    /// was not added then.
     pub async fn add_auth_info(&self, scheme: &str, auth: &[u8]) -> Result<(), Error> {
         let (scheme, auth) = (Arc::from(scheme), Data::from(auth));
         let operation = Operation::AddAuth { scheme, auth, scope: self.scope };

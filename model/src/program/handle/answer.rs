@@ -1,11 +1,11 @@
-//! Which answers an operation can have, and which of them set a watch.
+//! The answers that an operation can have, and those that set a watch.
 
 use crate::program::host::{Operation, Outcome};
 use crate::vocabulary::error::Error;
 use crate::vocabulary::op::{EventType, Op, OpResult, ReadOp, ReadResult, Request, Response};
 
-/// Whether the reply sets the watch that the request asked for (rule 3.3.1): exists and addWatch
-/// do so where the znode is absent too.
+/// Returns true if the reply sets the requested watch (rule 3.3.1). exists and addWatch set it also for an absent
+/// znode.
 pub(super) fn registers(request: &Request, outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Response(Ok(_)) => true,
@@ -16,12 +16,12 @@ pub(super) fn registers(request: &Request, outcome: &Outcome) -> bool {
     }
 }
 
-/// Whether the watch that a request asks for stays when it fires.
+/// Returns true if the requested watch stays after it fires.
 pub(super) fn stays(request: &Request) -> bool {
     matches!(request, Request::AddWatch { .. })
 }
 
-/// Whether this can be the last word on a watch: on a one-shot one, or on one that stays.
+/// Returns true if the outcome can be the last of a watch that is one-shot or, if `stays`, persistent.
 pub(super) fn ends(stays: bool, outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Watch(Ok(event)) => (event.kind == EventType::PersistentWatchRemoved) == stays,
@@ -30,7 +30,7 @@ pub(super) fn ends(stays: bool, outcome: &Outcome) -> bool {
     }
 }
 
-/// Whether an outcome is one of this operation's.
+/// Returns true if the outcome can be an answer to the operation.
 pub(super) fn fits(operation: &Operation, outcome: &Outcome) -> bool {
     match (operation, outcome) {
         (Operation::Request { .. }, Outcome::Response(Err(_))) => true,

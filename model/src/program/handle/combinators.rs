@@ -1,15 +1,15 @@
-//! Awaiting several things at once, deterministically.
+//! Awaiting several futures concurrently and deterministically.
 //!
-//! All of these poll their parts in the order in which they are written, so which one wins when two
-//! are ready at once is the program's text and never chance. An unbiased `select!` would draw from a
-//! random number that no seed knows; do not use one in a program.
+//! These functions poll their parts in the written order, so which of two ready futures wins depends on the program's
+//! text and never on chance. An unbiased `select!` uses a random number that is not derived from the seed; do not use
+//! one in a program.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::Poll;
 
-/// One of two.
+/// The output of one of two futures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Either<L, R> {
     /// The first.
@@ -18,17 +18,17 @@ pub enum Either<L, R> {
     Right(R),
 }
 
-/// The engine cancelled what was awaited: it was dropped at its await point.
+/// The engine cancelled the future, which was dropped at its await point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("cancelled")]
 pub struct Cancelled;
 
-/// The time was up first.
+/// The time limit passed before the future was ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("timed out")]
 pub struct TimedOut;
 
-/// Awaits whichever is ready first; `a` if both are. The loser is dropped before this returns.
+/// Awaits the future that is ready first; `a` if both are. The other is dropped before this returns.
 ///
 /// ```
 /// use vivarium_model::handle::{Either, ZooKeeper, race};
@@ -54,7 +54,7 @@ pub async fn race<A: Future, B: Future>(a: A, b: B) -> Either<A::Output, B::Outp
     .await
 }
 
-/// Awaits both.
+/// Awaits both futures.
 pub async fn join<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
     let mut a = pin!(a);
     let mut b = pin!(b);
@@ -68,7 +68,7 @@ pub async fn join<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
     (left.expect("the first is ready"), right.expect("the second is ready"))
 }
 
-/// Awaits all, in the order given; the outputs are in that order too. Each is begun at once.
+/// Awaits all futures, and returns their outputs in the order given. All are polled for the first time in that order.
 pub async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
     let mut parts: Vec<_> =
         futures.into_iter().map(|future| (Box::pin(future), None::<F::Output>)).collect();

@@ -1,4 +1,4 @@
-//! The rest of [`ZooKeeper`]: its session, and the program's surroundings.
+//! More methods of [`ZooKeeper`]: its session and the program's environment.
 
 use super::ZooKeeper;
 use super::combinators::{Cancelled, Either, TimedOut, race};
@@ -12,7 +12,7 @@ use crate::vocabulary::zxid::Zxid;
 use std::future::Future;
 use std::sync::Arc;
 
-/// Unwraps the one outcome that an operation can have.
+/// Unwraps the only outcome that an operation can have.
 macro_rules! expect {
     ($outcome:expr, $variant:pat => $value:expr) => {
         match $outcome {
@@ -22,63 +22,62 @@ macro_rules! expect {
     };
 }
 
-/// The session.
+/// The methods for the session.
 impl ZooKeeper {
-    /// Waits until the session is connected, and says which it is. After Expired, Closed or AuthFailed
-    /// it begins a new session first. A client that may use read-only servers is connected to one too
-    /// ([`SessionEvents`] tell), and has then a session that the server made up.
+    /// Waits until the session is connected, and returns its id. After Expired, Closed or AuthFailed it begins a new
+    /// session first. A client that accepts read-only servers may be connected to one, and then has an id that the
+    /// server made up; [`SessionEvents`] reports that.
     pub async fn connect(&self) -> SessionId {
         expect!(self.call(Operation::Connect).await, Outcome::Connected(session) => session)
     }
 
-    /// Ends the session (`closeSession`, rule 2.8.9): its ephemeral znodes go with it.
+    /// Closes the session (`closeSession`, rule 2.8.9), which deletes its ephemeral znodes.
     pub async fn close(&self) {
         expect!(self.call(Operation::Close).await, Outcome::Closed => ());
     }
 
-    /// Every later change of the session's state.
+    /// Returns a stream of every later change of the session's state.
     pub fn session_events(&self) -> SessionEvents {
         SessionEvents::new(Arc::clone(&self.transport))
     }
 
-    /// Every later change of a session's state, with the session. (To a search, a program that asks for the
-    /// session is in more states than one that does not.)
+    /// Returns a stream of every later change of a session's state, with the session's id. In a search, a program
+    /// that reads the ids has more states than one that does not.
     pub fn session_changes(&self) -> SessionChanges {
         SessionChanges::new(Arc::clone(&self.transport))
     }
 }
 
-/// The program's surroundings.
+/// The methods for the program's environment.
 impl ZooKeeper {
-    /// Waits; virtual time where the program is simulated.
+    /// Waits; in virtual time if the program is simulated.
     pub async fn sleep(&self, span: Duration) {
         expect!(self.call(Operation::Sleep(span)).await, Outcome::Elapsed => ());
     }
 
-    /// The program's clock.
+    /// Returns the reading of the program's clock.
     pub async fn now(&self) -> Time {
         expect!(self.call(Operation::Now).await, Outcome::Now(time) => time)
     }
 
-    /// A random number.
+    /// Returns a random number.
     pub async fn random(&self) -> u64 {
         expect!(self.call(Operation::Random).await, Outcome::Random(value) => value)
     }
 
-    /// Runs a future beside the program's own, in the same process and session. Tasks run in the
-    /// order in which they become ready. When the program returns, what is left of them is dropped
-    /// without a word.
+    /// Runs a future concurrently with the program's main one, in the same process and session. Tasks run in the
+    /// order in which they become ready. When the program returns, its remaining tasks are dropped silently.
     pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         self.transport.spawn(Box::pin(future));
     }
 
-    /// Tells the monitors something, by a value of a type for it: those that know the type read it typed
+    /// Makes an observation: monitors that know its type read it typed
     /// ([`Event::observed`](crate::vocabulary::event::Event::observed)), all others by its name and fields.
     pub fn observe(&self, observation: impl Observation) {
         self.transport.observe(Observed::new(observation));
     }
 
-    /// Tells the monitors something without a type of its own: a name and fields.
+    /// Makes an observation that has no type of its own but a name and fields.
     ///
     /// ```
     /// # use vivarium_model::handle::ZooKeeper;
@@ -90,22 +89,22 @@ impl ZooKeeper {
         self.observe(Custom::new(name, fields));
     }
 
-    /// Sends a message to another program, beside ZooKeeper. One that arrives while the other does not run
-    /// (not yet, or not any more) is lost.
+    /// Sends a message to another program, without ZooKeeper. It is lost if it arrives while that program does not
+    /// run.
     pub fn send(&self, to: ClientId, body: &[u8]) {
         self.transport.send(to, Arc::from(body));
     }
 
-    /// The next message from another program.
+    /// Waits for the next message from another program.
     pub async fn receive(&self) -> Message {
         expect!(self.call(Operation::Receive).await, Outcome::Message(message) => message)
     }
 
-    /// Writes to a resource outside ZooKeeper, which refuses a fencing token smaller than one it has
-    /// seen; without a token it does not check.
+    /// Writes to a resource outside ZooKeeper, which refuses a fencing token smaller than one it has seen. Without a
+    /// token it does not check.
     ///
     /// # Errors
-    /// The largest token that the resource has seen, which is larger.
+    /// The largest token that the resource has seen, if that is larger than `token`.
     pub async fn write_resource(
         &self,
         resource: &str,
@@ -116,11 +115,11 @@ impl ZooKeeper {
         expect!(self.call(Operation::Resource(request)).await, Outcome::Resource(result) => result)
     }
 
-    /// Awaits `future` unless the engine cancels it: then it is dropped at its present await point,
-    /// as a caller's `select!` or timeout would do.
+    /// Awaits `future` unless the engine cancels it; then it is dropped at its present await point, as by a caller's
+    /// `select!` or timeout.
     ///
     /// # Errors
-    /// [`Cancelled`] when it was.
+    /// [`Cancelled`] if the engine cancelled it.
     pub async fn cancellable<F: Future>(&self, future: F) -> Result<F::Output, Cancelled> {
         match race(self.call(Operation::Cancelled), future).await {
             Either::Left(_) => Err(Cancelled),
@@ -128,10 +127,10 @@ impl ZooKeeper {
         }
     }
 
-    /// Awaits `future` for at most `span`, then drops it. What is ready in time wins.
+    /// Awaits `future` for at most `span`, then drops it. If it is ready at that moment, its output wins.
     ///
     /// # Errors
-    /// [`TimedOut`] when the time was up first.
+    /// [`TimedOut`] if the span passed first.
     pub async fn timeout<F: Future>(
         &self,
         span: Duration,

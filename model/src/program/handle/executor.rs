@@ -1,8 +1,8 @@
-//! Runs the tasks of one program: its main future, round by round, and what it spawns.
+//! Runs the tasks of one program: its main future, round by round, and its spawned tasks.
 //!
-//! Single-threaded, first in first out, with real wakers (a no-op waker would starve futures that
-//! poll only what was woken). It runs only when its port was fed an input, and then until nothing
-//! is left to run. It is itself a future, so that another runtime's task can be one program.
+//! It is single-threaded, first in first out, with real wakers: a no-op waker would starve futures that poll only
+//! what was woken. It runs after an input was delivered to its port, until every task is blocked. It is itself a
+//! future, so that a task of another runtime can host a program.
 
 use super::port::Port;
 use super::program::RoundEnd;
@@ -15,14 +15,13 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-/// How often the tasks of a program may be polled for one input. A program that needs more never
-/// blocks: some task wakes itself again and again.
+/// The most polls of a program's tasks for one input. A program that needs more never blocks, because some task keeps
+/// waking itself.
 pub const POLLS_PER_INPUT: u32 = 100_000;
 
 type Return = Arc<Mutex<Option<RoundEnd>>>;
 
-/// The tasks of one program. Dropping it is the death of the process: the port is closed first,
-/// then the futures are dropped.
+/// The tasks of one program. Dropping it ends the process: first the port is closed, then the futures are dropped.
 pub struct Executor {
     port: Arc<Port>,
     program: Program,
@@ -31,23 +30,22 @@ pub struct Executor {
     polls: u64,
 }
 
-/// The beginning of a round from which on all that a program does follows from the round's state:
-/// nothing else of what was before reaches into it.
+/// The beginning of a round whose behaviour depends only on the round's state and later inputs.
 pub struct Began {
     /// The round's state.
     pub state: Carried,
-    /// How many of the outputs that have not been taken came before.
+    /// Number of untaken outputs that precede it.
     pub said: usize,
 }
 
 impl Executor {
-    /// A process of `program` behind `port`. Nothing of the program has run yet: even its factory
-    /// is called within the first input.
+    /// Returns a process of `program` for `port`. No code of the program has run yet: even its factory is called
+    /// during the first input.
     pub fn new(port: Arc<Port>, program: &Program) -> Executor {
         Executor::at(port, program, program.first())
     }
 
-    /// The same, but its first round begins with this state.
+    /// Like [`Executor::new`], but the first round begins with this state.
     pub(super) fn at(port: Arc<Port>, program: &Program, state: Option<Carried>) -> Executor {
         let (program, returned) = (program.clone(), Return::default());
         let mut executor = Executor { port, program, returned, began: None, polls: 0 };
@@ -55,7 +53,7 @@ impl Executor {
         executor
     }
 
-    /// Begins a round; the one before is done.
+    /// Begins a round after the previous one has ended.
     fn begin(&mut self, state: Option<Carried>) {
         if let Some(state) = &state
             && self.port.is_bare()
@@ -70,13 +68,12 @@ impl Executor {
         }));
     }
 
-    /// Where it began a round since this was last asked: the latest that nothing but its state
-    /// reaches into.
+    /// Returns the last round since the previous call that depends only on its state, if there was one.
     pub(super) fn take_began(&mut self) -> Option<Began> {
         self.began.take()
     }
 
-    /// Runs until every task waits for something. Does nothing unless the port was fed.
+    /// Runs until every task is blocked. No effect unless an input was delivered.
     pub fn run(&mut self) {
         let mut polls = 0;
         while let Some(task) = self.port.queue().pop() {
@@ -105,12 +102,12 @@ impl Executor {
         }
     }
 
-    /// How often tasks were polled, all inputs together.
+    /// Returns the number of polls for all inputs so far.
     pub fn polls(&self) -> u64 {
         self.polls
     }
 
-    /// The program's last word; then silence, then its futures go.
+    /// Emits the program's last output, closes the port, then drops the futures.
     fn end(&mut self, last: Output) {
         self.port.finish(last);
         self.port.queue().end();

@@ -1,13 +1,13 @@
-//! The async handle that programs use, and what runs them.
+//! The async handle that programs use, and the code that runs programs.
 //!
-//! A program is an ordinary `async fn` over one [`ZooKeeper`]. It awaits nothing but that handle, so
-//! it is a function of its inputs: the simulator runs it under a seed, the explorer replays it along
-//! every path, and over another [`Transport`] it runs against a real ensemble.
+//! A program is an ordinary `async fn` over one [`ZooKeeper`]. It awaits only that handle, so it is a function of its
+//! inputs: the simulator runs it under a seed, the explorer replays it along every path, and with another
+//! [`Transport`] it runs against a real ensemble.
 //!
-//! Three rules hold for every call. It suspends at least once, even where the answer is known at
-//! once, so that no error loop can spin inside one poll. Dropping its future abandons the call and
-//! takes nothing back: a write that was sent may still be applied. And nothing hides an unknown
-//! outcome: a lost connection is an [`ConnectionLoss`](crate::vocabulary::error::Error::ConnectionLoss) that the program must face.
+//! Three rules hold for every call. It suspends at least once, even if the answer is known immediately, so that no
+//! error loop can spin inside one poll. Dropping its future abandons the call but does not undo it: a write that was
+//! sent may still be applied. And an unknown outcome is never hidden: the program must handle
+//! [`ConnectionLoss`](crate::vocabulary::error::Error::ConnectionLoss).
 //!
 //! ```
 //! use vivarium_model::error::Error;
@@ -26,11 +26,10 @@
 //! # let _ = program;
 //! ```
 //!
-//! A program that is a loop can be written as its round ([`rounds`]), which hands all that survives it
-//! to the next.
+//! A program that is a loop can be written as one round ([`rounds`]), which passes its state to the next round.
 //!
-//! Behind the handle, one simulated process is a [`port::Port`] (its calls, its outputs) and an
-//! [`executor::Executor`] (its tasks), held together by [`process::Process`].
+//! One simulated process consists of a [`port::Port`] (its calls and outputs) and an [`executor::Executor`] (its
+//! tasks), owned by a [`process::Process`].
 
 mod access;
 mod answer;
@@ -59,10 +58,10 @@ use crate::vocabulary::id::{ClientId, SessionId};
 use std::fmt;
 use std::sync::Arc;
 
-/// The only thing that a program touches: its client of ZooKeeper, and its surroundings (time,
-/// random numbers, other programs, the monitors).
+/// A program's only interface: its ZooKeeper client, and its environment (time, random numbers, other programs, the
+/// monitors).
 ///
-/// Clones share the one session of their client machine.
+/// Clones share the session of their client machine.
 #[derive(Clone)]
 pub struct ZooKeeper {
     transport: Arc<dyn Transport>,
@@ -70,19 +69,19 @@ pub struct ZooKeeper {
 }
 
 impl ZooKeeper {
-    /// A handle over a transport.
+    /// Returns a handle over a transport.
     pub fn new(transport: Arc<dyn Transport>) -> ZooKeeper {
         ZooKeeper { transport, scope: None }
     }
 
-    /// The client machine that this program runs on.
+    /// Returns the client machine that the program runs on.
     pub fn client(&self) -> ClientId {
         self.transport.client()
     }
 
-    /// The same handle pinned to one session: its requests fail with `SessionExpired` once another
-    /// session has taken this one's place. [`ZooKeeper::connect`] and [`ZooKeeper::close`] are not
-    /// requests and concern the current session.
+    /// Returns this handle pinned to one session: its requests fail with `SessionExpired` after another session has
+    /// replaced that one. [`ZooKeeper::connect`] and [`ZooKeeper::close`] are not requests and always use the current
+    /// session.
     pub fn scope(&self, session: SessionId) -> ZooKeeper {
         ZooKeeper { transport: Arc::clone(&self.transport), scope: Some(session) }
     }

@@ -1,4 +1,4 @@
-//! One simulated process: a port and an executor that run together.
+//! A simulated process: a port and an executor that run together.
 
 use super::executor::{Began, Executor};
 use super::port::{Pending, Port};
@@ -10,8 +10,8 @@ use crate::vocabulary::id::{CallId, ClientId};
 use std::fmt;
 use std::sync::Arc;
 
-/// A program that is run by whoever feeds it. Dropping it kills the process: its handle is closed
-/// first, then its futures are dropped.
+/// A program that runs whenever it is fed an input. Dropping it kills the process: first its handle is closed, then
+/// its futures are dropped.
 ///
 /// ```
 /// use vivarium_model::handle::{Process, program};
@@ -41,96 +41,95 @@ pub struct Process {
 }
 
 impl Process {
-    /// A new process, not yet run: its first input is [`Input::Start`].
+    /// Returns a process that has not run yet: its first input is [`Input::Start`].
     pub fn new(client: ClientId, program: &Program) -> Process {
         let port = Port::new(client);
         Process { executor: Executor::new(Arc::clone(&port), program), port }
     }
 
-    /// The same, but its first round begins with this state.
+    /// Like [`Process::new`], but the first round begins with this state.
     pub fn at(client: ClientId, program: &Program, state: Carried) -> Process {
         let port = Port::new(client);
         Process { executor: Executor::at(Arc::clone(&port), program, Some(state)), port }
     }
 
-    /// Delivers one input and runs the program until it blocks, appending what it did to `outputs`.
+    /// Delivers one input, runs the program until it blocks, and appends its outputs to `outputs`.
     ///
     /// # Panics
-    /// If the input is none that this program can get, see [`Port::deliver`].
+    /// If the program cannot get this input, see [`Port::deliver`].
     pub fn feed(&mut self, input: Input, outputs: &mut Vec<Output>) {
         self.port.deliver(input);
         self.executor.run();
         self.port.take_outputs(outputs);
     }
 
-    /// Whether the program has neither returned nor panicked.
+    /// Returns true if the program has neither returned nor panicked.
     pub fn is_running(&self) -> bool {
         self.port.is_open()
     }
 
-    /// Whether it was woken by something else than its handle, see [`Port::is_foreign`].
+    /// Returns true if the program was woken by something other than its handle, see [`Port::is_foreign`].
     pub fn is_foreign(&self) -> bool {
         self.port.is_foreign()
     }
 
-    /// Where it began a round since this was last asked, see `Executor::take_began`; asked after
-    /// each input, `said` counts its outputs.
+    /// Returns the last round since the previous call that depends only on its state, see `Executor::take_began`. If
+    /// this is called after each input, `said` counts outputs of that input.
     pub fn take_began(&mut self) -> Option<Began> {
         self.executor.take_began()
     }
 
-    /// Parts of the replies it waits for that the program does not observe, see [`Port::unseen`].
+    /// Returns the parts of pending replies that the program does not observe, see [`Port::unseen`].
     pub fn unseen(&self) -> Vec<(CallId, Unseen)> {
         self.port.unseen()
     }
 
-    /// What the program waits for, see [`Port::pending`].
+    /// Returns the pending calls, see [`Port::pending`].
     pub fn pending(&self) -> Vec<(CallId, Pending)> {
         self.port.pending()
     }
 
-    /// Whether it would hear of a change of the session's state, see [`Port::listens`].
+    /// Returns true if the program has subscribed to the session's state, see [`Port::listens`].
     pub fn listens(&self) -> bool {
         self.port.listens()
     }
 
-    /// Whether it asks for the sessions of changes, see [`Port::listens_for_sessions`].
+    /// Returns true if the program reads the session ids of changes, see [`Port::listens_for_sessions`].
     pub fn listens_for_sessions(&self) -> bool {
         self.port.listens_for_sessions()
     }
 
-    /// How many tasks it ever had, the program itself included.
+    /// Returns the number of tasks ever spawned, including the program itself.
     pub fn tasks(&self) -> u64 {
         self.port.queue().spawned()
     }
 
-    /// How many tasks it has that have not ended, the program itself included.
+    /// Returns the number of tasks that have not ended, including the program itself.
     pub fn live_tasks(&self) -> usize {
         self.port.queue().live()
     }
 
-    /// How often its tasks were polled.
+    /// Returns the number of polls of its tasks.
     pub fn polls(&self) -> u64 {
         self.executor.polls()
     }
 
-    /// Ends the process, and keeps what can still be woken from outside.
+    /// Ends the process, and returns what can still be woken from outside.
     pub fn bury(self) -> Remains {
         Remains(Arc::clone(self.port.queue()))
     }
 }
 
-/// What is left of a process that has ended: nothing, unless something outside the program keeps
-/// one of its wakers.
+/// The remains of a process that has ended: nothing, unless code outside the program keeps one of its wakers.
 pub struct Remains(Arc<RunQueue>);
 
 impl Remains {
-    /// Whether something outside the program could still wake it.
+    /// Returns true if code outside the program still holds a waker of it.
     pub fn is_held(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
 
-    /// Whether it was woken by something else than its handle, before its end or after.
+    /// Returns true if the program was ever woken by something other than its handle, before its end or after.
     pub fn is_foreign(&self) -> bool {
         self.0.is_foreign()
     }

@@ -1,4 +1,4 @@
-//! Programs: one future from begin to end, or rounds that hand a state on.
+//! Programs: a single future, or rounds that pass on a state.
 
 use super::ZooKeeper;
 use super::transport::BoxFuture;
@@ -10,12 +10,11 @@ use std::hash::Hash;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// What a client machine runs, once for each time its process starts. Made by [`program`] or by
-/// [`rounds`].
+/// The code that a client machine runs each time its process starts. Made by [`program`] or [`rounds`].
 #[derive(Clone)]
 pub struct Program(Arc<dyn Body>);
 
-/// A program from an `async fn` or a closure over the handle.
+/// Makes a program from an `async fn` or a closure over the handle.
 ///
 /// ```
 /// use std::time::Duration;
@@ -38,27 +37,25 @@ where
     Program(Arc::new(Whole(program)))
 }
 
-/// How a round of a program ends.
+/// How a round of a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Round<S> {
-    /// Another round follows, and begins with this.
+    /// Another round follows and begins with this state.
     Again(S),
     /// The program returns.
     Done,
 }
 
-/// A program that is a loop, written as its round: what one round hands on is all that the next one
-/// has of it.
+/// Makes a program that is a loop from one round of it. The only thing that a round passes to the next is its state.
 ///
-/// It does what the same loop in a [`program`] would do. At the end of a round its future is dropped,
-/// and with it its calls in flight, its watches and its subscriptions; the next round begins at once.
-/// A task that a round has spawned lives on beside the later ones, as beside any program.
+/// The program behaves like the same loop in a [`program`]. At the end of a round its future is dropped, and with it
+/// its pending calls, watches and subscriptions; the next round begins immediately. A task spawned by a round
+/// continues during the later ones, as in any program.
 ///
-/// The explorer can do more with it. Nothing of a round survives it but its state, so a round that
-/// begins with equal states is one place however the program came there: a loop that tries for ever
-/// is as many states as one try. Where something else survives, a task that is still at work, it
-/// keeps the ways apart, as it does those of any program. The states are compared by `Eq`; derive it and
-/// `Hash`, so that nothing is left out.
+/// The explorer benefits from this form. Only a round's state survives it, so rounds that begin with equal states are
+/// one state of the search, whatever happened before: a loop that retries for ever has no more states than one try.
+/// If something else survives, such as a running task, the explorer distinguishes the histories, as it does for any
+/// program. States are compared by `Eq`; derive it and `Hash`, so that they cover all fields.
 ///
 /// ```
 /// use vivarium_model::error::Error;
@@ -76,8 +73,7 @@ pub enum Round<S> {
 /// # let _ = stubborn;
 /// ```
 ///
-/// A count that is kept outside of the state does not compile, because rounds cannot change what
-/// they share:
+/// A counter outside the state does not compile, because rounds cannot change what they share:
 ///
 /// ```compile_fail
 /// use vivarium_model::handle::{Round, ZooKeeper, rounds};
@@ -92,8 +88,8 @@ pub enum Round<S> {
 /// });
 /// ```
 ///
-/// Behind an `Arc` or in a static it compiles. Then the program is no function of its inputs, like any
-/// program with such a thing, and an explorer that notices says so and gives no verdict.
+/// In an `Arc` or a static it compiles. Then the program is not a function of its inputs, and an explorer that
+/// notices this reports it and gives no verdict.
 pub fn rounds<S, P, F>(first: S, round: P) -> Program
 where
     S: Clone + Eq + Hash + Send + Sync + 'static,
@@ -103,21 +99,20 @@ where
     Program(Arc::new(InRounds { first: Carried::new(first), round, state: PhantomData }))
 }
 
-/// What one round of a program hands on to the next, whatever its type.
+/// The state that one round of a program passes to the next, of any type.
 #[derive(Clone)]
 pub struct Carried(Arc<dyn Value>);
 
-/// How a round ended, whatever the type of what it hands on; a program that is no loop hands on
-/// nothing.
+/// The result of a round, for a state of any type. A program that is not a loop passes on no state.
 pub(super) type RoundEnd = Result<Option<Carried>, String>;
 
 impl Program {
-    /// What its first round begins with; `None` if the program is no loop.
+    /// Returns the state of the first round; `None` if the program is not a loop.
     pub(super) fn first(&self) -> Option<Carried> {
         self.0.first()
     }
 
-    /// A round that begins with this.
+    /// Returns the future of a round that begins with this state.
     pub(super) fn round(
         &self,
         zookeeper: ZooKeeper,
@@ -209,13 +204,13 @@ impl Carried {
         value.downcast_ref()
     }
 
-    /// By the type's own `Hash`.
+    /// Returns the fingerprint by the type's own `Hash`.
     pub fn fingerprint(&self) -> Fingerprint {
         (*self.0).fingerprint()
     }
 }
 
-/// By the type's own `Eq`.
+/// Compares by the type's own `Eq`.
 impl PartialEq for Carried {
     fn eq(&self, other: &Carried) -> bool {
         (*self.0).equals(&*other.0)

@@ -1,6 +1,5 @@
-//! The typed reads of [`ZooKeeper`]. The server that the session is connected to answers them alone:
-//! what they show may be old, but is never older than what the session was shown before
-//! (rule 4.6.2).
+//! The typed reads of [`ZooKeeper`]. The server that the session is connected to answers them by itself: the result
+//! may be stale, but is never older than what the session has seen before (rule 4.6.2).
 
 use super::ZooKeeper;
 use super::transport::Unseen;
@@ -11,7 +10,7 @@ use crate::vocabulary::stat::Stat;
 use std::sync::Arc;
 
 impl ZooKeeper {
-    /// The znode's Stat, `None` where there is no znode.
+    /// Returns the znode's Stat, or `None` if it does not exist.
     ///
     /// # Errors
     /// `NoAuth`, `ConnectionLoss`, `SessionExpired`, `BadArguments`.
@@ -19,18 +18,18 @@ impl ZooKeeper {
         exists_result(self.request(Request::Exists { path: Arc::from(path), watch: false }).await)
     }
 
-    /// As [`ZooKeeper::exists`], and a watch for its creation, change or deletion, set whether it
-    /// exists or not.
+    /// Like [`ZooKeeper::exists`], with a watch for the znode's creation, change or deletion, which is set whether or
+    /// not it exists.
     ///
     /// # Errors
-    /// As [`ZooKeeper::exists`]; no watch is set then.
+    /// As [`ZooKeeper::exists`]; then no watch is set.
     pub async fn exists_watch(&self, path: &str) -> Result<(Option<Stat>, Watch), Error> {
         let request = Request::Exists { path: Arc::from(path), watch: true };
         let (result, watch) = self.request_watching(request, Unseen::Nothing).await;
         Ok((exists_result(result)?, watch))
     }
 
-    /// The znode's content and Stat.
+    /// Returns the znode's content and Stat.
     ///
     /// # Errors
     /// `NoNode`, `NoAuth`, `ConnectionLoss`, `SessionExpired`, `BadArguments`.
@@ -38,28 +37,28 @@ impl ZooKeeper {
         data_result(self.request(Request::GetData { path: Arc::from(path), watch: false }).await)
     }
 
-    /// As [`ZooKeeper::get_data`], and a watch for its change or deletion.
+    /// Like [`ZooKeeper::get_data`], with a watch for the znode's change or deletion.
     ///
     /// # Errors
-    /// As [`ZooKeeper::get_data`]; no watch is set then, not even for `NoNode`.
+    /// As [`ZooKeeper::get_data`]; then no watch is set, not even after `NoNode`.
     pub async fn get_data_watch(&self, path: &str) -> Result<(Data, Stat, Watch), Error> {
         let request = Request::GetData { path: Arc::from(path), watch: true };
         let (result, watch) = self.request_watching(request, Unseen::Nothing).await;
         data_result(result).map(|(data, stat)| (data, stat, watch))
     }
 
-    /// A watch for a znode's change or deletion, where the znode exists: `getData` for who does not
-    /// want to know what is in it. The event does not tell its zxid.
+    /// Sets a watch for a znode's change or deletion if the znode exists: `getData` for a program that does not need
+    /// the content. The event contains no zxid.
     ///
     /// # Errors
-    /// As [`ZooKeeper::get_data`]; no watch is set then, not even for `NoNode`.
+    /// As [`ZooKeeper::get_data`]; then no watch is set, not even after `NoNode`.
     pub async fn watch_data(&self, path: &str) -> Result<Watch, Error> {
         let request = Request::GetData { path: Arc::from(path), watch: true };
         let (result, watch) = self.request_watching(request, Unseen::Content).await;
         result.map(|_| watch.timeless())
     }
 
-    /// The names of the children. ZooKeeper promises no order of them.
+    /// Returns the names of the children. ZooKeeper promises no order.
     ///
     /// # Errors
     /// `NoNode`, `NoAuth`, `ConnectionLoss`, `SessionExpired`, `BadArguments`.
@@ -68,7 +67,7 @@ impl ZooKeeper {
         children_result(self.request_for(request, Unseen::Stats).await).map(|(names, _)| names)
     }
 
-    /// The names of the children, and the znode's Stat.
+    /// Returns the names of the children and the znode's Stat.
     ///
     /// # Errors
     /// As [`ZooKeeper::get_children`].
@@ -77,18 +76,18 @@ impl ZooKeeper {
         children_result(self.request(request).await)
     }
 
-    /// As [`ZooKeeper::get_children`], and a watch for a change of the set of children, or the
-    /// deletion of the znode itself.
+    /// Like [`ZooKeeper::get_children`], with a watch for a change of the set of children or the deletion of the
+    /// znode.
     ///
     /// # Errors
-    /// As [`ZooKeeper::get_children`]; no watch is set then, not even for `NoNode`.
+    /// As [`ZooKeeper::get_children`]; then no watch is set, not even after `NoNode`.
     pub async fn get_children_watch(&self, path: &str) -> Result<(Vec<String>, Watch), Error> {
         let request = Request::GetChildren { path: Arc::from(path), watch: true };
         let (result, watch) = self.request_watching(request, Unseen::Stats).await;
         children_result(result).map(|(names, _)| (names, watch))
     }
 
-    /// As [`ZooKeeper::get_children2`], with the watch of [`ZooKeeper::get_children_watch`].
+    /// Like [`ZooKeeper::get_children2`], with the watch of [`ZooKeeper::get_children_watch`].
     ///
     /// # Errors
     /// As [`ZooKeeper::get_children_watch`].
@@ -101,12 +100,10 @@ impl ZooKeeper {
         children_result(result).map(|(names, stat)| (names, stat, watch))
     }
 
-    /// Reads, each with its own result, that the server executes without a write between them. None of
-    /// them sets a watch.
+    /// Executes reads, each with its own result. The server executes no write between them. No watch is set.
     ///
     /// # Errors
-    /// Those of the request as a whole: `ConnectionLoss`, `SessionExpired`. A read that fails is one of
-    /// the results.
+    /// Errors of the whole request: `ConnectionLoss`, `SessionExpired`. The error of a single read is its result.
     pub async fn multi_read(&self, ops: Vec<ReadOp>) -> Result<Vec<ReadResult>, Error> {
         match self.request(Request::MultiRead(ops)).await? {
             Response::MultiRead(results) => Ok(results),
@@ -114,7 +111,7 @@ impl ZooKeeper {
         }
     }
 
-    /// The number of all descendants.
+    /// Returns the number of descendants.
     ///
     /// # Errors
     /// `NoNode`, `NoAuth`, `ConnectionLoss`, `SessionExpired`, `BadArguments`.
@@ -125,9 +122,9 @@ impl ZooKeeper {
         }
     }
 
-    /// The paths of this session's own ephemerals that begin with a text; nothing or `/` for all.
-    /// ZooKeeper promises no order of them. A chroot is not looked at, neither in what is asked nor
-    /// in what is answered: Apache's client has forgotten it here.
+    /// Returns the paths of this session's own ephemerals that begin with `prefix`; empty or `/` for all. ZooKeeper
+    /// promises no order. The chroot applies neither to the prefix nor to the result, as in Apache's client, which
+    /// overlooks it here.
     ///
     /// # Errors
     /// `ConnectionLoss`, `SessionExpired`.

@@ -1,5 +1,5 @@
-//! The typed requests of [`ZooKeeper`], written once over any [`Transport`](super::Transport): those
-//! that change something, and what all have in common.
+//! The typed updates of [`ZooKeeper`], written once for any [`Transport`](super::Transport), and the code that all
+//! requests share.
 
 use super::ZooKeeper;
 use super::transport::{Call, Unseen, with_waker};
@@ -12,12 +12,12 @@ use crate::vocabulary::stat::Stat;
 use std::fmt;
 use std::sync::Arc;
 
-/// Why a multi failed. Nothing of it was applied, unless the error is `ConnectionLoss`.
+/// Why a multi failed. None of it was applied, unless the error is `ConnectionLoss`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MultiError {
-    /// Which operation failed, from 0; `None` when the request as a whole did.
+    /// Index of the operation that failed, from 0; `None` if the whole request failed.
     pub index: Option<usize>,
-    /// With what.
+    /// The error of that operation or request.
     pub error: Error,
 }
 
@@ -39,14 +39,13 @@ impl From<MultiError> for Error {
 }
 
 impl ZooKeeper {
-    /// Creates a znode (`create2`, `createContainer`, `createTTL`): its path, with the sequence number
-    /// if the mode appends one, and its Stat. Everybody may do everything with it.
+    /// Creates a znode (`create2`, `createContainer`, `createTTL`) with the open ACL. Returns its path, including the
+    /// sequence number if the mode appends one, and its Stat.
     ///
     /// # Errors
-    /// As the server says (rule 1.6): `NodeExists`, `NoNode` for the parent,
-    /// `NoChildrenForEphemerals`, `NoAuth` for the parent, `QuotaExceeded`, `BadArguments`,
-    /// `Unimplemented` for a TTL where servers have none. After `ConnectionLoss` the znode may exist, may
-    /// never exist, or may appear later.
+    /// As the server says (rule 1.6): `NodeExists`, `NoNode` for the parent, `NoChildrenForEphemerals`, `NoAuth` for
+    /// the parent, `QuotaExceeded`, `BadArguments`, `Unimplemented` for a TTL if servers do not support it. After
+    /// `ConnectionLoss` the znode may exist, may never exist, or may appear later.
     pub async fn create(
         &self,
         path: &str,
@@ -56,11 +55,11 @@ impl ZooKeeper {
         self.create_with_acl(path, data, mode, AclList::OPEN).await
     }
 
-    /// As [`ZooKeeper::create`], with an ACL of one's own. Nobody inherits it: each child has its own.
+    /// Like [`ZooKeeper::create`], with an ACL. Children do not inherit it.
     ///
     /// # Errors
-    /// As [`ZooKeeper::create`]; `InvalidAcl` for a list that is empty or makes no sense to the
-    /// server, and for [`AclList::creator_all`] where no identity was proven.
+    /// As [`ZooKeeper::create`]; `InvalidAcl` for a list that is empty or that the server does not understand, and
+    /// for [`AclList::creator_all`] if no identity was proven.
     pub async fn create_with_acl(
         &self,
         path: &str,
@@ -79,8 +78,8 @@ impl ZooKeeper {
     /// Deletes a znode without children.
     ///
     /// # Errors
-    /// As the server says (rule 1.6): `NoNode`, `NoAuth` for the parent, `BadVersion`,
-    /// `NotEmpty`, `BadArguments`; or `ConnectionLoss`, which leaves the outcome open.
+    /// As the server says (rule 1.6): `NoNode`, `NoAuth` for the parent, `BadVersion`, `NotEmpty`, `BadArguments`; or
+    /// `ConnectionLoss`, after which the outcome is unknown.
     pub async fn delete(&self, path: &str, version: Version) -> Result<(), Error> {
         match self.write(Op::Delete { path: Arc::from(path), version }).await? {
             OpResult::Deleted => Ok(()),
@@ -88,11 +87,11 @@ impl ZooKeeper {
         }
     }
 
-    /// Replaces a znode's content; its new Stat.
+    /// Replaces a znode's content and returns the new Stat.
     ///
     /// # Errors
-    /// As the server says (rule 1.6): `NoNode`, `NoAuth`, `BadVersion`, `QuotaExceeded`,
-    /// `BadArguments`; or `ConnectionLoss`, which leaves the outcome open.
+    /// As the server says (rule 1.6): `NoNode`, `NoAuth`, `BadVersion`, `QuotaExceeded`, `BadArguments`; or
+    /// `ConnectionLoss`, after which the outcome is unknown.
     pub async fn set_data(&self, path: &str, data: &[u8], version: Version) -> Result<Stat, Error> {
         let op = Op::SetData { path: Arc::from(path), data: Data::from(data), version };
         match self.write(op).await? {
@@ -101,11 +100,11 @@ impl ZooKeeper {
         }
     }
 
-    /// Executes all of these or none, under one zxid (rule 1.7). Behind a chroot the paths in the
-    /// results are whole ones, as Apache's client leaves them.
+    /// Executes all of these operations or none, under one zxid (rule 1.7). With a chroot, the paths in the results
+    /// are whole, as in Apache's client.
     ///
     /// # Errors
-    /// The first operation that failed, with its error; or the error of the request as a whole.
+    /// The first operation that failed, with its error; or the error of the whole request.
     pub async fn multi(&self, ops: Vec<Op>) -> Result<Vec<OpResult>, MultiError> {
         match self.request(Request::Multi(ops)).await {
             Ok(Response::Multi(results)) => multi_result(results),
@@ -114,12 +113,12 @@ impl ZooKeeper {
         }
     }
 
-    /// Deletes a container or TTL znode without children, as the leader does by itself in time. Servers
-    /// take it from clients too, though Apache's has no method for it.
+    /// Deletes a container or TTL znode without children, as the leader eventually does. Servers accept this request
+    /// from clients, although Apache's client has no method for it.
     ///
     /// # Errors
-    /// As the server says (rule 1.6): `NoNode`, `NotEmpty`, `BadArguments`; or `ConnectionLoss`,
-    /// which leaves the outcome open.
+    /// As the server says (rule 1.6): `NoNode`, `NotEmpty`, `BadArguments`; or `ConnectionLoss`, after which the
+    /// outcome is unknown.
     pub async fn delete_container(&self, path: &str) -> Result<(), Error> {
         match self.request(Request::DeleteContainer { path: Arc::from(path) }).await? {
             Response::ContainerDeleted => Ok(()),
@@ -127,8 +126,8 @@ impl ZooKeeper {
         }
     }
 
-    /// Waits until this server has caught up with the leader (rule 4.6.4; no quorum round, so no
-    /// guarantee that the leader is still one).
+    /// Waits until this server has caught up with the leader (rule 4.6.4). There is no quorum round, so the leader
+    /// may have been deposed.
     ///
     /// # Errors
     /// `ConnectionLoss`, `SessionExpired`.
@@ -147,7 +146,7 @@ impl ZooKeeper {
         self.request_for(request, Unseen::Nothing).await
     }
 
-    /// A request whose caller keeps back some of the answer.
+    /// Makes a request whose caller hides a part of the answer from the program.
     pub(super) async fn request_for(
         &self,
         request: Request,
@@ -163,7 +162,7 @@ impl ZooKeeper {
         response(Call::new(&*self.transport, ticket.await).await)
     }
 
-    /// The watch is the second to go when this is dropped half-way: reply first, then watch.
+    /// Makes a request with a watch. If the future is dropped halfway, it abandons the reply first, then the watch.
     pub(super) async fn request_watching(
         &self,
         request: Request,
@@ -188,7 +187,7 @@ pub(super) fn response(outcome: Outcome) -> Result<Response, Error> {
     }
 }
 
-/// A failed multi has reply code 0 and the codes inside; the first non-zero one is raised.
+/// Returns the first non-zero code of a failed multi as an error: its reply code is 0 and the codes are inside.
 fn multi_result(results: Vec<OpResult>) -> Result<Vec<OpResult>, MultiError> {
     let failed = results.iter().enumerate().find_map(|(index, result)| match result {
         OpResult::Failed(Some(error)) => Some(MultiError { index: Some(index), error: *error }),

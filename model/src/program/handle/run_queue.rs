@@ -1,10 +1,9 @@
-//! The tasks of one program and the order in which they run: first in, first out.
+//! The tasks of one program in the order in which they run: first in, first out.
 //!
-//! A task enters the queue when it is spawned or woken. The queue is open for a run only between an
-//! input and the moment when nothing is left to do. A wake at any other time comes from outside the
-//! handle (another program, another runtime's timer); it is kept for the next input, so that every
-//! host runs the same tasks at the same input, and noted, because such a program is no function of
-//! its inputs.
+//! A task enters the queue when it is spawned or woken. Tasks run only between an input and the moment when none is
+//! ready. A wake at any other time comes from outside the handle (another program, another runtime's timer). It takes
+//! effect at the next input, so that every host runs the same tasks at the same input, and it is recorded, because
+//! such a program is not a function of its inputs.
 
 use super::transport::BoxFuture;
 use crate::vocabulary::words::panic_message;
@@ -14,39 +13,39 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// A lock is poisoned only by a broken assertion, which is on its way up already.
+/// Ignores poisoning: only a failed assertion poisons a lock, and it is already unwinding.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Number of the task that is the program itself.
+/// The number of the task that is the program itself.
 pub(super) const MAIN: u64 = 0;
 
 /// A future and its place in the queue.
 pub(super) struct Task {
-    /// In order of spawning.
+    /// In the order of spawning.
     pub(super) number: u64,
-    /// `None` after its end.
+    /// `None` after the task's end.
     future: Mutex<Option<BoxFuture<()>>>,
-    /// In the queue already, or past its end: a wake changes nothing.
+    /// True if the task is in the queue or has ended; a wake then has no effect.
     queued: AtomicBool,
     queue: Arc<RunQueue>,
 }
 
 /// How one poll of a task ended.
 pub(super) enum Ran {
-    /// It waits for something.
+    /// It is blocked.
     Pending,
-    /// It returned, and its future is dropped.
+    /// It returned, and its future was dropped.
     Done,
     /// It panicked, with this message.
     Panicked(String),
 }
 
 impl Task {
-    /// Polls the task's future once. A panic, also one in its destructor, is caught.
+    /// Polls the task's future once. Catches panics, also those of its destructor.
     pub(super) fn run(self: &Arc<Task>) -> Ran {
-        // Held while the program runs: nothing in it can reach this lock.
+        // Held while the program runs; the program cannot reach this lock.
         let mut place = lock(&self.future);
         let Some(future) = place.as_mut() else {
             return Ran::Pending;
@@ -63,7 +62,7 @@ impl Task {
         let future = place.take();
         drop(place);
         match (polled, dropped(future)) {
-            // Of two panics the first is the one to report.
+            // Of two panics, the first is reported.
             (Err(payload), _) => Ran::Panicked(panic_message(&*payload).to_owned()),
             (Ok(_), Err(message)) => Ran::Panicked(message),
             (Ok(_), Ok(())) => Ran::Done,
@@ -80,34 +79,34 @@ impl Wake for Task {
         if !self.queued.swap(true, Ordering::Relaxed) {
             self.queue.push(Arc::clone(self));
         } else if self.queue.is_gone() {
-            // Nothing of the program is left, so whoever wakes it is none of its own.
+            // The whole program is gone, so this wake comes from outside it.
             self.queue.foreign.store(true, Ordering::Relaxed);
         }
     }
 }
 
-/// Drops a program's value; the message if its destructor panics.
+/// Drops a value of the program. Returns the message if its destructor panics.
 fn dropped<T>(value: T) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(|| drop(value)))
         .map_err(|payload| panic_message(&*payload).to_owned())
 }
 
-/// Between the port, which wakes tasks, and the executor, which runs them.
+/// The queue between the port, which wakes tasks, and the executor, which runs them.
 pub(super) struct RunQueue {
     phase: AtomicU8,
     foreign: AtomicBool,
     tasks: Mutex<Tasks>,
-    /// Wakes whatever polls the executor, where the executor is itself a future.
+    /// Wakes the runtime that polls the executor, if the executor is used as a future.
     host: Mutex<Option<Waker>>,
 }
 
-/// Waits for an input.
+/// Waiting for an input.
 const BLOCKED: u8 = 0;
-/// Has an input to work on.
+/// Working on an input.
 const FED: u8 = 1;
-/// The program has ended: nothing runs any more.
+/// The program has ended: no task runs any more.
 const ENDED: u8 = 2;
-/// And its executor is dropped.
+/// The program has ended and its executor was dropped.
 const GONE: u8 = 3;
 
 #[derive(Default)]
@@ -127,7 +126,7 @@ impl RunQueue {
         })
     }
 
-    /// Adds a task, ready to run. After the end it is dropped instead.
+    /// Adds a task, ready to run. After the program's end it is dropped instead.
     pub(super) fn spawn(self: &Arc<RunQueue>, future: BoxFuture<()>) {
         let mut tasks = lock(&self.tasks);
         if self.phase() >= ENDED {
@@ -141,8 +140,8 @@ impl RunQueue {
         tasks.ready.push_back(task);
     }
 
-    /// Adds a round of the program itself, to run before all else: it goes on where the one before
-    /// it, which is done, has ended.
+    /// Adds a round of the program's main task, in front of all other tasks: it continues where the previous round
+    /// has ended.
     pub(super) fn spawn_main(self: &Arc<RunQueue>, future: BoxFuture<()>) {
         let mut tasks = lock(&self.tasks);
         let task = self.task(MAIN, future);
@@ -170,13 +169,13 @@ impl RunQueue {
         tasks.ready.push_back(task);
     }
 
-    /// An input is being delivered: from now on the program may run.
+    /// Begins the delivery of an input: from now on the program may run.
     pub(super) fn open(&self) {
         assert!(self.phase() == BLOCKED, "a program gets one input at a time");
         self.phase.store(FED, Ordering::Relaxed);
     }
 
-    /// The input is delivered: wakes the host if there is anything to run.
+    /// Ends the delivery of an input: wakes the host if a task is ready.
     pub(super) fn wake_host(&self) {
         if lock(&self.tasks).ready.is_empty() {
             self.phase.store(BLOCKED, Ordering::Relaxed);
@@ -186,7 +185,7 @@ impl RunQueue {
         host.into_iter().for_each(Waker::wake);
     }
 
-    /// Remembers whom to wake for an input.
+    /// Stores the waker to wake after an input.
     pub(super) fn set_host(&self, waker: &Waker) {
         let mut host = lock(&self.host);
         if !host.as_ref().is_some_and(|host| host.will_wake(waker)) {
@@ -196,7 +195,7 @@ impl RunQueue {
         }
     }
 
-    /// The next task to run; `None` when the program is blocked (again).
+    /// Returns the next task to run; `None` if the program is blocked.
     pub(super) fn pop(&self) -> Option<Arc<Task>> {
         if self.phase() != FED {
             return None;
@@ -208,24 +207,24 @@ impl RunQueue {
         next
     }
 
-    /// How many tasks there ever were, the program itself included.
+    /// Returns the number of tasks ever spawned, including the program itself.
     pub(super) fn spawned(&self) -> u64 {
         lock(&self.tasks).next
     }
 
-    /// Forgets a task that is done.
+    /// Forgets a task that has ended.
     pub(super) fn retire(&self, number: u64) {
         let task = lock(&self.tasks).live.remove(&number);
         drop(task);
     }
 
-    /// How many tasks have not ended.
+    /// Returns the number of tasks that have not ended.
     pub(super) fn live(&self) -> usize {
         lock(&self.tasks).live.len()
     }
 
-    /// Ends everything: the remaining futures are dropped in the order of their spawning. What
-    /// their destructors panic with is nobody's affair any more.
+    /// Ends the program: drops the remaining futures in the order of spawning. Panics of their destructors are
+    /// ignored.
     pub(super) fn end(&self) {
         let (ready, live) = {
             let mut tasks = lock(&self.tasks);
@@ -240,14 +239,14 @@ impl RunQueue {
         drop((ready, live));
     }
 
-    /// The executor is dropped.
+    /// Records that the executor was dropped.
     pub(super) fn set_gone(&self) {
         let host = lock(&self.host).take();
         self.phase.store(GONE, Ordering::Relaxed);
         drop(host);
     }
 
-    /// Whether the program has nothing to run.
+    /// Returns true if no task is ready to run.
     pub(super) fn is_blocked(&self) -> bool {
         self.phase() != FED
     }

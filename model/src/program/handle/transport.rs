@@ -1,8 +1,7 @@
-//! The seam behind the handle.
+//! The interface below the handle.
 //!
-//! Everything that a program can do goes through this one object-safe trait, so the same program
-//! runs in the simulator and the model checker (over [`super::port::Port`]) and over a client of a
-//! real ensemble.
+//! Everything that a program can do goes through this object-safe trait, so the same program runs in the simulator
+//! and in the model checker (over [`super::port::Port`]) and over a client of a real ensemble.
 
 use crate::program::host::{Operation, Outcome};
 use crate::vocabulary::error::Error;
@@ -17,34 +16,34 @@ use std::task::{Context, Poll, Waker};
 /// A boxed future that may move between threads.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;
 
-/// Names a pending answer between a handle and its transport. It ends when
-/// [`Transport::poll`] has returned the answer, or by [`Transport::abandon`].
+/// Identifies a pending answer between a handle and its transport. It is valid until [`Transport::poll`] has returned
+/// the answer, or until [`Transport::abandon`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u32);
 
 impl Ticket {
-    /// Of a call that will never be answered, because the program's process is dead.
+    /// The ticket of a call that will never be answered, because the program's process is dead.
     pub const DEAD: Ticket = Ticket(u32::MAX);
 }
 
-/// Names a subscription to the session's changes between a handle and its transport.
+/// Identifies a subscription to the session's changes between a handle and its transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subscription(pub u32);
 
-/// Parts of a reply that the program does not observe, because the method that it called keeps them back. Two
-/// answers that differ in nothing else are the same to the program.
+/// The parts of a reply that the program does not observe, because the called method hides them. Two answers that
+/// differ only in these parts are equal for the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Unseen {
-    /// It sees all.
+    /// No part is hidden.
     #[default]
     Nothing,
-    /// Every Stat.
+    /// Every Stat is hidden.
     Stats,
-    /// All but whether it succeeded, or with which error it failed; of a watch event, the zxid.
+    /// Everything is hidden except success or the error; of a watch event, the zxid is hidden.
     Content,
 }
 
-/// What carries a program's calls to ZooKeeper and to its surroundings.
+/// Carries a program's calls to ZooKeeper and to the program's environment.
 ///
 /// A transport must keep two promises. An answer is of the kind that its operation asks for (a
 /// `create` is never answered with children). Answers, watch events and session changes reach the

@@ -1,4 +1,4 @@
-//! What a program may await beside its calls: watches, and changes of its session.
+//! Streams that a program can await besides its calls: watches, and changes of its session.
 
 use super::transport::{Subscription, Ticket, Transport, Unseen};
 use crate::program::host::Outcome;
@@ -10,13 +10,13 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// A watch that was left by a read (rule 3.1.1). It fires once. Dropping it forgets it: the
-/// server's side stays, but its event is no input any more.
+/// A one-shot watch set by a read (rule 3.1.1). Dropping it forgets it: the watch stays at the server, but its event
+/// is no longer an input.
 #[must_use = "a dropped watch never fires"]
 pub struct Watch {
     transport: Arc<dyn Transport>,
     ticket: Option<Ticket>,
-    /// Whether the zxid of the event is kept back.
+    /// True if the event's zxid is hidden.
     timeless: bool,
 }
 
@@ -25,7 +25,7 @@ impl Watch {
         Watch { transport, ticket: Some(ticket), timeless: false }
     }
 
-    /// The same watch, whose event will not tell its zxid.
+    /// Returns this watch, with the zxid of its event hidden.
     pub(super) fn timeless(mut self) -> Watch {
         if let Some(ticket) = self.ticket {
             self.transport.keep_back(ticket, Unseen::Content);
@@ -34,19 +34,17 @@ impl Watch {
         self
     }
 
-    /// Waits until the watch fires. Dropping the returned future loses nothing: the next call goes
-    /// on waiting.
+    /// Waits until the watch fires. Dropping the returned future loses nothing: a later call continues to wait.
     ///
-    /// An event of the kind DataWatchRemoved or ChildWatchRemoved tells that
-    /// [`ZooKeeper::remove_watches`](super::ZooKeeper::remove_watches) took it away; its zxid is 0.
+    /// An event of the kind DataWatchRemoved or ChildWatchRemoved, with zxid 0, reports that
+    /// [`ZooKeeper::remove_watches`](super::ZooKeeper::remove_watches) removed the watch.
     ///
     /// # Errors
-    /// `SessionExpired` when the session ended first, `AuthFailed` when a server ended it by refusing
-    /// an identity: the watch will never fire.
+    /// `SessionExpired` if the session ended first, `AuthFailed` if a server ended it by refusing an identity: the
+    /// watch will never fire.
     ///
     /// # Panics
-    /// When the watch has fired already: a watch is one-shot, and a loop around a used one is a
-    /// mistake of the program.
+    /// If the watch has fired already: it is one-shot, so a loop around it is an error of the program.
     pub async fn changed(&mut self) -> Result<WatchedEvent, Error> {
         let ticket =
             self.ticket.expect("this watch has fired already: read again to set a new one");
@@ -61,7 +59,7 @@ impl Watch {
         }
     }
 
-    /// Whether [`Watch::changed`] has returned.
+    /// Returns true if [`Watch::changed`] has returned.
     pub fn has_fired(&self) -> bool {
         self.ticket.is_none()
     }
@@ -81,24 +79,24 @@ impl fmt::Debug for Watch {
     }
 }
 
-/// A watch that stays when it fires (`addWatch`; rule 3.1.1): a stream of events. Each is given out
-/// once, in the order in which the server sent them; none is left out while the connection lives.
-/// What changes while the session has none is not told: after a reconnect, read again what matters.
-/// Dropping it forgets it: the server's side stays, but its events are no input any more.
+/// A persistent watch (`addWatch`; rule 3.1.1): a stream of events. It returns each event once, in the order in which
+/// the server sent them, and misses none while the connection lasts. It does not report changes made while the
+/// session had no connection: after a reconnect, read the znodes again. Dropping it forgets it: the watch stays at
+/// the server, but its events are no longer inputs.
 #[must_use = "a dropped watch tells nothing"]
 pub struct PersistentWatch {
     transport: Arc<dyn Transport>,
     stream: Stream,
 }
 
-/// Where a stream of events stands.
+/// The state of a stream of events.
 #[derive(Clone, Copy)]
 enum Stream {
-    /// More may come.
+    /// More events may follow.
     Open(Ticket),
-    /// The program has got its last event, and not been told that it is the last.
+    /// The program has received the last event, but not the end.
     Last,
-    /// The program knows.
+    /// The program has received the end.
     Over,
 }
 
@@ -107,14 +105,12 @@ impl PersistentWatch {
         PersistentWatch { transport, stream: Stream::Open(ticket) }
     }
 
-    /// Waits for the next event. One that has happened already is returned at once. `None` is the
-    /// end: the session has ended, or
-    /// [`ZooKeeper::remove_watches`](super::ZooKeeper::remove_watches) took the watch away, of which
-    /// the last event has told (PersistentWatchRemoved, zxid 0). Dropping the returned future loses
-    /// nothing.
+    /// Waits for the next event; returns immediately if one has arrived already. `None` is the end: the session has
+    /// ended, or [`ZooKeeper::remove_watches`](super::ZooKeeper::remove_watches) removed the watch, which the last
+    /// event reported (PersistentWatchRemoved, zxid 0). Dropping the returned future loses nothing.
     ///
     /// # Panics
-    /// When it was told already that this is the end: a loop around that is a mistake of the program.
+    /// If it has returned `None` already: a loop that goes beyond the end is an error of the program.
     pub async fn next(&mut self) -> Option<WatchedEvent> {
         let next = match self.stream {
             Stream::Open(ticket) => {
@@ -150,7 +146,7 @@ impl fmt::Debug for PersistentWatch {
     }
 }
 
-/// Every change of the session's state since the subscription, in order, none left out.
+/// Every change of the session's state since the subscription, in order and complete.
 pub struct SessionEvents {
     transport: Arc<dyn Transport>,
     subscription: Subscription,
@@ -162,8 +158,8 @@ impl SessionEvents {
         SessionEvents { transport, subscription }
     }
 
-    /// Waits for the next change. A change that has happened already is returned at once. Dropping
-    /// the returned future loses nothing.
+    /// Waits for the next change; returns immediately if one has happened already. Dropping the returned future loses
+    /// nothing.
     pub async fn next(&mut self) -> SessionState {
         let poll = |context: &mut Context<'_>| {
             self.transport.poll_session(self.subscription, context.waker())
@@ -171,7 +167,7 @@ impl SessionEvents {
         poll_fn(poll).await.state
     }
 
-    /// The next change that has happened already, without waiting.
+    /// Returns the next change that has happened already, without waiting.
     pub fn try_next(&mut self) -> Option<SessionState> {
         match self.transport.poll_session(self.subscription, Waker::noop()) {
             Poll::Ready(change) => Some(change.state),
@@ -192,8 +188,8 @@ impl fmt::Debug for SessionEvents {
     }
 }
 
-/// Every change of a session's state since the subscription, with the session: for a task that shares its client with
-/// others, and must know whose end it hears of.
+/// Every change of a session's state since the subscription, with the session's id. It is meant for a task that
+/// shares its client with others and must know which session has ended.
 pub struct SessionChanges {
     transport: Arc<dyn Transport>,
     subscription: Subscription,
@@ -205,12 +201,12 @@ impl SessionChanges {
         SessionChanges { transport, subscription }
     }
 
-    /// Waits for the next change, as [`SessionEvents::next`].
+    /// Waits for the next change, like [`SessionEvents::next`].
     pub async fn next(&mut self) -> SessionChange {
         poll_fn(|context| self.transport.poll_session(self.subscription, context.waker())).await
     }
 
-    /// The next change that has happened already, without waiting.
+    /// Returns the next change that has happened already, without waiting.
     pub fn try_next(&mut self) -> Option<SessionChange> {
         match self.transport.poll_session(self.subscription, Waker::noop()) {
             Poll::Ready(change) => Some(change),

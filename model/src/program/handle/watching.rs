@@ -1,4 +1,4 @@
-//! Watches that stay, and the removal of watches (rule 3.3).
+//! Persistent watches, and the removal of watches (rule 3.3).
 
 use super::ZooKeeper;
 use super::request::response;
@@ -10,11 +10,11 @@ use crate::vocabulary::op::{AddWatchMode, Request, Response, WatcherType};
 use std::sync::Arc;
 
 impl ZooKeeper {
-    /// Sets a watch that stays when it fires, whether the znode exists or not. It survives a lost
-    /// connection; what changes meanwhile it does not tell.
+    /// Sets a persistent watch, whether or not the znode exists. It survives a lost connection, but does not report
+    /// changes made meanwhile.
     ///
     /// # Errors
-    /// `NoAuth`, `ConnectionLoss`, `SessionExpired`, `BadArguments`; no watch is set then.
+    /// `NoAuth`, `ConnectionLoss`, `SessionExpired`, `BadArguments`; then no watch is set.
     pub async fn add_watch(
         &self,
         path: &str,
@@ -23,20 +23,19 @@ impl ZooKeeper {
         let request = Arc::new(Request::AddWatch { path: Arc::from(path), mode });
         let (reply, events) =
             with_waker(|waker| self.transport.submit_watching(request, self.scope, waker)).await;
-        // The watch is the second to go when this is dropped half-way.
+        // If this future is dropped halfway, the watch is abandoned after the reply.
         let watch = PersistentWatch::new(Arc::clone(&self.transport), events);
         watches(response(Call::new(&*self.transport, reply).await)).map(|()| watch)
     }
 
-    /// Takes all watches of this type on the path away, whoever in the program awaits them: at the
-    /// server, then here. Each is told before this returns: a one-shot [`Watch`](super::Watch) by
-    /// DataWatchRemoved or ChildWatchRemoved, a [`PersistentWatch`] by PersistentWatchRemoved and its
-    /// end. With `local` they are taken away here whatever the server says, and that is success;
-    /// without it, only when the server did it.
+    /// Removes all watches of this type on the path, whichever task awaits them: at the server, then in the client.
+    /// Each gets its last event before this returns: a one-shot [`Watch`](super::Watch) DataWatchRemoved or
+    /// ChildWatchRemoved, a [`PersistentWatch`] PersistentWatchRemoved and its end. With `local` the client removes
+    /// them whatever the server answers, and returns success; otherwise only if the server succeeded.
     ///
     /// # Errors
-    /// `NoWatcher` where there is none of them, at the server or here: one that the program has
-    /// dropped is none. `ConnectionLoss`, `SessionExpired`, `BadArguments`.
+    /// `NoWatcher` if there is no such watch, at the server or in the client; a watch that the program has dropped
+    /// does not count. `ConnectionLoss`, `SessionExpired`, `BadArguments`.
     pub async fn remove_watches(
         &self,
         path: &str,
@@ -48,11 +47,11 @@ impl ZooKeeper {
         watches(response(Call::submit(&*self.transport, operation).await))
     }
 
-    /// Asks the server whether this connection has a watch of this type on the path; one that the
-    /// program has dropped still counts.
+    /// Asks the server whether this connection has a watch of this type on the path. A watch that the program has
+    /// dropped still counts.
     ///
     /// # Errors
-    /// `NoWatcher` where it has none; `ConnectionLoss`, `SessionExpired`, `BadArguments`.
+    /// `NoWatcher` if it has none; `ConnectionLoss`, `SessionExpired`, `BadArguments`.
     pub async fn check_watches(&self, path: &str, kind: WatcherType) -> Result<(), Error> {
         watches(self.request(Request::CheckWatches { path: Arc::from(path), kind }).await)
     }

@@ -1,12 +1,12 @@
-//! What a program knows of the time where no clock runs.
+//! A program's clock at the service grain, where no time passes.
 //!
-//! A search at the service grain has no instants: a program's clock is the least reading that it can show next.
-//! That is the latest reading that the program was given, or later by what it has slept since. How much later than
-//! that a reading is, the engine chooses ([`Step::Clock`](crate::vocabulary::step::Step::Clock)). Until the first
-//! reading nothing is counted: a program that has no earlier reading cannot tell how long it has slept.
+//! A search at the service grain has no instants. A program's clock is represented by the smallest reading that it
+//! can show next: the last reading plus the time that the program has slept since. The engine chooses how much later
+//! a reading is ([`Step::Clock`](crate::vocabulary::step::Step::Clock)). Before the first reading nothing is counted,
+//! because a program without an earlier reading cannot tell how long it has slept.
 //!
-//! Nothing links the clocks of two programs, nor a program's clock with the time that servers give a session: a
-//! clock may stand still while the session's time runs out, as that of a suspended virtual machine does.
+//! The clocks of two programs are unrelated, and so are a program's clock and the time that servers give a session: a
+//! clock may stand still while the session's timeout passes, like that of a suspended virtual machine.
 
 use crate::vocabulary::id::CallId;
 use crate::vocabulary::time::{Duration, Time};
@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The clock of one program. See the [module](self).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Clock {
-    /// The least that it can show. `None` before the first reading.
+    /// The smallest reading that the clock can show; `None` before the first reading.
     least: Option<Time>,
-    /// The calls that wait for a reading.
+    /// The calls waiting for a reading.
     asked: BTreeSet<CallId>,
-    /// For each sleep that began after a reading, the least that the clock shows when it has ended.
+    /// For each sleep that began after a reading, the smallest reading after its end.
     wakes: BTreeMap<CallId, Time>,
 }
 
@@ -40,7 +40,7 @@ impl Clock {
         }
     }
 
-    /// Whether a call waits for a reading, and this can be it.
+    /// Returns true if the call waits for a reading and this reading is possible.
     pub(super) fn can_show(&self, call: CallId, reading: Time) -> bool {
         self.asked.contains(&call) && self.least.is_none_or(|least| least <= reading)
     }
@@ -93,7 +93,7 @@ mod tests {
         assert!(clock.can_show(CALLS[2], Time(15)));
         assert!(!clock.can_show(CALLS[0], Time(15)));
         clock.read(CALLS[2], Time(18));
-        // The second sleep began with the first and ran beside it.
+        // The second sleep began together with the first and ran concurrently.
         clock.slept(CALLS[1]);
         clock.asked(CALLS[2]);
         assert!(!clock.can_show(CALLS[2], Time(24)));

@@ -1,7 +1,7 @@
-//! What an input tells a program of its sessions.
+//! What a program learns about its sessions from an input.
 //!
-//! A program that was answered SessionExpired, or connected by another session, knows that the session before is over,
-//! whatever it makes of that. Its client machine learns of it earlier, and servers before that.
+//! A program that gets SessionExpired, or is connected with another session, knows that the previous session is over.
+//! Its client machine learns this earlier, and the servers earlier still.
 
 use crate::program::host::{Input, Outcome};
 use crate::vocabulary::error::Error;
@@ -9,17 +9,17 @@ use crate::vocabulary::event::Over;
 use crate::vocabulary::id::SessionId;
 use crate::vocabulary::op::SessionState;
 
-/// An input that waits for its program.
+/// An input in a program's inbox.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Told {
     /// The input.
     pub input: Input,
-    /// What the program knows when it has taken it.
+    /// What the program knows after it has received the input.
     pub over: Option<Over>,
 }
 
 impl Told {
-    /// An input that is about this session.
+    /// Returns an input that concerns this session.
     pub(super) fn of(input: Input, session: Option<SessionId>) -> Told {
         let over = match &input {
             Input::Reply { outcome: Outcome::Connected(session), .. } => {
@@ -31,7 +31,7 @@ impl Told {
         Told { input, over }
     }
 
-    /// Whether a program that does nothing at once may not have listened.
+    /// Returns true if a program that does not react to the input may simply have no subscription.
     pub(crate) fn is_for_listeners(&self) -> bool {
         matches!(self.input, Input::Session(_))
     }

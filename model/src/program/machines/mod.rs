@@ -1,8 +1,8 @@
-//! Client machines and the programs on them: what a program's outputs do, and how its inputs come
-//! about. Both grains have them; what differs is the `Wire` to the servers.
+//! Client machines and their programs: the effects of a program's outputs, and the sources of its inputs. Both grains
+//! use this code with different `Wire`s to the servers.
 //!
-//! Everything that a program is told waits in its inbox, one [`Step::Input`] each: the model of the
-//! client's event thread. A paused machine stands still, inbox and all.
+//! A program's inputs wait in its inbox, one [`Step::Input`] each; the inbox models the client's event thread. A
+//! paused machine stops, inbox included.
 
 mod clock;
 mod knowledge;
@@ -30,18 +30,18 @@ use crate::vocabulary::timer::Timer;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// The way from client machines to servers.
+/// The connection between client machines and servers.
 pub(crate) trait Wire {
-    /// True where no clock runs: what a program's clock shows is then a step of its own ([`Step::Clock`]).
+    /// True if no time passes: the reading of a program's clock is then a step of its own ([`Step::Clock`]).
     const CHOOSES_CLOCKS: bool;
 
-    /// A client machine opens a connection to a server.
+    /// Opens a connection of a client machine to a server.
     fn open(&mut self, client: ClientId, server: ServerId) -> ClientConnection;
 
-    /// A client machine sends a packet.
+    /// Sends a packet from a client machine.
     fn send(&mut self, connection: ClientConnection, packet: ClientPacket, effects: &mut Effects);
 
-    /// A client machine closes its connection.
+    /// Closes a client machine's connection.
     fn close(&mut self, connection: ClientConnection, effects: &mut Effects);
 }
 
@@ -53,13 +53,13 @@ pub(crate) struct Machines<'a, W> {
     pub(crate) nodes: &'a mut [Tracked<ClientNode>],
     pub(crate) resources: &'a mut Resources,
     pub(crate) wire: &'a mut W,
-    /// The session to which the handle of a call that begins is pinned, if that is not its client's any more: what it is
-    /// told at once is of that one.
+    /// The session to which the handle of the present call is pinned, if it is not the client's current session.
+    /// Immediate answers then concern this session.
     pub(crate) scope: Option<SessionId>,
 }
 
 impl<W: Wire> Machines<'_, W> {
-    /// Puts an input into a program's inbox.
+    /// Appends an input to a program's inbox.
     pub(crate) fn push_input(&mut self, client: ClientId, input: Input, effects: &mut Effects) {
         let node = self.nodes[client.index()].make_mut();
         if node.program == ProgramState::Running {
@@ -77,7 +77,7 @@ impl<W: Wire> Machines<'_, W> {
         Ok(node.inbox.pop_front().expect("it was just looked at"))
     }
 
-    // ---- what programs do ----
+    // ---- outputs of programs ----
 
     /// Carries out one output of a program.
     pub(crate) fn output(
@@ -96,7 +96,7 @@ impl<W: Wire> Machines<'_, W> {
                 effects.event(Event::Observed { client, session, next_xid, observation });
             }
             Output::Send { to, body } => {
-                // A message to a client machine that is not there goes nowhere.
+                // A message to a client machine that does not exist is dropped.
                 if to.0 > 0 && to.index() < self.nodes.len() {
                     let node = self.nodes[to.index()].make_mut();
                     node.under_way.entry(client).or_default().push_back(body);
@@ -166,7 +166,7 @@ impl<W: Wire> Machines<'_, W> {
         }
     }
 
-    /// The call's slot is free: nothing that was on its way to it is an input any more.
+    /// Frees a call's slot: pending inputs for it are discarded.
     fn abandon(&mut self, client: ClientId, call: CallId, effects: &mut Effects) {
         effects.exchange(client, || Exchange::Abandoned { call });
         let node = self.nodes[client.index()].make_mut();
@@ -184,7 +184,7 @@ impl<W: Wire> Machines<'_, W> {
         }
     }
 
-    /// The program's process is over, one way or another: its connection breaks, its session stays.
+    /// Ends the program's process, for whatever reason: its connection breaks, its session stays.
     fn end_process(&mut self, client: ClientId, state: ProgramState, effects: &mut Effects) {
         for call in self.nodes[client.index()].sleeping.clone() {
             effects.disarm(Timer::Sleep(client, call));
@@ -195,18 +195,18 @@ impl<W: Wire> Machines<'_, W> {
         let node = self.nodes[client.index()].make_mut();
         node.forget_calls();
         if state == ProgramState::Finished {
-            // Nobody is left who could draw the same number again.
+            // A finished program has no replacement, which would have to draw other numbers.
             node.drawn = 0;
             node.clock = Clock::default();
         }
     }
 
-    /// A step of a client machine or of the program on it, which can happen now (`ClientNode::allows`).
+    /// Takes a step of a client machine or its program. The step must be possible (`ClientNode::allows`).
     pub(crate) fn take(&mut self, step: &Step, effects: &mut Effects) {
         match *step {
             Step::Start(client) => self.start_program(client, effects),
             Step::Fire(Timer::Client(client, timer)) => {
-                // One that was disarmed while its machine stood still is no timer any more.
+                // A timer that was disarmed while its machine was paused does not fire.
                 if self.nodes[client.index()].machine.is_armed(timer) {
                     effects.exchange(client, || Exchange::Fired(timer));
                 }
@@ -236,7 +236,7 @@ impl<W: Wire> Machines<'_, W> {
 
     // ---- the client machine ----
 
-    /// Runs a function on a client's session machine and carries out what it wants done.
+    /// Runs a function on a client's session machine and carries out the resulting effects.
     fn with_machine(
         &mut self,
         client: ClientId,
@@ -328,7 +328,7 @@ impl<W: Wire> Machines<'_, W> {
         self.push_input(client, Input::Reply { call, outcome: Outcome::Now(reading) }, effects);
     }
 
-    /// A request arrives at its resource, whether or not its program still lives.
+    /// Executes a request at its resource, whether or not its program is still alive.
     fn resource(&mut self, client: ClientId, call: CallId, effects: &mut Effects) {
         let node = self.nodes[client.index()].make_mut();
         let (request, wanted) = match node.to_resources.remove(&call) {
@@ -349,7 +349,7 @@ impl<W: Wire> Machines<'_, W> {
         }
     }
 
-    /// A message arrives; for a machine without a running program it is lost.
+    /// Delivers a message. It is lost if the machine has no running program.
     fn message(&mut self, from: ClientId, to: ClientId, effects: &mut Effects) {
         let node = self.nodes[to.index()].make_mut();
         let body = node.under_way.get_mut(&from).and_then(VecDeque::pop_front);
@@ -370,7 +370,7 @@ impl<W: Wire> Machines<'_, W> {
         }
     }
 
-    /// Every `cancelled()` that the program awaits answers.
+    /// Answers every pending `cancelled()` of the program.
     fn cancel(&mut self, client: ClientId, effects: &mut Effects) {
         let calls = std::mem::take(&mut self.nodes[client.index()].make_mut().cancellable);
         for call in calls {
@@ -380,7 +380,7 @@ impl<W: Wire> Machines<'_, W> {
     }
 }
 
-/// What a client machine does passes it, and is told.
+/// Records the traffic caused by a client machine's effect.
 fn passing(client: ClientId, effect: &ClientEffect, effects: &mut Effects) {
     match effect {
         ClientEffect::Open { server } => {

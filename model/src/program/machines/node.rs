@@ -1,4 +1,4 @@
-//! A client machine with the program's side of its calls.
+//! A client machine together with its program's pending calls.
 
 use super::clock::Clock;
 use super::knowledge::Told;
@@ -13,7 +13,7 @@ use crate::vocabulary::timer::Timer;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// What a program is doing.
+/// The state of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProgramState {
     /// Not started yet.
@@ -26,7 +26,7 @@ pub enum ProgramState {
     Killed,
 }
 
-/// A client machine, the program's side of its calls included.
+/// A client machine together with its program's pending calls.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ClientNode {
     pub(crate) machine: ClientMachine,
@@ -36,24 +36,24 @@ pub(crate) struct ClientNode {
     pub(crate) connection: Option<ClientConnection>,
     pub(crate) inbox: VecDeque<Told>,
     pub(crate) sleeping: BTreeSet<CallId>,
-    /// Calls that wait for a random number.
+    /// Calls waiting for a random number.
     pub(super) drawing: BTreeSet<CallId>,
-    /// How many were answered. It follows from the program's inputs, so it keeps no two states
-    /// apart that these do not.
+    /// Number of random numbers drawn. It follows from the program's inputs, so it distinguishes no states that the
+    /// inputs do not.
     pub(super) drawn: u64,
-    /// What the program knows of the time, where no clock runs.
+    /// The program's clock at a grain where no time passes.
     pub(super) clock: Clock,
-    /// Calls that wait for a message, oldest first.
+    /// Calls waiting for a message, oldest first.
     pub(super) receiving: VecDeque<CallId>,
-    /// Messages that arrived and nobody has received yet.
+    /// Messages that have arrived and that the program has not received yet.
     pub(super) received: VecDeque<Message>,
-    /// Messages on their way here, by sender.
+    /// Messages in flight to this machine, by sender.
     pub(super) under_way: BTreeMap<ClientId, VecDeque<Arc<[u8]>>>,
-    /// Calls that wait for a cancellation.
+    /// Calls waiting for a cancellation.
     pub(crate) cancellable: Vec<CallId>,
-    /// Requests on their way to outside resources.
+    /// Requests in flight to outside resources.
     pub(super) to_resources: BTreeMap<CallId, ResourceRequest>,
-    /// Requests to outside resources whose answer nobody wants any more; they arrive all the same.
+    /// Requests in flight to outside resources whose calls were abandoned; they are executed nevertheless.
     pub(super) orphaned: VecDeque<ResourceRequest>,
 }
 
@@ -78,7 +78,7 @@ impl ClientNode {
         }
     }
 
-    /// Whether a step of this machine, or of the program on it, can happen now: in both grains.
+    /// Returns `Ok` if a step of this machine or its program can happen now, in either grain.
     pub(crate) fn allows(&self, client: ClientId, step: &Step) -> Result<(), Status> {
         let is_running = self.program == ProgramState::Running;
         match step {
@@ -90,7 +90,7 @@ impl ClientNode {
             Step::Input(_) => Status::when(is_running && !self.inbox.is_empty())?,
             Step::Fire(Timer::Sleep(_, call)) => Status::when(self.sleeping.contains(call))?,
             Step::Fire(Timer::Client(..)) => {}
-            // A machine that stands still takes no part in the rest.
+            // A paused machine does not block the following steps.
             Step::Random { call, .. } => return Status::when(self.drawing.contains(call)),
             Step::Clock { call, reading, .. } => {
                 return Status::when(self.clock.can_show(*call, *reading));
@@ -117,13 +117,13 @@ impl ClientNode {
         !self.inbox.is_empty()
     }
 
-    /// Whether the machine does not stand still.
+    /// Returns an error if the machine is paused.
     pub(crate) fn is_awake(&self, client: ClientId) -> Result<(), Status> {
         if self.paused { Err(Status::Blocked(Blocker::Paused(client))) } else { Ok(()) }
     }
 
-    /// Whether all that the program can be told, timers and cancellations aside, comes from ZooKeeper,
-    /// and nobody keeps anything for it.
+    /// Returns true if all inputs of the program except timers and cancellations can come only from ZooKeeper, and no
+    /// message is stored for it.
     pub(crate) fn awaits_only_zookeeper(&self) -> bool {
         self.drawing.is_empty()
             && self.clock.is_unasked()
@@ -132,12 +132,12 @@ impl ClientNode {
             && self.to_resources.is_empty()
     }
 
-    /// How many random numbers the program's machine has drawn, in all of its lives.
+    /// Returns the number of random numbers drawn on this machine, replaced programs included.
     pub(crate) fn drawn(&self) -> u64 {
         self.drawn
     }
 
-    /// Whether a request whose program no longer waits for it is on its way to a resource.
+    /// Returns true if a request to a resource is in flight whose call was abandoned.
     pub(crate) fn has_orphaned_request(&self) -> bool {
         !self.orphaned.is_empty()
     }
@@ -146,7 +146,7 @@ impl ClientNode {
         self.drawing.iter().copied()
     }
 
-    /// The calls that wait for the time, and the least that the clock can show.
+    /// Returns the calls waiting for the time, and the smallest reading that the clock can show.
     pub(crate) fn clock_calls(&self) -> impl Iterator<Item = (CallId, Time)> {
         self.clock.calls()
     }
@@ -159,7 +159,7 @@ impl ClientNode {
         self.under_way.iter().filter(|(_, queue)| !queue.is_empty()).map(|(from, _)| *from)
     }
 
-    /// What a process that ends takes with it; what is under way elsewhere stays.
+    /// Discards the pending calls of a process that has ended. Requests in flight to resources remain.
     pub(super) fn forget_calls(&mut self) {
         self.inbox.clear();
         self.sleeping.clear();
@@ -172,7 +172,7 @@ impl ClientNode {
         self.orphaned.extend(requests.into_values());
     }
 
-    /// In words, for people: what the program waits for.
+    /// Describes what the program waits for.
     pub(crate) fn waits_for(&self) -> String {
         match self.program {
             ProgramState::NotStarted => return "has not started".into(),

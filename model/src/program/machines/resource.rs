@@ -1,4 +1,4 @@
-//! What lies outside ZooKeeper and is written to under fencing tokens.
+//! Resources outside ZooKeeper that check fencing tokens.
 
 use crate::program::host::ResourceRequest;
 use crate::vocabulary::zxid::Zxid;
@@ -11,7 +11,7 @@ pub(crate) struct FencedResource {
 }
 
 impl FencedResource {
-    /// Check and write in one step, at the resource.
+    /// Checks the token and writes, in one step at the resource.
     pub(super) fn execute(&mut self, request: &ResourceRequest) -> Result<(), Zxid> {
         if let (Some(token), Some(highest)) = (request.token, self.highest)
             && token < highest

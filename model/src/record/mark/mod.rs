@@ -1,8 +1,8 @@
-//! Marks and disruptions: what a run has reached, and what faults did to it, counted.
+//! Marks and disruptions: counts of what a run has reached, and of what faults did to it.
 //!
-//! A property that holds says little if nothing happened that could break it. So a scenario
-//! declares the marks that its runs must reach, and a verdict names those that none reached. Marks
-//! are read off the events; disruptions are counted as the steps that they are.
+//! A property that holds means little if nothing happened that could violate it. So a scenario declares the marks
+//! that its runs must reach, and a verdict lists those that no run reached. Marks are derived from events;
+//! disruptions are counted by steps.
 
 use crate::named;
 use crate::property::View;
@@ -26,61 +26,59 @@ named! {
         SyncByTrunc = "sync by TRUNC",
         /// A learner was synchronised by SNAP.
         SyncBySnap = "sync by SNAP",
-        /// The reply to a create was lost; when the session was connected again, the znode had been
-        /// created.
+        /// The reply to a create was lost. When the session was connected again, the create had been committed.
         LostReplyApplied = "lost reply: applied",
-        /// The reply to a create was lost, and the znode was never created by it.
+        /// The reply to a create was lost, and the create was never committed.
         LostReplyNeverApplied = "lost reply: never applied",
-        /// The reply to a create was lost; when the session was connected again, nothing had been
-        /// committed, and the create was committed after that.
+        /// The reply to a create was lost. When the session was connected again, the create was not committed; it was
+        /// committed later.
         LostReplyPending = "lost reply: pending",
-        /// A session was connected to another server than before.
+        /// A session was connected to a server other than the previous one.
         SessionMoved = "session moved",
-        /// A server elected a new leader, which was established later, while the previous one was
-        /// dead.
+        /// A server elected a new leader while the previous one was dead, and the new leader was established later.
         ElectionWithDeadLeader = "election with dead leader",
-        /// A client was told that its session is expired.
+        /// A client learned that its session had expired.
         SessionExpired = "session expired",
         /// A crash lost transactions that had not been synced.
         UnsyncedTailLost = "unsynced tail lost",
-        /// A server refused to start, or its process gave up.
+        /// A server refused to start, or its process exited.
         ServerExited = "server exited",
-        /// A leader was established after one of a newer epoch had been.
+        /// A leader was established after a leader of a newer epoch.
         LateLeader = "late leader",
-        /// A multi failed at an operation behind its first, and what came before was taken back.
+        /// A multi failed at an operation after its first, and the earlier operations were rolled back.
         MultiRolledBack = "multi rolled back after its first operation",
-        /// A client that connected again was told that a znode exists which it was waiting for.
+        /// After a reconnect, a client was notified that a znode awaited by an exist watch exists.
         ExistWatchMadeUp = "exist watch answered by SetWatches",
-        /// The same of a znode's data or its end.
+        /// After a reconnect, a client was notified of a missed change or deletion by a data watch.
         DataWatchMadeUp = "data watch answered by SetWatches",
-        /// The same of a znode's children.
+        /// After a reconnect, a client was notified of a missed change by a child watch.
         ChildWatchMadeUp = "child watch answered by SetWatches",
-        /// A client that connected again had its persistent watches set again.
+        /// After a reconnect, a client's persistent watches were set again.
         StayingWatchSetAgain = "staying watch set again by SetWatches",
-        /// Watches were taken away at the server.
+        /// A client removed watches at the server.
         WatchRemoved = "watch removed",
-        /// A session went on after it had asked nothing for as long as its timeout.
+        /// A session sent a request after a pause of at least its timeout.
         IdleSession = "idle session went on",
-        /// There were as many sessions as ten at once.
+        /// Ten sessions existed at the same time.
         ManySessions = "ten sessions at once",
-        /// A sync was answered behind something that its leader had proposed before it read it.
+        /// A sync was answered after a proposal that its leader had made before it read the sync.
         SyncWaited = "sync waited for a proposal",
-        /// A leader hung up on a learner whose acks did not come for syncLimit ticks.
+        /// A leader closed the connection of a learner that did not acknowledge for syncLimit ticks.
         AcksStalled = "acks stalled for syncLimit ticks",
-        /// A server left its role because a write to its log, or an fsync of it, had failed.
+        /// A server left its role because a write or an fsync of its log had failed.
         WriteFailed = "write to the log failed",
-        /// A session came back to a server that still had its old connection.
+        /// A session re-attached to a server that still had its old connection.
         SessionReattached = "session back at a server that had its old connection",
-        /// A client was refused what the ACL of a znode does not grant it.
+        /// A client's request was refused by the ACL of a znode.
         RefusedByAcl = "request refused by an ACL",
     }
 }
 
 named! {
-    /// What a fault did to a run, by the step that it is (two are none: they only move other steps).
+    /// What a fault did to a run. Each is a kind of step, except for two that only delay other steps.
     ///
-    /// A fault is what a scenario switches on and a plan schedules. One can lead to several disruptions,
-    /// as a loss of power is the crash of every server, and to none, where there is nothing to strike.
+    /// A fault is what a scenario enables and a plan schedules. It can cause several disruptions (a power loss
+    /// crashes every server) or none (if there is nothing to affect).
     pub enum Disruption ("disruption") {
         /// A server crashes, and loses its unsynced tail or a part of it.
         Crash = "crash",
@@ -88,34 +86,34 @@ named! {
         TornTail = "crash with torn tail",
         /// A crashed server starts again.
         Restart = "restart",
-        /// A server leaves its role, memory kept.
+        /// A server leaves its role and keeps its memory.
         Rejoin = "rejoin",
         /// A client's connection breaks.
         ConnectionBreak = "connection break",
         /// A learner's connection to its leader breaks.
         LearnerBreak = "learner connection break",
-        /// One direction between two machines is cut. A partition is several of these.
+        /// A link between two machines is cut in one direction. A partition consists of several cuts.
         Partition = "partition",
-        /// A session is expired before its time.
+        /// A session is expired although its timeout has not passed.
         SessionExpiry = "session expiry",
         /// A program's process dies.
         ProgramCrash = "program crash",
-        /// A client machine stands still for a while.
+        /// A client machine is paused.
         Pause = "pause",
         /// A program is cancelled at an await point.
         Cancellation = "cancellation",
         /// A server's fsync fails, and it leaves its role.
         FsyncError = "fsync error",
-        /// A machine's packets take much longer for a while. No step: the engine's clock does it.
+        /// The packets of a machine are slow for a while. This is not a step: the engine's clock does it.
         DelayBurst = "delay burst",
-        /// A server's disk makes nothing durable for a while. No step: the engine's clock does it.
+        /// A server's disk makes nothing durable for a while. This is not a step: the engine's clock does it.
         DiskStall = "disk stall",
     }
 }
 
 impl Disruption {
-    /// What disruption a step is. Restarts count, being half of what a crash does to an
-    /// ensemble; other repairs (heal, resume) do not.
+    /// Returns the disruption that a step is. Restarts count, because they are half of the effect of a crash; other
+    /// repairs (heal, resume) do not.
     pub fn of(step: &Step) -> Option<Disruption> {
         Some(match step {
             Step::Crash { tail: Tail { torn: true, .. }, .. } => Disruption::TornTail,
@@ -135,14 +133,14 @@ impl Disruption {
     }
 }
 
-/// Counts disruptions by the steps that happened.
+/// Counts the disruptions among the steps of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DisruptionCounter {
     counts: BTreeMap<Disruption, u64>,
 }
 
 impl DisruptionCounter {
-    /// Nothing has happened yet.
+    /// Returns a counter with all counts 0.
     pub fn new() -> DisruptionCounter {
         DisruptionCounter::default()
     }
@@ -154,29 +152,29 @@ impl DisruptionCounter {
         }
     }
 
-    /// Counts a disruption that is no step.
+    /// Counts a disruption that is not a step.
     pub fn count(&mut self, kind: Disruption) {
         *self.counts.entry(kind).or_default() += 1;
     }
 
-    /// How often each kind happened; kinds that did not happen are absent.
+    /// Returns the number of disruptions of each kind; kinds that did not happen are absent.
     pub fn counts(&self) -> &BTreeMap<Disruption, u64> {
         &self.counts
     }
 }
 
-/// A create on its way, from the request to the end of all doubt about it.
+/// A create from its request until its outcome is settled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Create {
-    /// Its connection broke before the reply was read.
+    /// True if the connection broke before the reply was read.
     lost: bool,
-    /// The session was connected again since, and nothing was committed by then.
+    /// True if the session was connected again since, while the create was not committed.
     pending: bool,
-    /// Committed: whether it succeeded.
+    /// Whether the committed create succeeded; `None` before its commit.
     committed: Option<bool>,
 }
 
-/// Counts marks. It eats every event as a monitor does, but never objects.
+/// Counts marks. It receives every event like a monitor, but never objects.
 #[derive(Clone, Debug, Default)]
 pub struct MarkCounter {
     counts: BTreeMap<Mark, u64>,
@@ -185,30 +183,30 @@ pub struct MarkCounter {
     leader: Option<ServerId>,
     newest_epoch: Option<Epoch>,
     dead: BTreeSet<ServerId>,
-    /// Elected while the leader before them was dead, and not yet established.
+    /// Servers elected while the previous leader was dead, and not yet established.
     successors: BTreeSet<ServerId>,
-    /// What the clients wait for that set their watches again just now: exist, child, and data watches.
+    /// For each client that is setting its watches again: the paths of its exist, child and data watches.
     rearming: BTreeMap<ClientId, [Vec<Arc<str>>; 3]>,
-    /// What each leader has proposed last and committed last.
+    /// The last zxid proposed and the last zxid committed by each leader.
     proposed: BTreeMap<ServerId, [Zxid; 2]>,
-    /// Syncs that a leader read while it had something outstanding.
+    /// Syncs that a leader read while it had an outstanding proposal.
     waiting: BTreeSet<(SessionId, Xid)>,
-    /// Of each session its timeout, and when it last asked for something.
+    /// The timeout of each session, and the time of its last request.
     sessions: BTreeMap<SessionId, (Duration, Time)>,
 }
 
 impl MarkCounter {
-    /// Nothing was reached yet.
+    /// Returns a counter with all counts 0.
     pub fn new() -> MarkCounter {
         MarkCounter::default()
     }
 
-    /// How often each mark was reached; marks that were not reached are absent.
+    /// Returns how often each mark was reached; marks that were not reached are absent.
     pub fn counts(&self) -> &BTreeMap<Mark, u64> {
         &self.counts
     }
 
-    /// Eats one event.
+    /// Updates the counts with one event.
     pub fn event(&mut self, view: View<'_>, event: &Event) {
         match event {
             Event::Synchronising { mode, .. } => self.count(match mode {
@@ -292,7 +290,7 @@ impl MarkCounter {
         }
     }
 
-    /// The run is over: what is not committed by now never will be.
+    /// Ends the run: creates without a commit were never applied.
     pub fn finish(&mut self, _view: View<'_>) {
         for create in std::mem::take(&mut self.creates).into_values() {
             self.decide(create);
@@ -372,7 +370,7 @@ impl MarkCounter {
         }
     }
 
-    /// The session is connected again: its lost creates are committed by now, or pending.
+    /// Handles a reconnect: the session's lost creates are committed already, or pending.
     fn reattached(&mut self, session: SessionId) {
         for (key, create) in self.take_creates(session) {
             match create {
@@ -387,7 +385,7 @@ impl MarkCounter {
         }
     }
 
-    /// A client is notified: by the answer to its SetWatches, if it waits for that.
+    /// Counts a notification that answers the client's SetWatches.
     fn made_up(&mut self, client: ClientId, event: &WatchedEvent) {
         let Some([exist, child, data]) = self.rearming.get(&client) else { return };
         let is_in = |paths: &[Arc<str>]| paths.contains(&event.path);
@@ -408,7 +406,7 @@ impl MarkCounter {
         keys.into_iter().filter_map(|key| self.creates.remove_entry(&key)).collect()
     }
 
-    /// Counts a lost create whose fate is settled.
+    /// Counts a lost create whose outcome is settled.
     fn decide(&mut self, create: Create) {
         if !create.lost {
             return;

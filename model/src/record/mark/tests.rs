@@ -10,7 +10,7 @@ use crate::vocabulary::step::Unwritten;
 use crate::vocabulary::time::Time;
 use crate::world::history::History;
 
-/// Feeds the events, ends the run, and returns what was counted, one line per mark.
+/// Feeds the events, ends the run, and returns the counts, one line per mark.
 fn counted(events: Vec<Event>) -> String {
     let mut marks = MarkCounter::new();
     let mut history = History::new();
@@ -85,7 +85,7 @@ fn lost_creates_that_are_never_applied() {
 }
 
 #[test]
-fn what_is_no_lost_create() {
+fn requests_that_are_no_lost_creates() {
     let stat = crate::vocabulary::stat::Stat::default();
     let created = crate::vocabulary::op::OpResult::Created("/a".into(), stat);
     let reply = Ok(crate::vocabulary::op::Response::Written(created));
@@ -208,7 +208,7 @@ fn every_fault_step_is_a_disruption() {
         assert!(step.is_fault() || *step == Step::Restart(ONE), "{step}");
         disruptions.step(step);
     }
-    // An engine counts what only takes time by itself.
+    // The engine counts these two itself, because they are not steps.
     disruptions.count(Disruption::DelayBurst);
     disruptions.count(Disruption::DiskStall);
     let kinds: Vec<Disruption> = disruptions.counts().keys().copied().collect();

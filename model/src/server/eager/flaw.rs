@@ -1,108 +1,108 @@
-//! Mistakes that can be planted in the conditions, to see that the checks find them.
+//! Flaws that can be planted in the conditions of eager steps, to test that the checks find them.
 
 use crate::named;
 
 named! {
-    /// A mistake in the condition of a reduction over servers: one of its parts is left out. It can be
-    /// planted (`EnsembleModel::flawed`), to see whether comparing searches finds it. Some are not found in
-    /// small cases: they need more servers or faults, or what they leave out comes about in another way too.
+    /// A flaw in the condition of a reduction over servers: a part of the condition is left out. It can be planted
+    /// (`EnsembleModel::flawed`) to test whether a comparison of searches finds it. Some are not found in small
+    /// cases, because they need more servers or faults, or because another rule also excludes the error.
     pub enum Flaw ("flaw") {
         /// Steps are eager although a background snapshot is being written.
         EagerThoughSnapshots,
-        /// The log thread appends at once although a background snapshot begins with that.
+        /// The log thread appends immediately although a background snapshot begins with that.
         AppendsThoughSnapshotDue,
-        /// What is committed is applied at once although a background snapshot can begin later.
+        /// A commit is applied immediately although a background snapshot can begin later.
         AppliesThoughSnapshots,
         /// The log thread appends although something waits to be fsynced without it.
         AppendsThoughUnsynced,
-        /// A follower fsyncs at once although it can crash.
+        /// A follower fsyncs immediately although it can crash.
         FollowerFsyncsThoughCrashing,
-        /// A follower fsyncs at once although it can leave its role.
+        /// A follower fsyncs immediately although it can leave its role.
         FollowerFsyncsThoughLeaving,
-        /// A leader fsyncs at once although it can crash.
+        /// A leader fsyncs immediately although it can crash.
         LeaderFsyncsThoughCrashing,
-        /// A leader fsyncs at once although its ack commits.
+        /// A leader fsyncs immediately although its ack commits.
         LeaderFsyncsThoughCommitting,
-        /// A leader fsyncs at once although it may send learners what is in its log on disk.
+        /// A leader fsyncs immediately although it may send learners what is in its log on disk.
         LeaderFsyncsThoughRead,
-        /// What becomes durable at once is not committed.
+        /// A record that becomes durable immediately is not committed.
         DurableThoughUncommitted,
-        /// A synchronisation's record is appended at once although that can fail.
+        /// A synchronisation's record is appended immediately although that can fail.
         SyncAppendThoughLeaving,
-        /// A synchronisation's records are fsynced at once although the learner can crash.
+        /// A synchronisation's records are fsynced immediately although the learner can crash.
         SyncFsyncThoughCrashing,
-        /// A leader's writes complete at once although servers can crash.
+        /// A leader's writes complete immediately although servers can crash.
         LeaderWritesThoughCrashing,
-        /// A leader's writes complete at once although connections can break.
+        /// A leader's writes complete immediately although connections can break.
         LeaderWritesThoughBreaking,
-        /// A leader's writes complete at once although servers can leave their roles.
+        /// A leader's writes complete immediately although servers can leave their roles.
         LeaderWritesThoughLeaving,
-        /// A leader's writes complete at once although its quorum is going.
+        /// A leader's writes complete immediately although its quorum is about to leave.
         LeaderWritesThoughDeserted,
-        /// A leader's epochs are there at once although there are newer ones, or rivals that try.
+        /// A leader's epochs are durable immediately although there are newer ones, or rivals that try.
         LeaderWritesThoughDisputed,
-        /// A leader's current epoch is there at once although that activates it.
+        /// A leader's current epoch is durable immediately although that activates it.
         LeaderEpochThoughActivating,
-        /// Other writes complete at once although the server can crash.
+        /// Other writes complete immediately although the server can crash.
         WritesThoughCrashing,
-        /// A stream's end is read at once although the server can crash with transactions that wait for
-        /// its log thread.
+        /// A stream's end is read immediately although the server can crash with transactions queued for its log
+        /// thread.
         EndThoughQueued,
-        /// A stream's end is read at once although the server can crash with an unsynced log.
+        /// A stream's end is read immediately although the server can crash with an unsynced log.
         EndThoughUnsynced,
-        /// A leader applies what is committed at once although faults can make learners register again.
+        /// A leader applies commits immediately although faults can make learners register again.
         AppliesThoughFaulty,
-        /// A leader applies what is committed at once although learners have yet to be synchronised.
+        /// A leader applies what is committed immediately although learners have yet to be synchronised.
         AppliesThoughRegistering,
-        /// A learner reads whatever comes at once although servers can crash.
+        /// A learner reads any packet immediately although servers can crash.
         PacketsThoughCrashing,
-        /// A learner reads whatever comes at once although connections can break.
+        /// A learner reads any packet immediately although connections can break.
         PacketsThoughBreaking,
-        /// A learner reads whatever comes at once although servers can leave their roles.
+        /// A learner reads any packet immediately although servers can leave their roles.
         PacketsThoughLeaving,
-        /// A learner reads an epoch that it has accepted before at once although it can leave its role.
+        /// A learner reads an epoch that it has accepted before immediately although it can leave its role.
         KnownEpochThoughLeaving,
-        /// A learner reads an epoch that is new to it at once.
+        /// A learner reads an epoch that is new to it immediately.
         NewEpochAtOnce,
-        /// A learner reads TRUNC at once.
+        /// A learner reads TRUNC immediately.
         TruncAtOnce,
-        /// A learner reads a commit in a TRUNC at once although its tree outlives that.
+        /// A learner reads a commit in a TRUNC immediately although its tree outlives that.
         CommitThoughTreeIsKept,
-        /// A learner reads NEWLEADER at once.
+        /// A learner reads NEWLEADER immediately.
         NewLeaderAtOnce,
-        /// A learner reads UPTODATE at once although something was proposed meanwhile.
+        /// A learner reads UPTODATE immediately although proposals arrived meanwhile.
         UpToDateThoughProposed,
-        /// A serving learner reads a proposal at once.
+        /// A serving learner reads a proposal immediately.
         ProposalAtOnce,
-        /// A serving learner reads a commit at once although its tree outlives a failed fsync.
+        /// A serving learner reads a commit immediately although its tree outlives a failed fsync.
         CommitThoughMemoryIsKept,
-        /// A leader reads acks at once although servers can crash.
+        /// A leader reads acks immediately although servers can crash.
         AcksThoughCrashing,
-        /// A leader reads acks at once although connections can break.
+        /// A leader reads acks immediately although connections can break.
         AcksThoughBreaking,
-        /// A leader reads acks at once although servers can leave their roles.
+        /// A leader reads acks immediately although servers can leave their roles.
         AcksThoughLeaving,
-        /// A leader reads an ack at once although it commits.
+        /// A leader reads an ack immediately although it commits.
         AcksThoughCommitting,
-        /// A leader reads an ack of NEWLEADER at once.
+        /// A leader reads an ack of NEWLEADER immediately.
         AcksOfNewLeader,
-        /// A leader streams at once although it can leave its role.
+        /// A leader streams immediately although it can leave its role.
         StreamThoughLeaving,
-        /// A leader streams at once although it can propose something.
+        /// A leader streams immediately although it can propose.
         StreamThoughProposing,
-        /// A leader streams at once although something is proposed.
+        /// A leader streams immediately although a proposal is outstanding.
         StreamThoughOutstanding,
-        /// A leader streams at once although there are newer epochs, or rivals that try.
+        /// A leader streams immediately although there are newer epochs, or rivals that try.
         StreamThoughDisputed,
-        /// A leader streams snapshots at once.
+        /// A leader streams snapshots immediately.
         StreamOfSnapshot,
-        /// No packet of a follower survives its crash either.
+        /// No packet of a follower survives its crash.
         FollowersPacketsAreLost,
-        /// Of a broken connection only the learner may notice first.
+        /// Only the learner may notice a broken connection first.
         OnlyLearnersNotice,
-        /// Of a broken connection only the leader may notice first.
+        /// Only the leader may notice a broken connection first.
         OnlyLeadersNotice,
-        /// A quorum is not joined by those whom it leaves out.
+        /// No server that an election left out joins the quorum.
         NobodyJoins,
     }
 }

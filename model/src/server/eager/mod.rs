@@ -1,30 +1,29 @@
-//! Which steps of a server may as well happen at once: what a search need not try late.
+//! Eager steps of a server: a search takes them immediately and need not try them late.
 //!
-//! A step is *eager* where putting it off can be told from taking it at once neither by anything
-//! that can still happen to this server, nor by anybody else: whatever the late order reaches, the
-//! early one reaches too. Steps of different servers commute (the tests check it), so only this
-//! can tell: steps of the same server, a crash of it, its leaving its role, a crash or departure of
-//! the server at the other end and a break between them (packets under way are lost), and, for
-//! what a leader sends, whatever else it may send first.
+//! A step is *eager* if neither later events at this server nor any other server can distinguish taking it late from
+//! taking it immediately: every state that is reachable in the late order is reachable in the early one. Steps of
+//! different servers commute (the tests check this), so the only events that can distinguish the orders are: steps of
+//! the same server, its crash, its leaving its role, a crash or departure of the server at the other end and a break
+//! between the two (packets in flight are lost), and, for packets of a leader, other packets that it may send first.
 //!
-//! Some facts carry most of the rules:
+//! Most of the rules follow from a few facts:
 //!
-//! * A crash forgets memory and takes back what was sent and not read (no packet of the process need
-//!   survive it: one that did could as well have been read before).
-//! * Leaving a role forgets the learner or leader, flushes the log and applies all of it; so a
-//!   commit that was read leaves no trace that the log has not (rule 6.8.1).
-//! * An appended record that is not durable is as good as one that waits to be appended: a crash can
-//!   lose both, and so can a failed fsync.
-//! * A failed fsync is like a crash for the log and like leaving the role for all else, and needs
-//!   something to make durable: what waits for neither of these does not wait for it. Only where
-//!   memory outlives it ([`Bug::FsyncErrorKeepsMemory`]) does a commit that was read leave a trace.
-//! * A background snapshot holds what is applied by then, and its label says what was when it began. So nothing of its
-//!   server is eager while one is written, an append not where it begins one, and what is applied not where one can
-//!   begin later.
-//! * What is fsynced can make renames and cuts durable that a crash could have undone: whatever does so is eager only where
-//!   no crash is left.
-//! * What becomes durable makes no other server do anything, but it can be told by who counts disks
-//!   when something is committed (S3): so only what is committed already becomes durable at once.
+//! * A crash loses the memory, and the sent packets that were not read. (No packet of the process need survive it:
+//!   one that does could have been read earlier as well.)
+//! * Leaving a role forgets the learner or leader, flushes the log and applies all of it; so a commit that was read
+//!   leaves no trace beyond the log (rule 6.8.1).
+//! * A record that was appended and is not durable is equivalent to one that waits to be appended: a crash can lose
+//!   both, and so can a failed fsync.
+//! * A failed fsync affects the log like a crash and everything else like leaving the role, and requires something to
+//!   make durable: a step that need not wait for a crash or a departure need not wait for it. A commit that was read
+//!   leaves a trace only where memory outlives the failure ([`Bug::FsyncErrorKeepsMemory`]).
+//! * A background snapshot contains what is applied by its end, and its name has the zxid of its beginning. So no
+//!   step of its server is eager while one is being written, no append where it begins one, and no application where
+//!   one can begin later.
+//! * An fsync can make renames and truncations durable that a crash could otherwise undo: such a step is eager only
+//!   if no crash is left.
+//! * Durability causes no step of another server, but a property that counts disks at a commit can observe it (S3):
+//!   so only transactions that are committed already become durable immediately.
 
 mod flaw;
 
@@ -42,78 +41,78 @@ use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
 use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::zxid::Zxid;
 
-/// What can still go wrong.
+/// The faults that are still possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threats {
     /// A server can crash.
     pub crashes: bool,
     /// A connection can break.
     pub breaks: bool,
-    /// A server can leave its role though nothing is wrong.
+    /// A server can leave its role without a reason.
     pub timeouts: bool,
-    /// An fsync of a log thread can fail, which both loses what is not durable and ends a role: where
-    /// this is, so are `crashes` and `timeouts`.
+    /// An fsync of a log thread can fail, which loses the records that are not durable and ends a role: this implies
+    /// `crashes` and `timeouts`.
     pub fsync_errors: bool,
     /// A leader can propose something new.
     pub proposals: bool,
 }
 
-/// Whether a leader that nothing happens to goes on leading.
+/// Whether a leader will continue to lead if nothing happens to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hold {
-    /// A quorum follows it, on connections of which no end is closed.
+    /// A quorum follows it, on connections whose ends are all open.
     pub is_followed: bool,
-    /// Nobody has accepted a newer epoch than its own, and nobody else leads, who could make others do
-    /// so.
+    /// No server has accepted an epoch newer than the leader's, and no other server leads, which could propose one.
     pub is_undisputed: bool,
 }
 
 impl Threats {
-    /// Nothing goes wrong any more.
+    /// Returns true if no crash, break or timeout is possible any more.
     fn are_over(self) -> bool {
         !(self.crashes || self.breaks || self.timeouts)
     }
 }
 
-/// What a condition is asked under: what can still go wrong, and perhaps a mistake that is planted in it.
+/// The input of a condition: the faults that are still possible, and a planted flaw, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outlook {
-    /// What can still go wrong.
+    /// The faults that are still possible.
     pub threats: Threats,
-    /// The last transaction that is committed.
+    /// The last committed transaction.
     pub committed: Zxid,
-    /// The mistake.
+    /// The planted flaw.
     pub flaw: Option<Flaw>,
 }
 
 impl Outlook {
-    /// Whether this mistake is planted.
+    /// Returns true if this flaw is planted.
     pub fn has(self, flaw: Flaw) -> bool {
         self.flaw == Some(flaw)
     }
 
-    /// No server crashes any more; or that is overlooked by this mistake.
+    /// Returns true if no server can crash any more, or if this planted flaw ignores crashes.
     fn lives(self, overlooked_by: Flaw) -> bool {
         !self.threats.crashes || self.has(overlooked_by)
     }
 
-    /// No connection breaks any more; or that is overlooked by this mistake.
+    /// Returns true if no connection can break any more, or if this planted flaw ignores breaks.
     fn holds(self, overlooked_by: Flaw) -> bool {
         !self.threats.breaks || self.has(overlooked_by)
     }
 
-    /// No server leaves its role for nothing any more; or that is overlooked by this mistake.
+    /// Returns true if no server can leave its role any more, or if this planted flaw ignores that.
     fn stays(self, overlooked_by: Flaw) -> bool {
         !self.threats.timeouts || self.has(overlooked_by)
     }
 
-    /// What becomes durable is nothing that can still be committed; or that is overlooked.
+    /// Returns true if everything up to `zxid` is committed, so that its durability makes no difference, or if the
+    /// planted flaw ignores that.
     fn is_committed(self, zxid: Zxid) -> bool {
         zxid <= self.committed || self.has(Flaw::DurableThoughUncommitted)
     }
 
-    /// Nothing goes wrong any more: packets under way arrive, disk operations complete. A mistake each
-    /// overlooks crashes, breaks and timeouts.
+    /// Returns true if no fault is left: packets in flight arrive and disk operations complete. The three flaws
+    /// ignore crashes, breaks and timeouts, respectively.
     fn is_calm(self, overlooked_by: [Flaw; 3]) -> bool {
         let [crashes, breaks, timeouts] = overlooked_by;
         self.lives(crashes) && self.holds(breaks) && self.stays(timeouts)
@@ -121,9 +120,9 @@ impl Outlook {
 }
 
 impl Server {
-    /// Whether its log thread may append at once: what is appended can be lost in a crash like what
-    /// is not, and leaving the role appends it. But the next fsync takes it along: so not where that
-    /// has something to do without it, whose acks then leave while this can still be lost.
+    /// Returns true if the log thread may append immediately: a crash can lose an appended record like a queued one,
+    /// and leaving the role appends it. But the next fsync includes it, so this does not hold if an fsync already has
+    /// something to do without it: its acks then leave while the record can still be lost.
     pub fn appends_eagerly(&self, config: &Config, outlook: Outlook) -> bool {
         self.log.can_append()
             && (!self.log.can_fsync() || outlook.has(Flaw::AppendsThoughUnsynced))
@@ -131,24 +130,24 @@ impl Server {
                 || outlook.has(Flaw::AppendsThoughSnapshotDue))
     }
 
-    /// Whether its thread is writing a background snapshot.
+    /// Returns true if a background snapshot is being written.
     pub fn is_writing_snapshot(&self) -> bool {
         self.database.is_writing_snapshot()
     }
 
-    /// Whether its log thread may fsync at once.
+    /// Returns true if the log thread may fsync immediately.
     pub fn fsyncs_eagerly(&self, disk: &Disk, config: &Config, outlook: Outlook) -> bool {
         self.log.can_fsync()
             && outlook.is_committed(disk.last_logged())
             && match &self.role {
-                // The acks that leave can be read, and nothing takes them back then.
+                // A crash would take back the acks, which can be read otherwise.
                 Role::Following(_) => {
                     outlook.lives(Flaw::FollowerFsyncsThoughCrashing)
                         && outlook.stays(Flaw::FollowerFsyncsThoughLeaving)
                 }
-                // Who registers may be sent what is durable (rule 6.4.5). Its own acks only count: eager
-                // unless they are the ones that commit, for what is proposed before a commit and after it
-                // goes out in another order.
+                // A learner that registers may be sent what is durable (rule 6.4.5). The leader's own acks are only
+                // counted: the fsync is eager unless these acks commit, because a proposal before a commit and one
+                // after it are sent in different orders.
                 Role::Leading(leader) => {
                     let would_commit = |zxid| leader.would_commit(self.id, zxid);
                     let is_read =
@@ -162,11 +161,11 @@ impl Server {
             }
     }
 
-    /// Whether the packet thread's disk operation may complete at once.
+    /// Returns true if the packet thread's disk operation may complete immediately.
     ///
-    /// Nothing interrupts it but a crash, or an error of this disk: the thread that waits for it is the one that
-    /// would leave the role (rule 6.8.5). Only a leader that hears of a newer epoch gives up what it was about to
-    /// write, if it is repaired ([`Bug::LeaderIgnoresNewerEpoch`]): so nothing may go wrong that could bring one up.
+    /// Only a crash or an error of this disk can interrupt it: the thread that would leave the role is the one that
+    /// waits for the operation (rule 6.8.5). But a leader that learns of a newer epoch gives up its pending write, if
+    /// it is repaired ([`Bug::LeaderIgnoresNewerEpoch`]): so no fault may be left that could produce a newer epoch.
     pub fn writes_eagerly(&self, disk: &Disk, outlook: Outlook, hold: impl Fn() -> Hold) -> bool {
         let leads_on = || {
             let over = [
@@ -189,9 +188,9 @@ impl Server {
         }
         match (&self.thread.writing, &self.role) {
             (None, _) => false,
-            // Nobody is heard meanwhile, so no newer epoch either.
+            // The leader reads nothing meanwhile, so it does not learn of a newer epoch.
             (Some(Writing::LeadSnapshot | Writing::AcceptedEpoch), Role::Leading(_)) => leads_on(),
-            // Lost in a crash as if it had not happened; but its fsync can fail, which `timeouts` says too.
+            // A crash loses the append as if it had not happened. Its fsync can fail, which implies `timeouts`.
             (Some(Writing::SyncAppend), _) => outlook.stays(Flaw::SyncAppendThoughLeaving),
             (Some(Writing::SyncFsync), _) => outlook.lives(Flaw::SyncFsyncThoughCrashing),
             (Some(writing), Role::Leading(leader)) => {
@@ -205,13 +204,13 @@ impl Server {
         }
     }
 
-    /// Whether its CommitProcessor may apply the next transaction at once.
+    /// Returns true if the CommitProcessor may apply the next transaction immediately.
     ///
-    /// A learner's tree is asked by its clients, of whom searches of servers have none, and by the server itself
-    /// once it has left its role: which applies all that is logged, and what is committed here waits for
-    /// the log thread at least. Only a failed fsync takes that away. A leader's is asked by those who
-    /// register with it as well: so not while somebody can, which is not the case if all others are
-    /// synchronised, on connections that are whole, and nothing goes wrong any more.
+    /// A learner's tree is read by its clients, which searches of servers do not have, and by the server itself after
+    /// it has left its role: it then applies the whole log, and the log thread has at least queued what is committed
+    /// here. Only a failed fsync removes that. A leader's tree is also read by the learners that register: so this
+    /// requires that none can register, because all others are synchronised on intact connections and no fault is
+    /// left.
     pub fn applies_eagerly(
         &self,
         config: &Config,
@@ -234,7 +233,7 @@ impl Server {
         }
     }
 
-    /// Whether a learner may read this at once.
+    /// Returns true if a learner may read this immediately.
     pub fn reads_eagerly(
         &self,
         next: Next<'_, LeaderPacket>,
@@ -263,7 +262,7 @@ impl Server {
         }
     }
 
-    /// Whether a leader may read this at once.
+    /// Returns true if a leader may read this immediately.
     pub fn hears_eagerly(
         &self,
         connection: LearnerConnection,
@@ -277,15 +276,15 @@ impl Server {
         }
         let over = [Flaw::AcksThoughCrashing, Flaw::AcksThoughBreaking, Flaw::AcksThoughLeaving];
         let would_commit = || leader.would_commit(connection.learner, *zxid);
-        // It changes nothing; or it counts, and commits nothing yet.
+        // It changes nothing, or it counts and does not commit yet.
         leader.ignores(*zxid)
             || outlook.is_calm(over) && (!would_commit() || outlook.has(Flaw::AcksThoughCommitting))
     }
 
-    /// Whether a leader may send what is queued for a learner that needs no snapshot at once: where
-    /// nothing is or can be proposed, nothing else can come before NEWLEADER; and where the leader does
-    /// not leave its role before, for then NEWLEADER is not sent. (It has a quorum with this learner,
-    /// or needs others, who must stay. A fault of the learner's own takes back what was sent.)
+    /// Returns true if a leader may immediately send the packets queued for a learner that needs no snapshot. Then
+    /// nothing is or can be proposed, so nothing else can precede NEWLEADER; and the leader does not leave its role
+    /// before that, in which case it would not send NEWLEADER. (It has a quorum with this learner, or needs others,
+    /// which must stay. A fault of the learner itself takes back what was sent.)
     pub fn streams_eagerly(
         &self,
         connection: LearnerConnection,
@@ -305,8 +304,8 @@ impl Server {
 }
 
 impl Learner {
-    /// Whether nothing of this packet remains once the server has left its role or crashed, and
-    /// reading it obliges to nothing (a disk operation that is begun holds up the end of the stream).
+    /// Returns true if nothing of this packet remains after the server has left its role or crashed, and reading it
+    /// does not begin a disk operation (which would delay the end of the stream).
     fn forgets(
         &self,
         packet: &LeaderPacket,
@@ -316,7 +315,7 @@ impl Learner {
     ) -> bool {
         let (bugs, applies_at_once) = (config.bugs, config.applies_at_once);
         match (&self.phase, packet) {
-            // An epoch that was accepted before is answered at once; an older one makes it leave.
+            // An epoch that was accepted before is answered immediately; an older one makes the learner leave.
             (Phase::Discovery, LeaderPacket::LeaderInfo { epoch }) => {
                 *epoch < disk.accepted_epoch()
                     || *epoch == disk.accepted_epoch()
@@ -339,7 +338,7 @@ impl Learner {
                 outlook.has(Flaw::NewLeaderAtOnce)
             }
             (Phase::AwaitingUpToDate, LeaderPacket::Commit(_)) => true,
-            // What was proposed meanwhile goes to the log now, and stays.
+            // Proposals queued meanwhile are appended to the log now, and stay there.
             (Phase::AwaitingUpToDate, LeaderPacket::UpToDate) => {
                 self.not_logged.is_empty() || outlook.has(Flaw::UpToDateThoughProposed)
             }
@@ -352,7 +351,7 @@ impl Learner {
     }
 }
 
-/// Whether nothing of what is applied remains that the log has not, once the role is left.
+/// Returns true if an applied transaction leaves no trace beyond the log after the role has ended.
 fn leaves_no_trace(bugs: Bugs, outlook: Outlook) -> bool {
     !outlook.threats.fsync_errors
         || !bugs.has(Bug::FsyncErrorKeepsMemory)
@@ -360,7 +359,7 @@ fn leaves_no_trace(bugs: Bugs, outlook: Outlook) -> bool {
 }
 
 impl Leader {
-    /// Whether the learner of this connection has been sent all that there was when it registered.
+    /// Returns true if the learner of this connection has been sent everything that existed when it registered.
     pub fn has_synchronised(&self, connection: LearnerConnection) -> bool {
         let handler = self.handlers.get(&connection);
         handler.is_some_and(|handler| {
@@ -371,18 +370,19 @@ impl Leader {
         })
     }
 
-    /// Whether it and one learner are a quorum.
+    /// Returns true if the leader and one learner form a quorum.
     fn has_quorum_of_two(&self) -> bool {
         self.servers <= 3
     }
 
-    /// Whether this learner's acks are acks of proposals.
+    /// Returns true if this learner's acks are acks of proposals.
     fn is_in_broadcast(&self, connection: LearnerConnection) -> bool {
         let handler = self.handlers.get(&connection);
         handler.is_some_and(|handler| handler.phase == HandlerPhase::Broadcast)
     }
 
-    /// Whether it has something to send to this learner, and that is no snapshot, or may be one.
+    /// Returns true if the leader has packets to send to this learner, and they are not a snapshot unless
+    /// `snapshots`.
     fn streams(&self, connection: LearnerConnection, snapshots: bool) -> bool {
         let handler = self.handlers.get(&connection);
         handler.is_some_and(|handler| {

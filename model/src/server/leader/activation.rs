@@ -1,5 +1,4 @@
-//! The end of synchronisation: with a quorum of acks of NEWLEADER the leader is established (rule
-//! 6.7).
+//! The end of synchronisation: a quorum of acks of NEWLEADER establishes the leader (rule 6.7).
 
 use super::Leading;
 use super::state::{HandlerPhase, Phase};
@@ -13,7 +12,7 @@ use crate::vocabulary::timer::ServerTimer;
 use crate::vocabulary::zxid::Zxid;
 
 impl Leading<'_> {
-    /// The main thread's own vote for its NEWLEADER, without any fsync (rule 6.7.1).
+    /// Begins the wait for acks, with the main thread's own ack of NEWLEADER, without an fsync (rule 6.7.1).
     pub(super) fn begin_synchronization(&mut self, context: &mut Context<'_>) {
         self.leader.phase = Phase::Synchronization;
         self.be_patient(context);
@@ -21,8 +20,8 @@ impl Leading<'_> {
         self.consider_activation(context);
     }
 
-    /// The first ACK after NEWLEADER ends the handler's wait whatever its zxid, but counts only if
-    /// it is NEWLEADER's (ZOOKEEPER-4685; rule 6.7.1).
+    /// Handles the first ACK after NEWLEADER. It ends the handler's wait whatever its zxid, but counts only if the
+    /// zxid is NEWLEADER's (ZOOKEEPER-4685; rule 6.7.1).
     pub(super) fn first_ack(
         &mut self,
         connection: LearnerConnection,
@@ -54,8 +53,8 @@ impl Leading<'_> {
         }
     }
 
-    /// startZkServer: all of the leader's history is committed; sessions get a full fresh timeout;
-    /// clients are served.
+    /// Activates the leader (startZkServer): all of its history is committed, sessions get their full timeouts again,
+    /// and clients are served.
     fn activate(&mut self, context: &mut Context<'_>) {
         let (leader, tree) = (&mut *self.leader, self.database.tree_mut());
         let epoch = leader.epoch;
@@ -73,7 +72,7 @@ impl Leading<'_> {
         self.election.established_in(epoch, context.config);
         context.disarm(ServerTimer::InitLimit);
         context.arm(ServerTimer::Ping, context.config.tick / 2);
-        // The transactions that a new leader's activation commits end here: what monitors are told.
+        // Tells monitors the last transaction that the activation commits.
         let (server, last_zxid) = (context.id, history);
         context.effects.event(Event::Established { leader: server, epoch, last_zxid });
         let (zxid, digest) = (tree.last_processed(), tree.digest());
@@ -82,7 +81,7 @@ impl Leading<'_> {
         self.release_handlers(context);
     }
 
-    /// Handlers that waited for the leader's start send UPTODATE.
+    /// Lets the handlers that waited for the leader's start send UPTODATE.
     fn release_handlers(&mut self, context: &mut Context<'_>) {
         for (connection, handler) in &mut self.leader.handlers {
             if handler.phase == HandlerPhase::AwaitingStart {

@@ -1,4 +1,4 @@
-//! Broadcast: propose, count acks, commit in order (rule 4.4).
+//! Broadcast: proposing, counting acks, committing in order (rule 4.4).
 
 use super::Leading;
 use super::state::{Leader, Proposal};
@@ -14,7 +14,7 @@ use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
 impl Leading<'_> {
-    /// A transaction goes to every learner and to the log.
+    /// Proposes a transaction: sends it to every learner and to the log.
     pub(super) fn propose(&mut self, txn: Arc<Txn>, context: &mut Context<'_>) {
         let leader = &mut *self.leader;
         leader.last_proposed = txn.zxid;
@@ -28,7 +28,7 @@ impl Leading<'_> {
         self.log.push(txn, context);
     }
 
-    /// processAck (rule 4.4.3).
+    /// Counts an ack (processAck, rule 4.4.3).
     pub(in crate::server) fn process_ack(
         &mut self,
         server: ServerId,
@@ -43,13 +43,13 @@ impl Leading<'_> {
             return;
         }
         let Some(first) = leader.outstanding.front() else { return };
-        // Proposals are contiguous: the place follows from the distance to the first.
+        // Proposals are contiguous, so the difference to the first zxid is the index.
         let Some(at) = zxid.0.checked_sub(first.txn.zxid.0) else { return };
         let Some(proposal) = leader.outstanding.get_mut(at as usize) else { return };
         debug_assert_eq!(proposal.txn.zxid, zxid);
         proposal.acks.insert(server);
-        // tryToCommit: never before its predecessor; a later proposal is tried again by its own next
-        // ack only (rule 4.4.4).
+        // tryToCommit: a proposal never commits before its predecessor. A later proposal is tried again only on its
+        // own next ack (rule 4.4.4).
         if at == 0 && context.config.is_quorum(proposal.acks.len()) {
             self.commit_first(context);
         }
@@ -69,7 +69,7 @@ impl Leading<'_> {
         }
     }
 
-    /// The leader's tree has applied a transaction: outstanding changes up to it leave.
+    /// Handles the application of a transaction to the leader's tree: outstanding changes up to it are dropped.
     pub(in crate::server) fn applied(&mut self, txn: &Txn, context: &mut Context<'_>) {
         self.leader.prep_mut().applied(txn);
         if matches!(txn.body, TxnBody::CloseSession { .. }) {
@@ -80,7 +80,7 @@ impl Leading<'_> {
 }
 
 impl Leader {
-    /// Sends to every forwarding follower.
+    /// Sends a packet to every forwarding follower.
     fn forward(&mut self, packet: LeaderPacket, context: &mut Context<'_>) {
         for (connection, handler) in &mut self.handlers {
             if handler.is_forwarding() {

@@ -1,13 +1,13 @@
-//! `ContainerManager`: the leader deletes containers that have lost their children and TTL znodes
-//! that have not been changed for long (rules 1.5.4 and 1.5.5).
+//! `ContainerManager`: the leader deletes containers that have lost their children, and TTL znodes that have not
+//! changed for long (rules 1.5.4 and 1.5.5).
 //!
-//! It looks every `znode.container.checkIntervalMs`, makes a list, and puts one `deleteContainer` of session 0 after the
-//! other into `prep`, `znode.container.maxPerMinute` of them in a minute at most. `prep` looks again whether there are
-//! children, and at nothing else. A look that is due while the list is worked off follows at once. The timers run
-//! only while the tree holds such a znode; a leader of a tree without any would only look in vain.
+//! Every `znode.container.checkIntervalMs` it makes a list, and passes one `deleteContainer` of session 0 after the
+//! other to `prep`, at most `znode.container.maxPerMinute` of them per minute. `prep` checks again only that there
+//! are no children. A check that becomes due before the list is finished follows the list immediately. The timers run
+//! only while the tree contains such a znode, because the leader's checks would find nothing otherwise.
 //!
-//! Where this differs: the list is in the order of paths (there, of a hash set), and when the role ends it is given up
-//! (there, the rest of it goes to a queue that is no longer read).
+//! Differences: the list is in path order (in ZooKeeper, in the order of a hash set), and the end of the role
+//! discards it (in ZooKeeper, the rest goes to a queue that is no longer read).
 
 use super::Leading;
 use crate::server::context::{Context, Stays};
@@ -22,19 +22,19 @@ use crate::vocabulary::timer::ServerTimer;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What the container manager is about.
+/// The state of the container manager.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Containers {
-    /// Whether [`ServerTimer::Containers`] is armed.
+    /// True if [`ServerTimer::Containers`] is armed.
     looks: bool,
-    /// What it has found and not asked for yet. [`ServerTimer::DeleteContainer`] is armed while there is something.
+    /// Znodes to delete and not requested yet. [`ServerTimer::DeleteContainer`] is armed unless it is empty.
     listed: VecDeque<ZnodePath>,
-    /// A look was due while the list was worked off.
+    /// True if a check became due before the list was finished.
     is_late: bool,
 }
 
 impl Containers {
-    /// The timers that are armed.
+    /// Returns the timers that are armed.
     pub(super) fn timers(&self) -> impl Iterator<Item = ServerTimer> {
         let looks = self.looks.then_some(ServerTimer::Containers);
         let deletes = (!self.listed.is_empty()).then_some(ServerTimer::DeleteContainer);
@@ -43,7 +43,7 @@ impl Containers {
 }
 
 impl Leading<'_> {
-    /// The tree of an established leader may have gained the first znode to look after.
+    /// Starts the checks if the tree of an established leader contains such a znode.
     pub(super) fn watch_containers(&mut self, context: &mut Context<'_>) {
         let wanted = self.database.tree.reaped().next().is_some();
         if wanted && self.leader.is_established() && !self.leader.containers.looks {
@@ -53,7 +53,7 @@ impl Leading<'_> {
         }
     }
 
-    /// The interval is over.
+    /// Handles the timer of the check.
     pub(in crate::server) fn check_containers(&mut self, context: &mut Context<'_>) -> Stays {
         let was_armed = std::mem::take(&mut self.leader.containers.looks);
         assert!(was_armed, "{}: the timer of its containers is not armed", context.id);
@@ -64,7 +64,7 @@ impl Leading<'_> {
         Ok(())
     }
 
-    /// It is time for the next deletion.
+    /// Handles the timer of the next deletion.
     pub(in crate::server) fn delete_next_container(&mut self, context: &mut Context<'_>) -> Stays {
         let containers = &mut self.leader.containers;
         let next = containers.listed.pop_front();
@@ -97,19 +97,19 @@ impl Leading<'_> {
         }
     }
 
-    /// Whether a znode of the list is still to be deleted, with whatever is under way.
+    /// Returns true if a znode of the list is still to be deleted, given the tree and the outstanding changes.
     fn may_delete(&mut self, path: &ZnodePath, context: &Context<'_>) -> bool {
         is_due(&self.database.tree, path, context) && !self.leader.prep_mut().is_changing(path)
     }
 }
 
-/// What is to be deleted, in path order.
+/// Returns the znodes to delete, in path order.
 fn candidates(tree: &DataTree, context: &Context<'_>) -> VecDeque<ZnodePath> {
     tree.reaped().filter(|path| is_due(tree, path, context)).cloned().collect()
 }
 
-/// Whether a znode is to be deleted. Never a container that never had a child, unless the
-/// configuration says after how long.
+/// Returns true if a znode is to be deleted. A container that never had a child is deleted only if the configuration
+/// says after how long.
 fn is_due(tree: &DataTree, path: &ZnodePath, context: &Context<'_>) -> bool {
     let (now, bugs) = (context.at.milliseconds(), context.config.bugs);
     let Some((_, node, children)) = tree.find(path) else { return false };

@@ -1,4 +1,4 @@
-//! Discovery: which epoch is new, and is anybody who counts ahead of me? (rule 6.3)
+//! Discovery: the leader finds the new epoch, and checks that no counted learner is ahead of it (rule 6.3).
 
 use super::Leading;
 use super::state::{HandlerPhase, Phase};
@@ -9,14 +9,14 @@ use crate::vocabulary::release::Bug;
 use crate::vocabulary::zxid::{Epoch, Zxid};
 
 impl Leading<'_> {
-    /// The leader listens from now on, and proposes an epoch above its own accepted one.
+    /// Begins discovery: the leader accepts learners, and proposes an epoch above its own accepted one.
     pub(super) fn begin_discovery(&mut self, context: &mut Context<'_>) {
         self.leader.phase = Phase::Discovery;
         self.be_patient(context);
         self.epoch_to_propose(context.id, context.disk.accepted_epoch(), context);
     }
 
-    /// FOLLOWERINFO: whoever has accepted a newer epoch than this leader's is none to lead.
+    /// Handles FOLLOWERINFO. A leader steps down if a follower has accepted a newer epoch than the leader's.
     pub(super) fn follower_info(
         &mut self,
         connection: LearnerConnection,
@@ -37,8 +37,8 @@ impl Leading<'_> {
         Ok(())
     }
 
-    /// getEpochToPropose while the epoch is open: it exceeds every accepted epoch heard of; with a
-    /// quorum, this leader among it, it is frozen and accepted.
+    /// Handles an accepted epoch before the new epoch is fixed (getEpochToPropose): the new epoch exceeds every
+    /// accepted epoch received. With a quorum that includes this leader, it is fixed and accepted.
     fn epoch_to_propose(&mut self, server: ServerId, accepted: Epoch, context: &mut Context<'_>) {
         if self.thread.writing.is_some() {
             return;
@@ -53,7 +53,7 @@ impl Leading<'_> {
         }
     }
 
-    /// The new epoch is accepted, durably: everybody who waits is told.
+    /// Handles the durable acceptance of the new epoch: the waiting learners get LEADERINFO.
     pub(super) fn epoch_accepted(&mut self, context: &mut Context<'_>) {
         let leader = &mut *self.leader;
         context.disk.make_mut().write_accepted_epoch(leader.epoch);
@@ -63,8 +63,8 @@ impl Leading<'_> {
         }
         leader.phase = Phase::AwaitingEpochAcks;
         leader.last_proposed = leader.epoch.opening();
-        // Nobody asks any more who was counted, and who comes later is not: to be forgotten, so that
-        // states are not told apart by it. (The same below, and at the activation.)
+        // The set is not read any more, and later learners are not added. Clearing it avoids distinguishing states by
+        // it. (The same applies below, and at the activation.)
         leader.connecting = ServerSet::default();
         leader.electing.insert(context.id);
         self.be_patient(context);
@@ -83,8 +83,8 @@ impl Leading<'_> {
         }
     }
 
-    /// ACKEPOCH: a summary ahead of the leader's kills the handler, unless the quorum is complete
-    /// already (rule 6.3.3).
+    /// Handles ACKEPOCH. A history ahead of the leader's ends the handler, unless the quorum is already complete
+    /// (rule 6.3.3).
     pub(super) fn epoch_ack(
         &mut self,
         connection: LearnerConnection,
@@ -113,8 +113,8 @@ impl Leading<'_> {
         }
     }
 
-    /// With a quorum of epoch acks, this leader's among it, handlers go on to synchronise, and the
-    /// main thread writes the current epoch.
+    /// Begins synchronisation with a quorum of epoch acks that includes this leader's: the handlers synchronise their
+    /// learners, and the main thread writes the current epoch.
     fn consider_election(&mut self, context: &mut Context<'_>) {
         let leader = &mut *self.leader;
         let is_quorum = context.config.is_quorum(leader.electing.len())

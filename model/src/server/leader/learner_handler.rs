@@ -1,5 +1,5 @@
-//! `LearnerHandler`: everything that a learner sends, from FOLLOWERINFO to the packets of broadcast,
-//! is read here and passed on by the phase that the handler of its connection is in.
+//! `LearnerHandler`: reads everything that a learner sends, from FOLLOWERINFO to the packets of broadcast, and passes
+//! it on according to the handler's phase.
 
 use super::Leading;
 use super::state::{Handler, HandlerPhase};
@@ -13,7 +13,7 @@ use crate::vocabulary::op::Request;
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket, ServerRequest};
 
 impl Leading<'_> {
-    /// Reads from a learner's connection; the first packet of one that is new begins a handler.
+    /// Reads from a learner's connection; the first packet of a new connection begins a handler.
     pub(in crate::server) fn read_from_learner(
         &mut self,
         connection: LearnerConnection,
@@ -26,12 +26,12 @@ impl Leading<'_> {
                 self.drop_handler(connection, context);
                 Ok(())
             }
-            // It ended before the learner had said anything: there is no handler to end.
+            // It ended before the learner had sent anything, so there is no handler.
             Delivered::End { .. } => Ok(()),
         }
     }
 
-    /// A packet is read by its handler.
+    /// Handles a packet in the handler of its connection.
     fn learner_packet(
         &mut self,
         connection: LearnerConnection,
@@ -56,7 +56,7 @@ impl Leading<'_> {
             (HandlerPhase::AwaitingAck, LearnerPacket::Ack(zxid)) => {
                 self.first_ack(connection, zxid, context);
             }
-            // Read by the handler only after it was released; nothing else is sent before.
+            // The handler reads these only after its release; the learner sends nothing else before.
             (
                 HandlerPhase::AwaitingAck | HandlerPhase::AwaitingStart,
                 LearnerPacket::Ping { .. },
@@ -69,7 +69,7 @@ impl Leading<'_> {
         Ok(())
     }
 
-    /// A learner that serves says of these sessions that they live.
+    /// Reports the live sessions that a learner has listed to the monitors.
     fn tell_touched(&self, sessions: &[SessionId], context: &mut Context<'_>) {
         if self.leader.is_established() && !sessions.is_empty() {
             let (leader, sessions) = (context.id, sessions.to_vec());
@@ -77,7 +77,7 @@ impl Leading<'_> {
         }
     }
 
-    /// A packet of a learner in broadcast (rule 6.7.2).
+    /// Handles a packet of a learner in broadcast (rule 6.7.2).
     fn broadcast_packet(
         &mut self,
         connection: LearnerConnection,
@@ -85,7 +85,7 @@ impl Leading<'_> {
         context: &mut Context<'_>,
     ) -> Stays {
         match packet {
-            // Its learner has registered again since (see [`crate::vocabulary::release::Bug::AcksOutliveReconnect`]).
+            // The learner has registered again since (see [`crate::vocabulary::release::Bug::AcksOutliveReconnect`]).
             LearnerPacket::Ack(_) if self.leader.handler_mut(connection).superseded => {}
             LearnerPacket::Ack(zxid) => {
                 let handler = self.leader.handler_mut(connection);

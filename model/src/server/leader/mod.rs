@@ -1,9 +1,9 @@
-//! A leader: from winning the election to broadcast (rules 6.3, 6.4, 6.7 and 4.4).
+//! A leader: from its election to broadcast (rules 6.3, 6.4, 6.7 and 4.4).
 //!
-//! What a learner sends is read by its handler (`learner_handler`), which passes it on by its phase:
-//! `discovery` collects accepted epochs and epoch acks, `sync` brings each learner up to date,
-//! `activation` is the beginning of the established leader's life, `requests` makes transactions of
-//! what sessions ask, `broadcast` proposes, counts acks and commits.
+//! A learner's packets are read by its handler (`learner_handler`), which passes them on according to its phase:
+//! `discovery` collects accepted epochs and epoch acks, `sync` synchronises learners, `activation` begins the
+//! established phase, `requests` makes transactions from sessions' requests, `broadcast` proposes, counts acks and
+//! commits.
 
 mod activation;
 mod broadcast;
@@ -32,7 +32,7 @@ use crate::vocabulary::packet::LeaderPacket;
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::timer::ServerTimer;
 
-/// What the code of a leader works with: its memory, and what it needs of its server.
+/// What the code of a leader works with: its own memory, and the parts of its server that it needs.
 pub(in crate::server) struct Leading<'a> {
     pub(in crate::server) leader: &'a mut Leader,
     pub(in crate::server) database: &'a mut Database,
@@ -44,8 +44,8 @@ pub(in crate::server) struct Leading<'a> {
 }
 
 impl Leader {
-    /// Begins to lead: loadData kills orphans and snapshots the tree, uncommitted transactions
-    /// included, before anything is established (rule 6.3.1).
+    /// Begins to lead: loadData kills orphans and snapshots the tree, including uncommitted transactions, before the
+    /// leader is established (rule 6.3.1).
     pub(in crate::server) fn begin(
         database: &mut Database,
         thread: &mut PacketThread,
@@ -54,7 +54,7 @@ impl Leader {
         if database.tree.has_orphans() {
             database.tree_mut().kill_orphans();
         }
-        // One snapshot is written at a time.
+        // Only one snapshot is written at a time.
         database.finish_snapshot(context);
         context.open_snapshot(database.tree.last_processed());
         thread.write(Writing::LeadSnapshot, context);
@@ -64,13 +64,13 @@ impl Leader {
 }
 
 impl Leading<'_> {
-    /// A wait for learners begins, of getEpochToPropose, waitForEpochAck or waitForNewLeaderAck: each has initLimit
-    /// ticks (rule 5.5.2).
+    /// Begins a wait for learners (getEpochToPropose, waitForEpochAck or waitForNewLeaderAck), each limited to
+    /// initLimit ticks (rule 5.5.2).
     pub(super) fn be_patient(&self, context: &mut Context<'_>) {
         context.arm(ServerTimer::InitLimit, context.config.tick * context.config.init_limit);
     }
 
-    /// A learner's connection was not read from for too long, or a handler fails: it is closed.
+    /// Closes a learner's connection after it was silent for too long or its handler failed.
     pub(in crate::server) fn drop_handler(
         &mut self,
         connection: LearnerConnection,
@@ -78,7 +78,8 @@ impl Leading<'_> {
     ) {
         let handler = self.leader.handlers.remove(&connection);
         let handler = handler.expect("only a connection with a handler fails");
-        // Its pending syncs are that handler's: whoever uses the same slot later never hears of them.
+        // Its pending syncs belong to that handler: a later connection with the same slot must not receive their
+        // answers.
         for proposal in &mut self.leader.outstanding {
             proposal.syncs.retain(|(asker, ..)| *asker != connection);
         }
@@ -86,7 +87,7 @@ impl Leading<'_> {
         handler.stop_timers(connection, context);
     }
 
-    /// The leader's own disk operation completed.
+    /// Handles the completion of the leader's own disk operation.
     pub(in crate::server) fn wrote(&mut self, writing: Writing, context: &mut Context<'_>) {
         match writing {
             Writing::LeadSnapshot => {
@@ -109,8 +110,8 @@ impl Leading<'_> {
         }
     }
 
-    /// The ping round, twice a tick: every second time the learners heard from must be a quorum,
-    /// with the leader itself (rule 6.7.3).
+    /// Runs a ping round, twice per tick: in every second one, the leader and the learners that are not overdue must
+    /// form a quorum (rule 6.7.3).
     pub(in crate::server) fn ping_round(&mut self, context: &mut Context<'_>) -> Stays {
         let leader = &mut *self.leader;
         assert!(leader.is_established(), "{}: only an established leader pings", context.id);

@@ -1,5 +1,5 @@
-//! What sessions ask of an established leader: writes become proposals; touches, revalidations and
-//! syncs are answered from its own memory.
+//! Requests of sessions to an established leader: writes become proposals; touches, revalidations and syncs are
+//! answered from its own memory.
 
 use super::Leading;
 use crate::server::context::{Context, Leave, Stays};
@@ -14,7 +14,8 @@ use crate::vocabulary::txn::Txn;
 use std::sync::Arc;
 
 impl Leading<'_> {
-    /// Prep, then propose (rule 4.4.1). A request that fails validation is proposed as an error transaction.
+    /// Prepares a request and proposes the transaction (rule 4.4.1). A request that fails validation is proposed as
+    /// an error transaction.
     pub(in crate::server) fn prepare(
         &mut self,
         asker: &Asker,
@@ -33,7 +34,7 @@ impl Leading<'_> {
         }
         match (asker.owner, request) {
             (Owner::Learner(_), _) => self.hold_for_commit(session, xid, context),
-            // A write of a client of its own waits there by itself.
+            // A write of the leader's own client is queued there already.
             (Owner::Leader, ServerRequest::CreateSession { .. }) => {
                 let planted = context.config.bugs.has(Bug::PlantedNewSessionsUnanswered);
                 self.clients.hold(session, if planted { Xid(u32::MAX) } else { xid });
@@ -43,8 +44,8 @@ impl Leading<'_> {
         self.propose_prepared(txn, context)
     }
 
-    /// ProposalRequestProcessor puts what learners and the leader itself ask into the leader's own
-    /// CommitProcessor too: whatever the same session asks *here* waits behind it (rule 4.5.7).
+    /// Queues a request of a learner, or of the leader itself, in the leader's own CommitProcessor too, as
+    /// ProposalRequestProcessor does: later requests of the same session *at this server* wait for it (rule 4.5.7).
     fn hold_for_commit(&mut self, session: SessionId, xid: Xid, context: &Context<'_>) {
         let options = &context.config.options;
         if !options.forward_learner_requests_to_commit_processor_disabled
@@ -54,7 +55,7 @@ impl Leading<'_> {
         }
     }
 
-    /// Proposes a write that no client asked for: for searches without programs.
+    /// Proposes a write without a client, for searches without programs.
     pub(in crate::server) fn propose_write(&mut self, context: &mut Context<'_>) -> Stays {
         let (prep, tree) = (self.leader.prep_mut(), &self.database.tree);
         let txn = prep.write(tree, context.config, context.at);
@@ -66,8 +67,8 @@ impl Leading<'_> {
         Ok(())
     }
 
-    /// A session's time is up: closeSession goes into the pipeline (rule 2.3.2). Ephemerals stay
-    /// visible until it commits.
+    /// Expires a session: closeSession enters the pipeline (rule 2.3.2). The ephemerals stay visible until it
+    /// commits.
     pub(in crate::server) fn expire_session(
         &mut self,
         session: SessionId,
@@ -85,7 +86,7 @@ impl Leading<'_> {
         }
     }
 
-    /// A session was heard from.
+    /// Restarts the timeout of a session that has sent a packet.
     pub(in crate::server) fn touch(&mut self, session: SessionId, context: &mut Context<'_>) {
         if context.config.bugs.has(Bug::PlantedDeafLeader) {
             return;
@@ -95,7 +96,7 @@ impl Leading<'_> {
         }
     }
 
-    /// revalidateSession: alive means that a touch succeeds; then the asker owns the session
+    /// Revalidates a session (revalidateSession): it is alive if a touch succeeds. Then `owner` becomes its owner
     /// (rule 2.4.1).
     pub(in crate::server) fn revalidate(
         &mut self,
@@ -114,8 +115,8 @@ impl Leading<'_> {
         Some(timeout)
     }
 
-    /// processSync: answered at once if nothing is outstanding, else right after the commit of the
-    /// last proposal. No quorum round (rule 4.6.4).
+    /// Answers a sync (processSync): immediately if nothing is outstanding, otherwise right after the commit of the
+    /// last proposal. There is no quorum round (rule 4.6.4).
     pub(super) fn sync_for_learner(
         &mut self,
         connection: LearnerConnection,

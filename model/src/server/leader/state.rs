@@ -1,4 +1,4 @@
-//! A leader's memory, and what anybody may ask of it.
+//! A leader's memory, and read access to it.
 
 use super::containers::Containers;
 use super::sync_limit::SyncLimitCheck;
@@ -15,14 +15,14 @@ use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// How far the leader's main thread has come.
+/// The phase of the leader's main thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
-    /// Snapshots its tree; nobody is listened to yet.
+    /// Snapshots its tree; accepts no learners yet.
     Preparing,
-    /// getEpochToPropose: waits for a quorum's accepted epochs, then writes its own.
+    /// getEpochToPropose: waits for the accepted epochs of a quorum, then writes its own.
     Discovery,
-    /// waitForEpochAck, then writes its current epoch.
+    /// waitForEpochAck: waits for the epoch acks of a quorum, then writes its current epoch.
     AwaitingEpochAcks,
     /// waitForNewLeaderAck.
     Synchronization,
@@ -30,7 +30,7 @@ pub enum Phase {
     Broadcast,
 }
 
-/// How far a learner's handler has come.
+/// The phase of a learner's handler.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::server) enum HandlerPhase {
     /// Reads FOLLOWERINFO.
@@ -40,9 +40,9 @@ pub(in crate::server) enum HandlerPhase {
     AwaitingEpoch,
     /// LEADERINFO was sent; reads ACKEPOCH.
     AwaitingEpochAck,
-    /// ACKEPOCH was read; waits for a quorum of them.
+    /// ACKEPOCH was read; waits until a quorum has sent it.
     AwaitingElection { last_zxid: Zxid },
-    /// Streams a SNAP, or is about to send a DIFF or TRUNC; packets for the learner are queued.
+    /// Streams a SNAP, or is about to send a DIFF or TRUNC; other packets for the learner are queued.
     Streaming(Stream),
     /// NEWLEADER was sent; reads the first ACK.
     AwaitingAck,
@@ -52,14 +52,14 @@ pub(in crate::server) enum HandlerPhase {
     Broadcast,
 }
 
-/// What happens between startForwarding and startSendingPackets, outside any lock (rule 6.5.2):
-/// the tree of a SNAP is read piece by piece (rule 6.4.8), while packets are queued.
+/// The state between startForwarding and startSendingPackets, outside any lock (rule 6.5.2): the tree of a SNAP is
+/// read piece by piece (rule 6.4.8), while packets are queued.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::server) struct Stream {
     pub(in crate::server) is_snap: bool,
     pub(super) started: bool,
     pub(super) cursor: Option<ZnodePath>,
-    /// queuedPackets: what was forwarded meanwhile.
+    /// queuedPackets: the packets forwarded meanwhile.
     pub(super) queued: Vec<LeaderPacket>,
 }
 
@@ -67,17 +67,17 @@ pub(in crate::server) struct Stream {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::server) struct Handler {
     pub(in crate::server) phase: HandlerPhase,
-    /// The learner has registered again on another connection: what it acknowledged on this one, it
-    /// may not hold any more.
+    /// True if the learner has registered again on another connection: it may not hold any more what it acknowledged
+    /// on this one.
     pub(in crate::server) superseded: bool,
-    /// Whether its acks stall.
+    /// The check for missing acks.
     pub(super) sync_limit: SyncLimitCheck,
-    /// It has not been heard from in broadcast for so long that the ping round does not count it (rule 6.7.3).
+    /// True if it was silent in broadcast for so long that the ping round does not count it (rule 6.7.3).
     pub(super) is_overdue: bool,
 }
 
 impl Handler {
-    /// In forwardingFollowers: gets proposals and commits.
+    /// Returns true if the learner is in forwardingFollowers and so gets proposals and commits.
     pub(super) fn is_forwarding(&self) -> bool {
         matches!(
             self.phase,
@@ -88,7 +88,7 @@ impl Handler {
         )
     }
 
-    /// Sends behind whatever is queued for this learner.
+    /// Sends a packet after those already queued for this learner.
     pub(super) fn send(
         &mut self,
         connection: LearnerConnection,
@@ -100,7 +100,7 @@ impl Handler {
                 stream.queued.push(packet);
                 return;
             }
-            // Watched from the ack of NEWLEADER on.
+            // Checked from the ack of NEWLEADER on.
             (
                 HandlerPhase::AwaitingStart | HandlerPhase::Broadcast,
                 LeaderPacket::Proposal(txn),
@@ -110,16 +110,16 @@ impl Handler {
         context.to_learner(connection, packet);
     }
 
-    /// One for a learner that has just connected, which has initLimit + syncLimit ticks until it is heard from in
-    /// broadcast (rule 6.7.3).
+    /// Returns the handler of a new connection, whose learner must send a packet in broadcast within initLimit +
+    /// syncLimit ticks (rule 6.7.3).
     pub(super) fn begin(connection: LearnerConnection, context: &mut Context<'_>) -> Handler {
         let ticks = context.config.init_limit + context.config.sync_limit;
         context.arm(ServerTimer::AckDeadline(connection), context.config.tick * ticks);
         Handler::default()
     }
 
-    /// It goes on to another phase. Where it reads, the next packet has initLimit ticks, or in broadcast syncLimit
-    /// ticks; where it waits for others, or sends, no limit runs (rule 5.5.2).
+    /// Enters another phase. In phases that read, the next packet is due within initLimit ticks, in broadcast within
+    /// syncLimit ticks; in phases that wait for others or send, there is no limit (rule 5.5.2).
     pub(super) fn enter(
         &mut self,
         phase: HandlerPhase,
@@ -145,7 +145,8 @@ impl Handler {
         }
     }
 
-    /// A packet of broadcast was read: the next one has syncLimit ticks, and so long it counts as synchronised.
+    /// Handles the arrival of a packet in broadcast: the next one is due within syncLimit ticks, and until then the
+    /// learner counts as synchronised.
     pub(super) fn was_heard(&mut self, connection: LearnerConnection, context: &mut Context<'_>) {
         self.is_overdue = false;
         let limit = context.config.tick * context.config.sync_limit;
@@ -153,7 +154,7 @@ impl Handler {
         context.disarm(ServerTimer::AckDeadline(connection));
     }
 
-    /// It ends, or its leader's role does.
+    /// Disarms the timers when the handler or its leader's role ends.
     pub(in crate::server) fn stop_timers(
         &self,
         connection: LearnerConnection,
@@ -172,16 +173,16 @@ impl Handler {
 pub(super) struct Proposal {
     pub(super) txn: Arc<Txn>,
     pub(super) acks: ServerSet,
-    /// pendingSyncs that wait for its commit.
+    /// pendingSyncs: the syncs to answer after its commit.
     pub(super) syncs: Vec<(LearnerConnection, SessionId, Xid)>,
 }
 
-/// A leader's memory beyond the database.
+/// A leader's memory besides the database.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Leader {
     pub(super) phase: Phase,
     pub(super) epoch: Epoch,
-    /// (currentEpoch, last zxid) when it began to lead: nobody who counts may be ahead of it.
+    /// (currentEpoch, last zxid) when it began to lead: no learner that counts may be ahead of it.
     pub(super) summary: (Epoch, Zxid),
     /// connectingFollowers.
     pub(super) connecting: ServerSet,
@@ -191,22 +192,22 @@ pub struct Leader {
     pub(super) election_finished: bool,
     /// Acks of NEWLEADER.
     pub(super) new_leader_acks: ServerSet,
-    /// Those that count once more ([`Bug::PlantedAckedTwice`]).
+    /// Number of acks that count twice ([`Bug::PlantedAckedTwice`]).
     pub(super) acked_again: u8,
     pub(in crate::server) handlers: BTreeMap<LearnerConnection, Handler>,
     pub(super) outstanding: VecDeque<Proposal>,
     pub(super) last_proposed: Zxid,
     pub(super) last_committed: Zxid,
     pub(super) prep: Option<Box<Prep>>,
-    /// How many servers there are.
+    /// Number of servers.
     pub(in crate::server) servers: u8,
     pub(super) containers: Containers,
-    /// Every second ping round is a tick (rule 6.7.3).
+    /// Alternates with each ping round; every second round counts synchronised learners (rule 6.7.3).
     pub(super) skip_tick: bool,
 }
 
 impl Leader {
-    /// One that has just been elected, with this (currentEpoch, last zxid).
+    /// Returns a leader that has just been elected, with this (currentEpoch, last zxid).
     pub(super) fn new(summary: (Epoch, Zxid), servers: u8) -> Leader {
         Leader {
             phase: Phase::Preparing,
@@ -228,89 +229,88 @@ impl Leader {
         }
     }
 
-    /// `prep`, which only an established leader has.
+    /// Returns `prep`, which only an established leader has.
     pub(super) fn prep_mut(&mut self) -> &mut Prep {
         self.prep.as_mut().expect("only an established leader is asked anything by sessions")
     }
 
-    /// The handler that has just read from this connection.
+    /// Returns the handler of a connection, which must exist.
     pub(super) fn handler_mut(&mut self, connection: LearnerConnection) -> &mut Handler {
         self.handlers.get_mut(&connection).expect("only a connection with a handler is asked about")
     }
 
-    /// Whether it tracks this session, which is not closing yet: whether that can expire.
+    /// Returns true if the leader tracks this session and it is not closing, so that it can expire.
     pub(in crate::server) fn can_expire(&self, session: SessionId) -> bool {
         self.prep.as_ref().is_some_and(|prep| prep.sessions().touch(session).is_some())
     }
 
-    /// The timers of its container manager that are armed.
+    /// Returns the armed timers of its container manager.
     pub(in crate::server) fn container_timers(&self) -> impl Iterator<Item = ServerTimer> {
         self.containers.timers()
     }
 
-    /// Whether the handler of this connection has a piece of a SNAP to stream, or what is queued
-    /// for the learner to send.
+    /// Returns true if the handler of this connection has a piece of a SNAP, or its queued packets, to send.
     pub(in crate::server) fn can_stream(&self, connection: LearnerConnection) -> bool {
         let handler = self.handlers.get(&connection);
         handler.is_some_and(|handler| matches!(handler.phase, HandlerPhase::Streaming(_)))
     }
 
-    /// Whether it is activated.
+    /// Returns true if the leader is activated.
     pub fn is_established(&self) -> bool {
         self.phase == Phase::Broadcast
     }
 
-    /// The epoch it leads, or proposes to lead.
+    /// Returns the epoch that it leads, or proposes to lead.
     pub fn epoch(&self) -> Epoch {
         self.epoch
     }
 
-    /// The connections of its learners.
+    /// Returns the connections of its learners.
     pub fn connections(&self) -> Vec<LearnerConnection> {
         self.each_connection().collect()
     }
 
-    /// The same, one after the other.
+    /// Iterates over the connections of its learners.
     pub fn each_connection(&self) -> impl Iterator<Item = LearnerConnection> {
         self.handlers.keys().copied()
     }
 
-    /// Whether an ack of this zxid changes nothing (rule 4.4.3).
+    /// Returns true if an ack of this zxid has no effect (rule 4.4.3).
     pub(in crate::server) fn ignores(&self, zxid: Zxid) -> bool {
         zxid.is_opening() || zxid <= self.last_committed
     }
 
-    /// Whether an ack of this zxid by this server would commit it.
+    /// Returns true if an ack of this zxid by this server would commit it.
     pub(in crate::server) fn would_commit(&self, server: ServerId, zxid: Zxid) -> bool {
         let first = self.outstanding.front().filter(|first| first.txn.zxid == zxid);
         let half = usize::from(self.servers) / 2;
         first.is_some_and(|first| first.acks.with(server).len() > half)
     }
 
-    /// Whether its own vote for its NEWLEADER would be the last that it needs.
+    /// Returns true if its own ack of NEWLEADER would complete its quorum.
     pub(in crate::server) fn would_be_activated_by_itself(&self, id: ServerId) -> bool {
         let others = self.new_leader_acks.with(id).len() - self.new_leader_acks.len();
         self.new_leader_votes() + others > usize::from(self.servers) / 2
     }
 
-    /// How many votes for its NEWLEADER there are.
+    /// Returns the number of acks of NEWLEADER.
     pub(super) fn new_leader_votes(&self) -> usize {
         self.new_leader_acks.len() + usize::from(self.acked_again)
     }
 
-    /// Whether it sends away whoever has accepted this epoch, and does no more about it.
+    /// Returns true if it refuses a learner that has accepted this epoch, and continues to lead.
     pub fn would_refuse(&self, accepted: Epoch, bugs: Bugs) -> bool {
         bugs.has(Bug::LeaderIgnoresNewerEpoch)
             && self.phase > Phase::Discovery
             && accepted > self.epoch
     }
 
-    /// Whether this connection has a handler.
+    /// Returns true if this connection has a handler.
     pub fn handles(&self, connection: LearnerConnection) -> bool {
         self.handlers.contains_key(&connection)
     }
 
-    /// Whether a proposal of this connection's learner is watched by this timer.
+    /// Returns true if this timer is running for a proposal to this connection's learner.
     pub(in crate::server) fn watches(
         &self,
         connection: LearnerConnection,
@@ -319,23 +319,23 @@ impl Leader {
         self.handlers.get(&connection).is_some_and(|handler| handler.sync_limit.heeds(watched))
     }
 
-    /// Whether the learner of this connection counts as synchronised until a timer fires.
+    /// Returns true if the learner of this connection counts as synchronised until a timer fires.
     pub(in crate::server) fn counts(&self, connection: LearnerConnection) -> bool {
         self.handlers.get(&connection).is_some_and(|handler| !handler.is_overdue)
     }
 
-    /// It does not count any more until it is heard from.
+    /// Marks the learner as overdue: it does not count until its next packet.
     pub(in crate::server) fn is_overdue(&mut self, connection: LearnerConnection) {
         self.handler_mut(connection).is_overdue = true;
     }
 
-    /// The proposal that is watched by this timer is late: the next ping round hangs up if it is the oldest.
+    /// Marks the proposal of this timer as late: if it is the oldest, the next ping round closes the connection.
     pub(in crate::server) fn is_late(&mut self, connection: LearnerConnection, watched: Watched) {
         self.handler_mut(connection).sync_limit.fired(watched);
     }
 
-    /// A connection has a new number. (Requests of clients, which name it too, are for no ensemble
-    /// whose connections are renumbered.)
+    /// Renames a connection. (Clients' requests also contain connections' names, but ensembles with clients do not
+    /// rename connections.)
     pub(in crate::server) fn rename_connection(
         &mut self,
         from: LearnerConnection,
@@ -346,30 +346,30 @@ impl Leader {
         }
     }
 
-    /// The sessions whose expiry it watches.
+    /// Returns the sessions whose expiry it tracks.
     pub fn tracked_sessions(&self) -> Vec<SessionId> {
         let sessions = self.prep.iter().flat_map(|prep| prep.sessions().iter());
         sessions.map(|(session, _)| session).collect()
     }
 
-    /// The timeout by which it expires a session; `None` for one that it does not know.
+    /// Returns the timeout with which it expires a session, or `None` for an unknown session.
     pub fn tracked_timeout(&self, session: SessionId) -> Option<Duration> {
         self.prep.as_ref()?.sessions().timeout(session)
     }
 
-    /// How many proposals are not committed yet.
+    /// Returns the number of proposals that are not committed yet.
     pub fn outstanding(&self) -> usize {
         self.outstanding.len()
     }
 
-    /// Whether a proposal with this session and number is outstanding.
+    /// Returns true if a proposal with this session and number is outstanding.
     pub fn has_outstanding(&self, session: SessionId, xid: Xid) -> bool {
         self.outstanding
             .iter()
             .any(|proposal| proposal.txn.session == session && proposal.txn.cxid == xid)
     }
 
-    /// In words, for people.
+    /// Describes the leader's state.
     pub fn describe(&self) -> String {
         let phase = match self.phase {
             Phase::Preparing => "preparing".into(),
@@ -383,7 +383,7 @@ impl Leader {
         format!("LEADING ({phase})")
     }
 
-    /// Whether the leader does not read from learners at the moment: before it listens, and while
+    /// Returns true if the leader does not read from learners at the moment: before it accepts learners, and while
     /// getEpochToPropose holds its lock to write `acceptedEpoch`.
     pub fn is_deaf(&self, writing: Option<&Writing>) -> bool {
         matches!(writing, Some(Writing::LeadSnapshot | Writing::AcceptedEpoch))

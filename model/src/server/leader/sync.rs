@@ -1,4 +1,4 @@
-//! Synchronisation of a learner: DIFF, TRUNC or SNAP as [`super::sync_plan`] decides, and the hand-over to
+//! Synchronisation of a learner: DIFF, TRUNC or SNAP as [`super::sync_plan`] decides, and the transition to
 //! forwarding (rules 6.4 and 6.5).
 
 use super::state::{Handler, HandlerPhase, Stream};
@@ -13,7 +13,8 @@ use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::sync::Arc;
 
 impl Leading<'_> {
-    /// LearnerHandler.syncFollower, atomic with propose and commit.
+    /// Begins the synchronisation of a learner (LearnerHandler.syncFollower), atomically with respect to propose and
+    /// commit.
     pub(super) fn synchronise(
         &mut self,
         connection: LearnerConnection,
@@ -43,9 +44,9 @@ impl Leading<'_> {
         for packet in plan.first.into_iter().chain(plan.packets) {
             handler.send(connection, packet, context);
         }
-        // startForwarding: what is committed and not applied, then what is proposed and not committed; from
-        // here on the handler is among the forwarding followers, and what is proposed and committed
-        // until the handler's next step comes before NEWLEADER (rule 6.5.1).
+        // startForwarding: sends the transactions that are committed and not applied, then those that are proposed
+        // and not committed. From now on the handler is among the forwarding followers, and proposals and commits
+        // made before the handler's next step precede NEWLEADER (rule 6.5.1).
         for txn in self.commits.to_be_applied().filter(|txn| txn.zxid > plan.sent) {
             handler.send(connection, LeaderPacket::Proposal(Arc::clone(txn)), context);
             handler.send(connection, LeaderPacket::Commit(txn.zxid), context);
@@ -57,8 +58,8 @@ impl Leading<'_> {
         }
     }
 
-    /// The learner has registered again: what it acknowledged before may be cut now, and is sent again
-    /// to be acknowledged again (see [`Bug::AcksOutliveReconnect`]).
+    /// Handles a learner that has registered again: what it acknowledged before may be truncated now, and is sent
+    /// again, to be acknowledged again (see [`Bug::AcksOutliveReconnect`]).
     fn supersede_older_registration(&mut self, connection: LearnerConnection, sent: Zxid) {
         let leader = &mut *self.leader;
         for proposal in leader.outstanding.iter_mut().filter(|it| it.txn.zxid > sent) {
@@ -71,10 +72,9 @@ impl Leading<'_> {
         }
     }
 
-    /// Streams the next piece of a SNAP: first its label, which is read only now, and the sessions;
-    /// then znodes, while transactions go on being applied (fuzzy). After the last piece (and at once
-    /// for DIFF and TRUNC) NEWLEADER goes behind the packets that are queued by then, commits included
-    /// (ZOOKEEPER-3104), and the sending thread starts.
+    /// Streams the next piece of a SNAP: first its zxid, which is read only now, and the sessions; then znodes, while
+    /// transactions are being applied (fuzzy). After the last piece, or immediately for DIFF and TRUNC, it sends the
+    /// packets queued by then, commits included (ZOOKEEPER-3104), then NEWLEADER, and starts the sending thread.
     pub(in crate::server) fn stream_next(
         &mut self,
         connection: LearnerConnection,
@@ -114,7 +114,8 @@ impl Leading<'_> {
 }
 
 impl Handler {
-    /// startSendingPackets: what is queued, then NEWLEADER; whatever comes later goes out at once.
+    /// Starts the sending thread (startSendingPackets): sends the queued packets, then NEWLEADER; later packets are
+    /// sent immediately.
     fn start_sending(
         &mut self,
         connection: LearnerConnection,

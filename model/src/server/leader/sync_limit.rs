@@ -1,18 +1,19 @@
-//! SyncLimitCheck: a learner that answers pings and yet leaves a proposal without its ack for syncLimit ticks is
-//! hung up on (rule 6.7.7). Pings are answered by another thread than the one that waits for the disk.
+//! SyncLimitCheck: the leader closes the connection of a learner that answers pings but leaves a proposal
+//! unacknowledged for syncLimit ticks (rule 6.7.7). Another thread than the one that waits for the disk answers
+//! pings.
 
 use crate::server::context::Context;
 use crate::vocabulary::id::LearnerConnection;
 use crate::vocabulary::timer::{ServerTimer, Watched};
 use crate::vocabulary::zxid::Zxid;
 
-/// What a handler watches of its learner's acks: two proposals at most. The handler of a search has none, where no
-/// clock runs and a connection that ends is a fault.
+/// The proposals whose acks a handler checks, at most two. In a search there are none, because no time passes and the
+/// end of a connection is a fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct SyncLimitCheck {
-    /// The oldest one. When its ack comes, the next one takes its place.
+    /// The oldest unacknowledged proposal. After its ack, the next one takes its place.
     current: Option<Unacknowledged>,
-    /// Of those behind it, the one that was sent last.
+    /// The last one sent of those after it.
     next: Option<Unacknowledged>,
 }
 
@@ -20,14 +21,14 @@ pub(super) struct SyncLimitCheck {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Unacknowledged {
     zxid: Zxid,
-    /// Which of the two timers runs since it was sent.
+    /// The timer that was armed when it was sent.
     timer: Watched,
-    /// That one has fired.
+    /// True if that timer has fired.
     is_late: bool,
 }
 
 impl SyncLimitCheck {
-    /// A proposal is sent.
+    /// Records that a proposal was sent.
     pub(super) fn sent(
         &mut self,
         zxid: Zxid,
@@ -44,7 +45,7 @@ impl SyncLimitCheck {
         context.arm(ServerTimer::Unacknowledged(connection, timer), limit);
     }
 
-    /// An ack is read.
+    /// Records an ack.
     pub(super) fn acknowledged(
         &mut self,
         zxid: Zxid,
@@ -66,7 +67,7 @@ impl SyncLimitCheck {
         }
     }
 
-    /// One of the timers has fired.
+    /// Records that one of the timers has fired.
     pub(super) fn fired(&mut self, timer: Watched) {
         let watched = [&mut self.current, &mut self.next].into_iter().flatten();
         for watched in watched.filter(|watched| watched.timer == timer) {
@@ -74,23 +75,23 @@ impl SyncLimitCheck {
         }
     }
 
-    /// Whether a timer runs.
+    /// Returns true if a timer is running.
     pub(super) fn heeds(&self, timer: Watched) -> bool {
         let watched = [&self.current, &self.next].into_iter().flatten();
         watched.into_iter().any(|watched| watched.timer == timer && !watched.is_late)
     }
 
-    /// Whether a proposal waits for its ack.
+    /// Returns true if a proposal is unacknowledged.
     pub(super) fn is_waiting(&self) -> bool {
         self.current.is_some()
     }
 
-    /// The oldest proposal has waited for too long: what the ping round asks.
+    /// Returns true if the oldest proposal has waited for too long; checked by the ping round.
     pub(super) fn is_late(&self) -> bool {
         self.current.as_ref().is_some_and(|current| current.is_late)
     }
 
-    /// The timers that run.
+    /// Returns the timers that are running.
     pub(super) fn timers(&self) -> impl Iterator<Item = Watched> {
         Watched::BOTH.into_iter().filter(|timer| self.heeds(*timer))
     }
@@ -112,7 +113,7 @@ mod tests {
 
     const CONNECTION: LearnerConnection = LearnerConnection { learner: ServerId(1), slot: 0 };
 
-    /// As the source has it: two proposals, each with the time at which it was sent.
+    /// The source's version: two proposals, each with the time at which it was sent.
     #[derive(Default)]
     struct Source {
         current: Option<(Zxid, Time)>,
@@ -138,7 +139,7 @@ mod tests {
         }
     }
 
-    /// The check with timers that fire when they are due.
+    /// The check, with timers that fire when they are due.
     #[derive(Default)]
     struct Timed {
         check: SyncLimitCheck,
@@ -198,9 +199,9 @@ mod tests {
     }
 
     proptest! {
-        /// Proposals are sent in order; each is acknowledged once, in order, or not at all; and time passes.
+        /// Proposals are sent in order. Each is acknowledged once, in order, or not at all; and time passes.
         #[test]
-        fn it_is_late_when_the_source_says_so(
+        fn it_is_late_exactly_when_the_source_says_so(
             steps in prop::collection::vec((0..4_u32, 0..9_u64), 1..60),
         ) {
             let config = Config::new(2, 0);

@@ -1,4 +1,4 @@
-//! What a leader sends to a learner to bring it up to date (rule 6.4): `LearnerHandler.syncFollower`.
+//! The packets that synchronise a learner (rule 6.4): `LearnerHandler.syncFollower`.
 
 use crate::server::commit_processor::CommitProcessor;
 use crate::server::database::Database;
@@ -10,29 +10,29 @@ use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
-/// What to send for a synchronisation.
+/// The packets of a synchronisation.
 pub(super) struct Plan {
     /// The first packet; `None` for a SNAP.
     pub(super) first: Option<LeaderPacket>,
-    /// Proposals and commits behind it.
+    /// The proposals and commits after it.
     pub(super) packets: Vec<LeaderPacket>,
-    /// The last zxid that the learner has after these.
+    /// The learner's last zxid after these packets.
     pub(super) sent: Zxid,
 }
 
-/// The window of what is committed: of what is *applied* only, in HEAD (see [`Bug::TruncCutsCommitted`]).
+/// The window of committed transactions; in HEAD, of *applied* ones only (see [`Bug::TruncCutsCommitted`]).
 pub(in crate::server) struct Window<'a> {
     txns: Vec<&'a Arc<Txn>>,
     /// minCommittedLog.
     min: Zxid,
     /// maxCommittedLog.
     max: Zxid,
-    /// The last of all, also where the window is empty.
+    /// The last transaction of all, even if the window is empty.
     last: Zxid,
 }
 
-/// What a learner with this last zxid is sent: by the first row of rule 6.4 that fits, of rules 6.4.2, 6.4.3, 6.4.4,
-/// 6.4.5 and 6.4.6.
+/// Returns the plan for a learner with this last zxid, by the first row of rule 6.4 that applies (rules 6.4.2, 6.4.3,
+/// 6.4.4, 6.4.5 and 6.4.6).
 pub(super) fn of(
     learner: Zxid,
     database: &Database,
@@ -60,9 +60,9 @@ pub(super) fn of(
     plan.unwrap_or_else(|| Plan::new(database.tree.last_processed()))
 }
 
-/// Rule 6.4.5: the log on disk up to the window, then the window. `None`: it is off, the log does not reach back
-/// to the learner's zxid, is too long, ends before the window begins, or has another history. Nobody looks for a
-/// gap inside it (ZOOKEEPER-2846).
+/// Applies rule 6.4.5: sends the log on disk up to the window, then the window. Returns `None` if this is disabled,
+/// or if the log does not reach back to the learner's zxid, is too long, ends before the window begins, or has
+/// another history. It does not check for a gap inside the log (ZOOKEEPER-2846).
 fn from_disk(learner: Zxid, window: &Window<'_>, disk: &Disk, config: &Config) -> Option<Plan> {
     let log = disk.flushed_log();
     if config.txn_log_sync == TxnLogSync::Off || log.first()?.zxid > learner {
@@ -86,14 +86,14 @@ fn from_disk(learner: Zxid, window: &Window<'_>, disk: &Disk, config: &Config) -
 }
 
 impl Plan {
-    /// Nothing, for a learner that has this last zxid.
+    /// Returns an empty plan for a learner with this last zxid.
     fn new(sent: Zxid) -> Plan {
         Plan { first: None, packets: Vec::new(), sent }
     }
 
-    /// queueCommittedProposals (rule 6.4.7): walks these from the learner's zxid. The first packet is still
-    /// missing afterwards if the learner's zxid is not among them and of another epoch than the next: only a
-    /// SNAP will do then.
+    /// Adds these transactions from the learner's zxid on (queueCommittedProposals, rule 6.4.7). The first packet
+    /// remains `None` if the learner's zxid is not among them and belongs to another epoch than the next one: then
+    /// only a SNAP is possible.
     fn walk<'a>(&mut self, txns: impl IntoIterator<Item = &'a Arc<Txn>>, learner: Zxid, max: Zxid) {
         let mut previous = Zxid::ZERO;
         for txn in txns {
@@ -127,7 +127,7 @@ impl Plan {
 }
 
 impl<'a> Window<'a> {
-    /// The window of a leader. Where it is empty, both its ends are the last transaction of all.
+    /// Returns the window of a leader. If it is empty, both its ends are the last transaction of all.
     pub(in crate::server) fn of(
         database: &'a Database,
         commits: &'a CommitProcessor,
@@ -147,7 +147,7 @@ impl<'a> Window<'a> {
         Window { txns, min, max, last }
     }
 
-    /// Whether more may be sent from the log on disk once more of it is durable.
+    /// Returns true if the leader may send more of the log on disk once more of it is durable.
     pub(in crate::server) fn waits_for(&self, disk: &Disk, config: &Config) -> bool {
         let reaches_below = disk.log().first().is_some_and(|txn| txn.zxid < self.min);
         let reaches_up = disk.flushed_log().last().is_some_and(|txn| txn.zxid >= self.min);

@@ -1,5 +1,4 @@
-//! A follower: discovery, synchronisation and broadcast as the learner sees them (rules
-//! 5.5, 6.3, 6.6 and 4.5).
+//! A follower: discovery, synchronisation and broadcast from the learner's side (rules 5.5, 6.3, 6.6 and 4.5).
 
 mod state;
 mod sync;
@@ -24,12 +23,12 @@ use crate::vocabulary::zxid::{Epoch, Zxid};
 use crate::wire::txn::can_read;
 use std::sync::Arc;
 
-/// Attempts to connect to the elected leader before the next election (rule 5.5.2).
+/// The most attempts to connect to an elected leader (rule 5.5.2).
 const CONNECT_ATTEMPTS: u8 = 5;
-/// Between two of them.
+/// The pause between two attempts.
 const CONNECT_RETRY: Duration = Duration::from_millis(100);
 
-/// What the code of a follower works with: its memory, and what it needs of its server.
+/// What the code of a follower works with: its own memory, and the parts of its server that it needs.
 pub(in crate::server) struct Following<'a> {
     pub(in crate::server) learner: &'a mut Learner,
     pub(in crate::server) database: &'a mut Database,
@@ -41,7 +40,7 @@ pub(in crate::server) struct Following<'a> {
 }
 
 impl Learner {
-    /// Follows an elected leader: connects to it.
+    /// Begins to follow an elected leader: connects to it.
     pub(in crate::server) fn begin(leader: ServerId, context: &mut Context<'_>) -> Learner {
         let mut learner = Learner::new(leader);
         learner.connect_to_leader(context);
@@ -61,8 +60,8 @@ impl Learner {
         self.be_patient(context);
     }
 
-    /// It waits for the next packet: initLimit ticks at most until it has acknowledged NEWLEADER, then syncLimit ticks
-    /// (rules 5.5.2 and 6.7.4). Each packet has that time of its own.
+    /// Restarts the timeout for the next packet: initLimit ticks until it has acknowledged NEWLEADER, then syncLimit
+    /// ticks (rules 5.5.2 and 6.7.4). It applies to each packet anew.
     fn be_patient(&self, context: &mut Context<'_>) {
         let (timer, ticks) = if self.is_synchronised() {
             (ServerTimer::LeaderSilent, context.config.sync_limit)
@@ -158,7 +157,7 @@ impl Following<'_> {
 
     // ---- discovery ----
 
-    /// LEADERINFO (rule 6.3.4).
+    /// Handles LEADERINFO (rule 6.3.4).
     fn leader_info(&mut self, epoch: Epoch, context: &mut Context<'_>) -> Stays {
         let accepted = context.disk.accepted_epoch();
         if epoch < accepted {
@@ -169,7 +168,7 @@ impl Following<'_> {
         if epoch > accepted {
             self.thread.write(Writing::AcceptedEpoch, context);
         } else {
-            // This epoch was accepted before: the answer does not count towards its quorum.
+            // This epoch was accepted before, so the answer does not count towards its quorum.
             self.ack_epoch(None, context);
         }
         Ok(())
@@ -208,13 +207,13 @@ impl Following<'_> {
         }
     }
 
-    /// PROPOSAL: to pendingTxns and to the log thread.
+    /// Handles PROPOSAL: appends the transaction to pendingTxns and to the log thread's queue.
     fn log_proposal(&mut self, txn: Arc<Txn>, context: &mut Context<'_>) {
         self.learner.pending.push_back(Arc::clone(&txn));
         self.log.push(txn, context);
     }
 
-    /// COMMIT: the head of pendingTxns must match (rule 4.5.2). The transaction can be applied even
+    /// Handles COMMIT, which must match the head of pendingTxns (rule 4.5.2). The transaction can be applied even
     /// before its own fsync has completed.
     fn commit_pending(&mut self, zxid: Zxid, context: &mut Context<'_>) {
         let learner = &mut *self.learner;

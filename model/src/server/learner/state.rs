@@ -1,4 +1,4 @@
-//! A follower's memory, and what anybody may ask of it.
+//! A follower's memory, and read access to it.
 
 use crate::server::context::Context;
 use crate::tree::DataTree;
@@ -11,28 +11,28 @@ use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// How far the learner has come.
+/// The phase of a learner.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::server) enum Phase {
-    /// FOLLOWERINFO was sent; a refused connection is tried again.
+    /// FOLLOWERINFO was sent; a refused connection is retried.
     Discovery,
-    /// LEADERINFO was read; `acceptedEpoch` is being written where the epoch is new.
+    /// LEADERINFO was read; if its epoch is new, `acceptedEpoch` is being written.
     AcceptingEpoch,
-    /// ACKEPOCH was sent: DIFF, TRUNC or SNAP comes next.
+    /// ACKEPOCH was sent; DIFF, TRUNC or SNAP comes next.
     AwaitingSync,
-    /// Pieces of a SNAP are being read into this tree.
+    /// The pieces of a SNAP are being read into this tree.
     LoadingSnapshot(Box<DataTree>),
     /// Proposals and commits up to NEWLEADER are being read.
     Synchronising,
-    /// NEWLEADER was read; its disk operations are under way.
+    /// NEWLEADER was read; its disk operations are in progress.
     Persisting,
-    /// NEWLEADER was acknowledged; UPTODATE is awaited.
+    /// NEWLEADER was acknowledged; UPTODATE comes next.
     AwaitingUpToDate,
     /// Serving.
     Broadcast,
 }
 
-/// A follower's memory beyond the database.
+/// A follower's memory besides the database.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Learner {
     pub(super) leader: ServerId,
@@ -48,15 +48,15 @@ pub struct Learner {
     pub(super) committed: VecDeque<Zxid>,
     /// pendingTxns: proposed and not yet committed.
     pub(super) pending: VecDeque<Arc<Txn>>,
-    /// Sessions heard from since the last PING (rule 2.3.4).
+    /// Sessions that have sent a packet since the last PING (rule 2.3.4).
     pub(super) touched: BTreeSet<SessionId>,
-    /// A TRUNC could not be followed: the next ACKEPOCH asks for a SNAP by claiming an empty
-    /// history. Repaired only (see [`crate::vocabulary::release::Bug::SnapKeepsOldLog`]).
+    /// True if the learner could not execute a TRUNC: its next ACKEPOCH requests a SNAP by claiming an empty history.
+    /// Only when repaired (see [`crate::vocabulary::release::Bug::SnapKeepsOldLog`]).
     pub(super) ask_for_snapshot: bool,
 }
 
 impl Learner {
-    /// One that has not connected yet.
+    /// Returns a learner that has not connected yet.
     pub(in crate::server) fn new(leader: ServerId) -> Learner {
         Learner {
             leader,
@@ -73,27 +73,27 @@ impl Learner {
         }
     }
 
-    /// Whom it follows.
+    /// Returns the leader that it follows.
     pub fn leader(&self) -> ServerId {
         self.leader
     }
 
-    /// The connection to the leader.
+    /// Returns the connection to the leader.
     pub fn connection(&self) -> Option<LearnerConnection> {
         self.connection
     }
 
-    /// The connection of one that has got as far as to read from it: it leaves its role when that ends.
+    /// Returns the connection of a learner that reads from it; the learner leaves its role when the connection ends.
     pub(super) fn connected(&self) -> LearnerConnection {
         self.connection.expect("it has connected, and leaves its role with the connection")
     }
 
-    /// Whether it has yet to connect, or may try again.
+    /// Returns true if the learner has no connection and may try to connect.
     pub(in crate::server) fn can_connect(&self) -> bool {
         self.connection.is_none() && self.phase == Phase::Discovery
     }
 
-    /// The connection has a new number.
+    /// Renames the connection.
     pub(in crate::server) fn rename_connection(
         &mut self,
         from: LearnerConnection,
@@ -104,22 +104,22 @@ impl Learner {
         }
     }
 
-    /// Whether it has acknowledged NEWLEADER: each packet has syncLimit ticks from then on.
+    /// Returns true if it has acknowledged NEWLEADER, from when on each packet is due within syncLimit ticks.
     pub(in crate::server) fn is_synchronised(&self) -> bool {
         matches!(self.phase, Phase::AwaitingUpToDate | Phase::Broadcast)
     }
 
-    /// Whether clients are served.
+    /// Returns true if it serves clients.
     pub fn is_serving(&self) -> bool {
         self.phase == Phase::Broadcast
     }
 
-    /// The kind of a synchronisation that has begun and not been acknowledged.
+    /// Returns the kind of a synchronisation that has begun and is not acknowledged.
     pub fn unfinished_sync(&self) -> Option<SyncMode> {
         self.mode
     }
 
-    /// In words, for people.
+    /// Describes the learner's state.
     pub fn describe(&self) -> String {
         let phase = match self.phase {
             Phase::Discovery | Phase::AcceptingEpoch => "discovery",
@@ -138,12 +138,12 @@ impl Learner {
         context.to_leader(self.connected(), LearnerPacket::Ack(zxid));
     }
 
-    /// Remembers that a session was heard from.
+    /// Records that a session has sent a packet.
     pub fn touch(&mut self, session: SessionId) {
         self.touched.insert(session);
     }
 
-    /// Forwards a request of a client, or a createSession.
+    /// Forwards a client's request, or a createSession, to the leader.
     pub fn forward(
         &self,
         session: SessionId,

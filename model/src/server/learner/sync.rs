@@ -1,5 +1,5 @@
-//! Synchronisation as the learner sees it: DIFF, TRUNC or SNAP, then NEWLEADER with its disk operations
-//! one after the other, then UPTODATE (rule 6.6).
+//! Synchronisation from the learner's side: DIFF, TRUNC or SNAP, then NEWLEADER with its disk operations one after
+//! the other, then UPTODATE (rule 6.6).
 
 use super::Following;
 use super::state::Phase;
@@ -13,7 +13,7 @@ use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::sync::Arc;
 
 impl Following<'_> {
-    /// DIFF, TRUNC or SNAP (rule 6.6.1).
+    /// Handles DIFF, TRUNC or SNAP (rule 6.6.1).
     pub(super) fn begin_sync(&mut self, packet: LeaderPacket, context: &mut Context<'_>) {
         let learner = &mut *self.learner;
         match packet {
@@ -24,7 +24,7 @@ impl Following<'_> {
             LeaderPacket::Trunc(zxid) => {
                 learner.mode = Some(SyncMode::Trunc);
                 learner.phase = Phase::Synchronising;
-                // FileSnap.close waits for the thread that writes the tree of before.
+                // FileSnap.close waits for the thread that is writing the previous tree.
                 self.database.finish_snapshot(context);
                 if !context.disk.make_mut().truncate(
                     zxid,
@@ -51,8 +51,8 @@ impl Following<'_> {
         }
     }
 
-    /// The history up to the cut cannot be rebuilt here: begin again with the same leader and claim
-    /// an empty history, so that it sends a SNAP.
+    /// Reconnects to the same leader and claims an empty history, so that the leader sends a SNAP: the history up to
+    /// the truncation point cannot be rebuilt here.
     fn reconnect_for_snapshot(&mut self, context: &mut Context<'_>) {
         let learner = &mut *self.learner;
         let connection = learner.connection.take().expect("it was reading from it");
@@ -65,8 +65,8 @@ impl Following<'_> {
         learner.connect_to_leader(context);
     }
 
-    /// COMMIT before NEWLEADER: in SNAP and TRUNC mode applied to memory at once, since the snapshot
-    /// to come will hold it; in DIFF mode kept for the log (rule 6.6.2).
+    /// Handles a COMMIT before NEWLEADER. In SNAP and TRUNC mode it is applied to memory immediately, because the
+    /// snapshot to be written will contain it; in DIFF mode it is kept for the log (rule 6.6.2).
     pub(super) fn commit_while_synchronising(&mut self, zxid: Zxid, context: &mut Context<'_>) {
         let learner = &mut *self.learner;
         if learner.mode == Some(SyncMode::Diff) {
@@ -79,7 +79,7 @@ impl Following<'_> {
         }
     }
 
-    /// NEWLEADER: make the synchronised history durable, then the epoch, then acknowledge; one disk
+    /// Handles NEWLEADER: makes the synchronised history durable, then the epoch, then acknowledges, one disk
     /// operation after the other (rule 6.6.3).
     pub(super) fn new_leader(&mut self, epoch: Epoch, context: &mut Context<'_>) {
         let learner = &mut *self.learner;
@@ -87,7 +87,7 @@ impl Following<'_> {
         learner.phase = Phase::Persisting;
         match learner.mode {
             Some(mode @ (SyncMode::Snap | SyncMode::Trunc)) => {
-                // One snapshot is written at a time; that of a SNAP under another name until it is fsynced.
+                // Only one snapshot is written at a time; that of a SNAP has another name until it is fsynced.
                 self.database.finish_snapshot(context);
                 if mode == SyncMode::Trunc {
                     context.open_snapshot(self.database.tree.last_processed());
@@ -108,7 +108,7 @@ impl Following<'_> {
         self.thread.write(next, context);
     }
 
-    /// A disk operation of the packet thread completed.
+    /// Handles the completion of a disk operation of the packet thread.
     pub(in crate::server) fn wrote(&mut self, writing: Writing, context: &mut Context<'_>) {
         let learner = &mut *self.learner;
         match writing {
@@ -137,12 +137,12 @@ impl Following<'_> {
             }
             Writing::LeadSnapshot => unreachable!("only a leader writes this"),
         }
-        // If that was all, it reads again.
+        // If no disk operation follows, it reads again.
         self.learner.be_patient(context);
     }
 
-    /// The snapshot at NEWLEADER. Where the log has a gap below it (always after a SNAP; after a TRUNC
-    /// if anything was committed before NEWLEADER) it is fsynced and replaces the log (see
+    /// Stores the snapshot of NEWLEADER. If the log has a gap before it (always after a SNAP; after a TRUNC if
+    /// anything was committed before NEWLEADER), the snapshot is fsynced and replaces the log (see
     /// [`Bug::TruncSnapshotUnsynced`]).
     fn store_sync_snapshot(&mut self, is_snap: bool, context: &mut Context<'_>) {
         let bugs = context.config.bugs;
@@ -187,7 +187,7 @@ impl Following<'_> {
         context.disarm(ServerTimer::InitLimit);
     }
 
-    /// UPTODATE: serve; log what is proposed, commit what is committed (rule 6.6.4).
+    /// Handles UPTODATE: begins to serve, logs the proposals, and commits what is committed (rule 6.6.4).
     pub(super) fn up_to_date(&mut self, context: &mut Context<'_>) {
         let learner = &mut *self.learner;
         let connection = learner.connected();
@@ -199,7 +199,7 @@ impl Following<'_> {
         for txn in not_logged {
             self.log_proposal(txn, context);
         }
-        // It serves, from its tree of now, before these commits are applied (rule 6.6.4).
+        // It serves from the present tree, before these commits are applied (rule 6.6.4).
         self.learner.phase = Phase::Broadcast;
         context.effects.event(Event::Serving {
             server: context.id,

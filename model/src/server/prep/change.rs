@@ -1,4 +1,4 @@
-//! One request's checks, in the order of rule 1.6.2, and its records.
+//! The checks of one request, in the order of rule 1.6.2, and its records.
 
 use super::Asker;
 use crate::server::access;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// The longest time to live, in milliseconds (rule 1.5.2).
 const MAX_TTL: u128 = (1 << 40) - 1;
 
-/// The change that one request asks for.
+/// The change that one request makes.
 pub(super) struct Change<'a> {
     pub tree: &'a DataTree,
     pub outstanding: &'a mut OutstandingChanges,
@@ -34,7 +34,7 @@ pub(super) struct Change<'a> {
 impl Change<'_> {
     pub(super) fn request(&mut self, request: &Request) -> Result<TxnBody, Error> {
         match request {
-            // Only a multi can hold a check; alone it has an opcode that servers refuse.
+            // Only a multi can contain a check; alone, it has an opcode that servers refuse.
             Request::Write(Op::Check { .. }) => Err(Error::Unimplemented),
             Request::Write(op) => self.op(op),
             Request::Multi(ops) => Ok(self.multi(ops)),
@@ -42,13 +42,13 @@ impl Change<'_> {
                 self.check_session()?;
                 self.set_acl(path, acl, *version)
             }
-            // No session is asked for: it comes from the leader itself.
+            // The session is not checked, because the request comes from the leader itself.
             Request::DeleteContainer { path } => self.delete_container(path),
             read => unreachable!("{read} needs no transaction"),
         }
     }
 
-    /// All operations or none (rule 1.7).
+    /// Checks all operations of a multi; if one fails, none is applied (rule 1.7).
     fn multi(&mut self, ops: &[Op]) -> TxnBody {
         let mut parts = Vec::with_capacity(ops.len());
         for op in ops {
@@ -63,8 +63,8 @@ impl Change<'_> {
         TxnBody::Multi(parts)
     }
 
-    /// What becomes of a transaction that no server could read: identities in place of `auth` can make it much longer than
-    /// its request (see [`Bug::LongRecordUnreadable`]).
+    /// Replaces a transaction that no server could read by an error. Identities in place of `auth` can make it much
+    /// longer than its request (see [`Bug::LongRecordUnreadable`]).
     pub(super) fn refuse_if_too_long(&mut self, body: TxnBody) -> TxnBody {
         let limit = self.config.options.longest_record();
         if self.has(Bug::LongRecordUnreadable) || record_length(&body) <= limit {
@@ -94,7 +94,7 @@ impl Change<'_> {
         }
     }
 
-    /// checkSession: a session that is not tracked may be a local one.
+    /// Checks the session of a request (checkSession); a session that is not tracked may be a local one.
     fn check_session(&mut self) -> Result<(), Error> {
         if self.asker.local && !self.sessions.is_tracking(self.asker.session) {
             return Ok(());
@@ -114,8 +114,9 @@ impl Change<'_> {
         }
     }
 
-    /// checkGlobalSession: only a session that is in the tree can own a znode. A local one of the
-    /// leader's own that was not upgraded is told so; of a learner's nothing is known here.
+    /// Checks that the session is in the tree, so that it can own a znode (checkGlobalSession). An own client of the
+    /// leader with a local session that was not upgraded gets a specific error; the leader does not know a learner's
+    /// local sessions.
     fn check_global_session(&mut self) -> Result<(), Error> {
         let Asker { session, owner, local, .. } = *self.asker;
         if local && owner == Owner::Leader && !self.sessions.is_tracking(session) {
@@ -145,7 +146,7 @@ impl Change<'_> {
         if !self.has(Bug::PlantedCreateAsksNoAcl) {
             self.may(&record, Permissions::CREATE)?;
         }
-        // Validated only with its suffix: `/p/` is a good prefix of a sequential name.
+        // Validated only with its number appended: `/p/` is a valid prefix of a sequential name.
         let path = match mode.is_sequential() {
             true => ZnodePath::new(format!("{path}{:010}", self.suffix(&record)))?,
             false => ZnodePath::new(Arc::clone(path))?,
@@ -153,7 +154,7 @@ impl Change<'_> {
         if self.find(&path).is_ok() {
             return Err(Error::NodeExists);
         }
-        // Nothing is below an ephemeral (rule 1.5.3).
+        // An ephemeral has no children (rule 1.5.3).
         let is_ephemeral = record.ephemeral_type.owner().is_some();
         if is_ephemeral && !self.has(Bug::PlantedEphemeralParent) {
             return Err(Error::NoChildrenForEphemerals);
@@ -189,7 +190,7 @@ impl Change<'_> {
         Ok(TxnBody::Delete { path })
     }
 
-    /// No permission is asked for, and no version; the time to live is not looked at again
+    /// Checks a deleteContainer: it needs no permission and no version, and the time to live is not checked again
     /// (rule 1.5.5).
     fn delete_container(&mut self, path: &str) -> Result<TxnBody, Error> {
         let parent = deletable(path)?;
@@ -257,7 +258,7 @@ impl Change<'_> {
         access::check(&record.acl, wanted, &self.asker.auth, &self.config.options)
     }
 
-    /// Against the applied tree: what is under way is not counted (rule 1.10.2).
+    /// Checks a quota on the applied tree: requests in flight are not counted (rule 1.10.2).
     fn check_quota(&self, path: &str, count: i64, bytes: i64) -> Result<(), Error> {
         match self.config.options.enforce_quota {
             true => self.tree.check_quota(path, count, bytes),
@@ -269,7 +270,7 @@ impl Change<'_> {
         self.config.bugs.has(bug)
     }
 
-    /// The number of a sequential name: the counter before this create (rules 1.4.1 and 1.4.4).
+    /// Returns the number of a sequential name: the counter before this create (rules 1.4.1 and 1.4.4).
     fn suffix(&self, parent: &Record) -> i32 {
         match self.has(Bug::PlantedSequence) {
             true => parent.children as i32,
@@ -282,7 +283,7 @@ impl Change<'_> {
     }
 }
 
-/// Records a deletion. The parent's stored cversion counts creations only and stays (rule 1.4.2).
+/// Records a deletion. The parent's stored cversion counts only creations, so it does not change (rule 1.4.2).
 pub(super) fn delete(
     outstanding: &mut OutstandingChanges,
     zxid: Zxid,
@@ -296,8 +297,8 @@ pub(super) fn delete(
     outstanding.add(zxid, path, None);
 }
 
-/// The text before the last slash, where the parent is looked up. Nothing else of a path is checked
-/// at this point, so what is no path at all mostly ends as NoNode (rule 1.1.3).
+/// Returns the text before the last slash, used to look up the parent. Nothing else of the path is checked at this
+/// point, so an invalid path mostly fails with NoNode (rule 1.1.3).
 fn parent_of(path: &str) -> Result<&str, Error> {
     match path.rfind('/') {
         Some(_) if path.contains('\0') => Err(Error::BadArguments),
@@ -307,14 +308,14 @@ fn parent_of(path: &str) -> Result<&str, Error> {
     }
 }
 
-/// The parent of what is to be deleted, if it may be (rule 1.1.4).
+/// Returns the parent of a path that may be deleted (rule 1.1.4).
 fn deletable(path: &str) -> Result<&str, Error> {
     let parent = parent_of(path)?;
     if RESERVED.contains(&path) { Err(Error::BadArguments) } else { Ok(parent) }
 }
 
-/// The version after a change of a znode that has version `current`. It is never -1, which in a
-/// request would mean that no version is expected (ZOOKEEPER-4743).
+/// Returns the version after a change of a znode with version `current`. It is never -1, which in a request would
+/// mean that any version is accepted (ZOOKEEPER-4743).
 fn next_version(current: i32, expected: Version, bugs: Bugs) -> Result<i32, Error> {
     let compared = bugs.has(Bug::PlantedVersion) && expected == Version::Any && current != -1;
     if compared || !expected.accepts(current) {
@@ -326,8 +327,8 @@ fn next_version(current: i32, expected: Version, bugs: Bugs) -> Result<i32, Erro
     }
 }
 
-/// The codes of a multi whose operation number `at` failed. SessionMoved is not put inside: for it
-/// the origin server hangs up, whatever the request was, and so need look in one place only.
+/// Returns the codes of a multi whose operation number `at` failed. SessionMoved becomes the error of the whole
+/// request: the client's server closes the connection for it, and so needs to check only one place.
 fn failed_multi(at: usize, error: Error, operations: usize, bugs: Bugs) -> TxnBody {
     if error == Error::SessionMoved {
         return TxnBody::Error(error);

@@ -1,18 +1,16 @@
-//! `prep`: the leader decides what each request does, once and for everyone (rules
-//! 1.4, 1.5, 1.6, 1.7, 2.5 and 4.3).
+//! `prep`: the leader decides the effect of each request, once for all servers (rules 1.4, 1.5, 1.6, 1.7, 2.5 and
+//! 4.3).
 //!
-//! Requests come one at a time, and their order here is the order of the world. Each takes the next
-//! zxid *before* it is checked, so one that fails is proposed, logged and committed too, as an error
-//! (rule 1.6.4). The checks look at the tree as it will be when everything proposed is applied
-//! ([`OutstandingChanges`]), so that every server, applying the transactions in order, need not check
-//! anything again: sequence numbers, new versions and the ephemerals of a closing session are all
-//! written into the transaction.
+//! Requests arrive one at a time, and their order here is the total order. Each takes the next zxid *before* it is
+//! checked, so a request that fails is also proposed, logged and committed, as an error (rule 1.6.4). The checks use
+//! the state of the tree after everything proposed is applied ([`OutstandingChanges`]), so servers that apply the
+//! transactions in order need not check anything again: sequence numbers, new versions and the ephemerals of a
+//! closing session are all written into the transaction.
 //!
-//! Where this departs from HEAD, on purpose: the deletions of a closeSession in flight are counted
-//! off the parent's children at once, and a failed multi gives back every path it touched. HEAD
-//! counts only when they are applied, so that deleting the parent can fail with NotEmpty though it
-//! is empty; and forgets an outstanding delete of a path whose name a failed multi's sequential
-//! create came to.
+//! Deliberate differences from HEAD: the deletions of a closeSession in flight are subtracted from the parent's
+//! children immediately, and a failed multi restores every path that it changed. HEAD subtracts them only when they
+//! are applied, so deleting the parent can fail with NotEmpty although it is empty; and it forgets an outstanding
+//! delete of a path that a failed multi's sequential create has reached.
 
 mod change;
 
@@ -30,35 +28,33 @@ use crate::vocabulary::zxid::{Epoch, Zxid};
 use change::Change;
 use std::sync::Arc;
 
-/// Who asks, and by which way.
+/// The origin of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Asker {
     /// The session.
     pub session: SessionId,
-    /// The way by which its request came.
+    /// The way in which the session's requests reach the leader.
     pub owner: Owner,
     /// The identities of the connection (rule 1.9.6).
     pub auth: Arc<[Id]>,
-    /// Whether the leader takes the session for a local one if it tracks none of that id: because it
-    /// is a local one of its own, or because the id is of another server, of whose local sessions it
-    /// knows nothing (rule 2.6.3).
+    /// Whether the leader treats the session as local if it does not track it: because it is a local session of its
+    /// own, or because the id is another server's, whose local sessions the leader does not know (rule 2.6.3).
     pub local: bool,
 }
 
 impl Asker {
-    /// A client of the leader itself that has proven nothing.
+    /// Returns the origin of a request of this session, which is not a local one.
     pub fn new(session: SessionId, owner: Owner, auth: Arc<[Id]>) -> Asker {
         Asker { session, owner, auth, local: false }
     }
 
-    /// The leader itself: session 0.
+    /// Returns the leader itself: session 0.
     pub fn nobody() -> Asker {
         Asker::new(SessionId(0), Owner::Leader, Arc::from([]))
     }
 }
 
-/// The first stage of a leader's pipeline. Dropped, with everything outstanding, when its
-/// leadership ends.
+/// The first stage of a leader's pipeline. It is dropped when the leadership ends, with everything outstanding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Prep {
     last_zxid: Zxid,
@@ -66,10 +62,10 @@ pub struct Prep {
     sessions: SessionTracker,
 }
 
-/// What became of a session's expiry.
+/// The result of a session's expiry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expiry {
-    /// The session is closing; this is its closeSession.
+    /// The session is now closing; this is its closeSession.
     Proposed(Arc<Txn>),
     /// The session is unknown or closing already: nothing to propose.
     Nothing,
@@ -78,7 +74,7 @@ pub enum Expiry {
 }
 
 impl Prep {
-    /// The `prep` of a leader that begins `epoch` with this tree. Its first zxid has counter 1.
+    /// Returns the `prep` of a leader that begins `epoch` with this tree. Its first zxid has counter 1.
     pub fn new(epoch: Epoch, tree: &DataTree) -> Prep {
         Prep {
             last_zxid: epoch.opening(),
@@ -87,12 +83,12 @@ impl Prep {
         }
     }
 
-    /// Makes one request a transaction, an error transaction if it fails its checks.
+    /// Converts a request to a transaction; one that fails its checks becomes an error transaction.
     ///
-    /// `None`: no zxid is left in this epoch, and the leader must step down (ZOOKEEPER-1277).
+    /// Returns `None` if no zxid is left in this epoch; the leader must then step down (ZOOKEEPER-1277).
     ///
     /// # Panics
-    /// For a read or a sync: they need no transaction and must not come here.
+    /// For a read or a sync, which need no transaction.
     pub fn request(
         &mut self,
         tree: &DataTree,
@@ -112,7 +108,7 @@ impl Prep {
                     Err(error) => TxnBody::Error(error),
                 }
             }
-            // Neither session nor owner is checked: this request is the session's last.
+            // Neither the session nor its owner is checked: this is the session's last request.
             ServerRequest::Client(request) if **request == Request::CloseSession => {
                 self.close_session(tree, zxid, session)
             }
@@ -126,8 +122,8 @@ impl Prep {
         Some(self.transaction(zxid, session, xid, body, at))
     }
 
-    /// A write that no client asked for: creates a znode named after its zxid, for session 0, which
-    /// is nobody's and is not checked. `None`: no zxid is left in this epoch.
+    /// Makes a write without a client: the creation of a znode named after its zxid, by session 0, which is not
+    /// checked. Returns `None` if no zxid is left in this epoch.
     pub fn write(&mut self, tree: &DataTree, config: &Config, at: Time) -> Option<Arc<Txn>> {
         let zxid = self.next_zxid()?;
         let path: Arc<str> = Arc::from(format!("/{}-{}", zxid.epoch(), zxid.counter()));
@@ -140,7 +136,7 @@ impl Prep {
         Some(self.transaction(zxid, SessionId(0), Xid(0), body, at))
     }
 
-    /// A session's time is up: marks it closing and closes it (rule 2.3.2).
+    /// Expires a session: marks it as closing and closes it (rule 2.3.2).
     pub fn expire(&mut self, tree: &DataTree, session: SessionId, at: Time) -> Expiry {
         if self.sessions.touch(session).is_none() {
             return Expiry::Nothing;
@@ -152,25 +148,25 @@ impl Prep {
         Expiry::Proposed(self.transaction(zxid, session, Xid(0), body, at))
     }
 
-    /// The closeSession of a session that is closing already. For the service grain, where to mark
-    /// a session and to close it are two steps; `None` where no zxid is left.
+    /// Makes the closeSession of a session that is closing already. For the service grain, where marking and closing
+    /// are two steps. Returns `None` if no zxid is left.
     pub(crate) fn close(&mut self, tree: &DataTree, session: SessionId) -> Option<Arc<Txn>> {
         let zxid = self.next_zxid()?;
         let body = self.close_session(tree, zxid, session);
         Some(self.transaction(zxid, session, Xid(0), body, Time::ZERO))
     }
 
-    /// The next zxid is the one after this. For the service grain, which numbers in its own way.
+    /// Sets the zxid after which the next one follows. For the service grain, which has its own numbering.
     pub(crate) fn go_on_from(&mut self, zxid: Zxid) {
         self.last_zxid = zxid;
     }
 
-    /// Whether a change of this znode is under way.
+    /// Returns true if a change of this znode is outstanding.
     pub fn is_changing(&self, path: &str) -> bool {
         self.outstanding.changes(path)
     }
 
-    /// The leader's tree has applied this transaction: its changes are no longer outstanding, and a
+    /// Handles the application of a transaction to the leader's tree: its changes are no longer outstanding, and a
     /// session that it closes is forgotten.
     pub fn applied(&mut self, txn: &Txn) {
         self.outstanding.applied(txn.zxid);
@@ -179,23 +175,23 @@ impl Prep {
         }
     }
 
-    /// The zxid of the last transaction made; at first the one that opens the epoch.
+    /// Returns the zxid of the last transaction made; initially the one that opens the epoch.
     pub fn last_zxid(&self) -> Zxid {
         self.last_zxid
     }
 
-    /// The live and closing sessions.
+    /// Returns the sessions that are alive or closing.
     pub fn sessions(&self) -> &SessionTracker {
         &self.sessions
     }
 
-    /// The live and closing sessions, to revalidate them.
+    /// Returns the sessions that are alive or closing, for changes.
     pub fn sessions_mut(&mut self) -> &mut SessionTracker {
         &mut self.sessions
     }
 
-    /// The largest counter names no transaction: on reaching it the leader refuses to propose
-    /// (rule 4.1.2).
+    /// Returns the next zxid. The largest counter belongs to no transaction: a leader that reaches it proposes no
+    /// more (rule 4.1.2).
     fn next_zxid(&self) -> Option<Zxid> {
         self.last_zxid.next().filter(|zxid| zxid.counter() != u32::MAX)
     }
@@ -212,11 +208,11 @@ impl Prep {
         Arc::new(Txn { zxid, session, cxid, time: at.milliseconds(), body })
     }
 
-    /// Rule 2.5.1. Closing twice is harmless: the second time nothing is left.
+    /// Makes a closeSession (rule 2.5.1). Closing twice is harmless: the second time there are no ephemerals.
     fn close_session(&mut self, tree: &DataTree, zxid: Zxid, session: SessionId) -> TxnBody {
         let ephemerals = self.outstanding.ephemerals(tree, session);
         for path in &ephemerals {
-            // A tree that has diverged (a server with bugs) can hold a znode without its parent.
+            // A diverged tree (of a server with bugs) can contain a znode without its parent.
             let parent = path.parent().and_then(|parent| self.outstanding.find(tree, parent));
             let parent = parent.map(|(path, record)| (path.clone(), record));
             change::delete(&mut self.outstanding, zxid, parent, path.clone());

@@ -1,4 +1,4 @@
-//! Reads: what a server answers from its own tree (rule 1.8), and the watches that they set.
+//! Reads: the answers that a server gives from its own tree (rule 1.8), and the watches that they set.
 
 use super::access;
 use crate::tree::{DataTree, Znode};
@@ -11,7 +11,7 @@ use crate::vocabulary::release::Bug;
 use crate::watch::WatchTable;
 use std::sync::Arc;
 
-/// Who reads.
+/// The origin of a read.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     /// The session.
@@ -23,11 +23,11 @@ pub struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The answer from a tree, and the changes to this connection's watches: set where the request
-    /// asks for one and the answer is one that sets it, removed by removeWatches.
+    /// Executes a read on a tree and updates this connection's watches: sets one if the request asks for it and the
+    /// result allows it, and removes those of removeWatches.
     ///
     /// # Panics
-    /// For a write, which is none of a single server's affairs.
+    /// For a write, which a single server cannot execute.
     pub fn read(
         &self,
         tree: &DataTree,
@@ -55,7 +55,7 @@ impl Reader<'_> {
             _ => {
                 let result = self.answer(tree, request);
                 match request {
-                    // Also where the znode is absent.
+                    // Set also if the znode does not exist.
                     Request::Exists { path, watch: true }
                         if matches!(result, Ok(_) | Err(Error::NoNode)) =>
                     {
@@ -74,7 +74,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The answer of a read that leaves the watches alone.
+    /// Returns the answer to a read, without changing watches.
     pub fn answer(&self, tree: &DataTree, request: &Request) -> Result<Response, Error> {
         match request {
             Request::Exists { path, .. } => self.exists(tree, path),
@@ -93,7 +93,7 @@ impl Reader<'_> {
             }
             Request::GetAllChildrenNumber { path } => {
                 self.readable(tree, path)?;
-                // By `""` the root itself is counted too (rule 1.8.3).
+                // For the empty path the root itself is counted too (rule 1.8.3).
                 Ok(Response::AllChildrenNumber(tree.descendants(path) as u32))
             }
             Request::GetEphemerals { prefix } => Ok(self.ephemerals(tree, prefix)),
@@ -136,7 +136,7 @@ impl Reader<'_> {
         }
     }
 
-    /// By plain text, not by components: `/a` finds `/ab` too.
+    /// Compares plain text, not components: `/a` finds `/ab` too.
     fn ephemerals(&self, tree: &DataTree, prefix: &str) -> Response {
         let all = matches!(prefix.trim(), "" | "/");
         let own = tree.ephemerals(self.session);
@@ -155,7 +155,7 @@ impl Reader<'_> {
     }
 }
 
-/// The root is also known by no name at all, to reads (rule 1.2.1).
+/// Returns the path for a read; the empty path is another name of the root (rule 1.2.1).
 fn at(path: &str) -> &str {
     if path.is_empty() { "/" } else { path }
 }

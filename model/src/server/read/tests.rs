@@ -1,4 +1,4 @@
-//! Every row of rule 1.8: who may read, what is said first, and which watch is set.
+//! Every row of rule 1.8: permissions, the order of errors, and the watches that are set.
 
 use super::*;
 use crate::tree::EphemeralType;
@@ -17,13 +17,13 @@ fn user() -> Id {
     Id::new("digest", "user:hash")
 }
 
-/// Everything for this identity, these permissions for everybody.
+/// An ACL with all permissions for this identity, and these permissions for any client.
 fn acl(id: Id, others: Permissions) -> AclList {
     AclList::new([Acl::new(Permissions::ALL, id), Acl::new(others, Id::ANYONE)])
 }
 
-/// `/open` with `/open/a` and `/open/a/b`; `/closed` with a child, where only the user may read; and
-/// two ephemerals of Alice below `/closed`'s neighbour.
+/// `/open` with `/open/a` and `/open/a/b`; `/closed` with a child, which only the user may read; and two ephemerals
+/// of Alice below `/closed`'s neighbour.
 fn tree() -> DataTree {
     let none = Permissions(0);
     let (void, alice) = (EphemeralType::Void, EphemeralType::Normal(ALICE));
@@ -104,7 +104,7 @@ fn count_all(path: &str) -> Request {
 }
 
 #[test]
-fn what_is_not_there_is_said_before_who_may_read_it() {
+fn no_node_and_no_auth_of_reads() {
     let reads = |path| {
         [exists(path, false), get_data(path, false), get_children(path, false), count_all(path)]
     };
@@ -122,22 +122,22 @@ fn what_is_not_there_is_said_before_who_may_read_it() {
             assert_eq!(Scene::new().error(request), Some(Error::NoNode), "{text}");
         }
     }
-    // By no name at all goes the root.
+    // The empty path is the root.
     for request in reads("").into_iter().chain([get_acl("")]) {
         assert_eq!(Scene::new().error(request), None);
     }
-    // Nothing is inherited.
+    // Permissions are not inherited.
     for request in reads("/closed/c") {
         assert_eq!(Scene::new().error(request), None);
     }
-    // Of all reads, only exists looks at the text of a path.
+    // Of all reads, only exists validates the text of a path.
     assert_eq!(Scene::new().error(exists("/a\0", true)), Some(Error::BadArguments));
     assert_eq!(Scene::new().error(get_data("/a\0", true)), Some(Error::NoNode));
 }
 
 /// ZOOKEEPER-2590.
 #[test]
-fn exists_asked_nobody_in_old_releases() {
+fn exists_needed_no_permission_in_old_releases() {
     let mut scene = Scene::new();
     scene.config.bugs = Bugs::NONE.with(Bug::ExistsAsksNoAcl);
     assert_eq!(scene.error(exists("/closed", true)), None);
@@ -178,7 +178,7 @@ fn a_watch_is_set_where_the_answer_allows_it() {
     }
 }
 
-/// No ACL is asked, and the znode need not exist.
+/// No ACL is checked, and the znode need not exist.
 #[test]
 fn watches_that_stay_are_added_and_taken_away_without_a_question() {
     let path = |path: &str| -> Arc<str> { path.into() };
@@ -199,9 +199,9 @@ fn watches_that_stay_are_added_and_taken_away_without_a_question() {
     }
 }
 
-/// READ or ADMIN will do to see who may what; without ADMIN the hashes are hidden.
+/// READ or ADMIN suffices to see the ACL; without ADMIN the hashes are hidden.
 #[test]
-fn an_acl_is_shown_with_hashes_to_whom_may_change_it() {
+fn an_acl_is_shown_with_hashes_only_to_clients_with_admin() {
     let shown = |scene: &mut Scene, path: &str| match scene.read(get_acl(path)) {
         Ok(Response::Acl(acl, _)) => acl.to_string(),
         other => panic!("{other:?}"),
@@ -240,7 +240,7 @@ fn each_of_many_reads_has_its_own_result() {
     assert!(scene.watches.is_empty());
 }
 
-/// A session sees its own only, by the beginning of the text of the path; no ACL is asked.
+/// A session sees only its own ephemerals, by a prefix of the path's text; no ACL is checked.
 #[test]
 fn ephemerals_are_found_by_text() {
     let rows: [(&str, &[&str]); 8] = [
@@ -261,7 +261,7 @@ fn ephemerals_are_found_by_text() {
 }
 
 #[test]
-fn all_descendants_are_counted_whoever_may_read_them() {
+fn all_descendants_are_counted_whatever_their_acls() {
     for (path, expected) in [("/open", 4), ("/open/a", 1), ("/openly", 0), ("/", 13)] {
         let answer = Scene::new().read(count_all(path));
         assert_eq!(answer, Ok(Response::AllChildrenNumber(expected)), "{path}");
@@ -269,7 +269,7 @@ fn all_descendants_are_counted_whoever_may_read_them() {
 }
 
 #[test]
-fn who_i_am_is_what_i_have_proven() {
+fn who_am_i_lists_the_proven_identities() {
     let mut scene = Scene::of_user();
     scene.auth.push(access::of_address("10.0.0.1"));
     let told = |scheme: &str, user: &str| ClientInfo { scheme: scheme.into(), user: user.into() };

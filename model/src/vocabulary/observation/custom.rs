@@ -1,27 +1,27 @@
-//! The observation without a type of its own, for quick tests.
+//! An observation without a type of its own, for quick tests.
 
 use super::{Observation, Record, Value};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// A name and fields, as a program gives them to [`ZooKeeper::custom`](crate::program::handle::ZooKeeper::custom).
+/// A name and fields, as passed to [`ZooKeeper::custom`](crate::program::handle::ZooKeeper::custom).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Custom {
-    /// What it is called.
+    /// The observation's name.
     pub name: Arc<str>,
-    /// With what.
+    /// Its fields, by name.
     pub fields: Vec<(Arc<str>, Value)>,
 }
 
 impl Custom {
-    /// An observation of this name.
+    /// Returns an observation with this name and these fields.
     pub fn new(name: &str, fields: &[(&str, Value)]) -> Custom {
         let fields = fields.iter().map(|(name, value)| (Arc::from(*name), value.clone())).collect();
         Custom { name: Arc::from(name), fields }
     }
 }
 
-/// Its names are known only when it is made, and taken as they are.
+/// Its names are known only at run time, and are used unchanged.
 impl Observation for Custom {
     fn name(&self) -> String {
         self.name.to_string()

@@ -1,9 +1,9 @@
-//! What programs tell the monitors: values of types of their own.
+//! Observations: what programs report to the monitors, as values of types of their own.
 //!
-//! The model knows no recipe's words. A recipe (and a user, in another crate) defines a type for what its
-//! programs say, and derives what an observation needs: [`Serialize`] for its name and fields, [`Hash`]
-//! and [`Eq`] to tell two apart. Its own monitors read it typed ([`Event::observed`](crate::vocabulary::event::Event::observed)), and
-//! whoever does not know the type reads a name, fields ([`Observed::name`], [`Observed::fields`]) and words.
+//! The model knows none of these types. A recipe (or a user, in another crate) defines a type for the observations of
+//! its programs and derives the required traits: [`Serialize`] for name and fields, [`Hash`] and [`Eq`] to compare.
+//! Its own monitors read the observation typed ([`Event::observed`](crate::vocabulary::event::Event::observed)); code
+//! that does not know the type reads a name, fields ([`Observed::name`], [`Observed::fields`]) and a sentence.
 //!
 //! ```
 //! use serde::Serialize;
@@ -33,15 +33,15 @@
 //!
 //! # Name and fields
 //!
-//! Both come from what [`Serialize`] writes. A variant of an enum is called by the variant and a struct
-//! by the struct, with a space before each word that begins with a capital, and in small letters:
-//! `NodeKnown` is `node known`. (`#[serde(rename = "…")]` gives another name, under the same rule.)
-//! Whatever has neither is called as its type is.
+//! Both come from the output of [`Serialize`]. The name is that of the struct or of the enum's variant, in small
+//! letters and with a space before each word that begins with a capital: `NodeKnown` is `node known`.
+//! (`#[serde(rename = "…")]` gives another name, under the same rule.) A value that is neither has the name of its
+//! type.
 //!
-//! Named fields are fields; without names they are called `0`, `1` and so on; one that has named fields
-//! itself (`Granted(Grant)`) gives these. What can stand in a field is a [`Value`]: nothing is left out,
-//! `None` is [`Value::Nothing`], a zxid is known as one. Two observations that are not equal must differ in
-//! what is written down, too: what `#[serde(skip)]` hides, no property over fields can see.
+//! Named fields keep their names; unnamed fields are called `0`, `1` and so on. A single unnamed field that has named
+//! fields itself (`Granted(Grant)`) is replaced by those. A field is a [`Value`]: nothing is left out, `None` is
+//! [`Value::Nothing`], and a zxid is recognised as a zxid. Observations that are not equal must also differ in their
+//! serialised form: properties over fields cannot see what `#[serde(skip)]` hides.
 
 mod custom;
 mod record;
@@ -60,11 +60,11 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
-/// A type of what a program tells the monitors. Whatever derives what is needed is one with
-/// `impl Observation for … {}`; see the [module](self).
+/// A type of observations. A type that derives the required traits needs only `impl Observation for … {}`; see the
+/// [module](self).
 pub trait Observation: Serialize + Hash + Eq + fmt::Debug + Send + Sync + 'static {
-    /// How it reads in a timeline: the rest of a sentence that begins with the program. Unless a type
-    /// has words of its own, its name and fields.
+    /// Returns the text for a timeline: the rest of a sentence whose subject is the program. By default, the name and
+    /// fields.
     fn words(&self) -> String {
         match self.record() {
             Ok(record) => format!("says {record}"),
@@ -72,60 +72,60 @@ pub trait Observation: Serialize + Hash + Eq + fmt::Debug + Send + Sync + 'stati
         }
     }
 
-    /// Its name, asked at most once of each observation: that of its [record](Observation::record). Only a
-    /// type whose names are not known before it runs, such as [`Custom`], needs another definition.
+    /// Returns the name, called at most once per observation. By default, the name of the
+    /// [record](Observation::record); only a type whose names are not known at compile time, such as [`Custom`],
+    /// overrides it.
     fn name(&self) -> String {
         Record::name_of(self)
     }
 
-    /// Its name and fields, asked at most once of each observation. Only a type that defines its
-    /// [name](Observation::name) needs another definition.
+    /// Returns the name and fields, called at most once per observation. Only a type that overrides the
+    /// [name](Observation::name) overrides this as well.
     ///
     /// # Errors
-    /// Its [`Serialize`] fails: a sentence.
+    /// A sentence if the type's [`Serialize`] fails.
     fn record(&self) -> Result<Record, String> {
         Record::of(self)
     }
 }
 
-/// What a program told the monitors: some [`Observation`], whose type only those know that ask for it.
+/// An observation that a program made: some [`Observation`], whose type only the reader needs to know.
 ///
-/// Two are equal if their types are the same and their values equal. A hash takes in the type's name and
-/// the value, and nothing that another process or build would have otherwise. So types that the compiler
-/// calls alike (two of one name, in two closures of one function) hash alike: a monitor that keeps
-/// observations of both in its state has to tell them apart itself.
+/// Two are equal if their types and their values are equal. The hash covers the type's name and the value, and
+/// nothing that differs between processes or builds. So two types of the same name (in two closures of one function)
+/// hash alike: a monitor that keeps observations of both in its state must distinguish them itself.
 #[derive(Clone)]
 pub struct Observed(Arc<Held<dyn Erased>>);
 
 struct Held<T: ?Sized> {
-    /// Made when it is first asked for: a search runs programs far more often than it asks.
+    /// Made on first use, because a search runs programs far more often than it reads their records.
     record: OnceLock<Box<Result<Record, String>>>,
-    /// So is this, which sweeps ask of every observation.
+    /// Made on first use; sweeps read the name of every observation.
     name: OnceLock<Box<str>>,
     observation: T,
 }
 
 impl Observed {
-    /// Of this observation.
+    /// Wraps an observation.
     pub fn new(observation: impl Observation) -> Observed {
         Observed(Arc::new(Held { record: OnceLock::new(), name: OnceLock::new(), observation }))
     }
 
-    /// The observation, if it is of this type.
+    /// Returns the observation if it has this type.
     pub fn read<T: Observation>(&self) -> Option<&T> {
         let observation: &dyn Any = &self.0.observation;
         observation.downcast_ref()
     }
 
-    /// Its name. It has one even if it cannot be written down.
+    /// Returns the name. It exists even if the fields cannot be serialised.
     pub fn name(&self) -> &str {
         self.0.name.get_or_init(|| self.0.observation.name().into())
     }
 
-    /// Its fields.
+    /// Returns the fields.
     ///
     /// # Errors
-    /// It cannot be written down: why, in a sentence that begins with its name.
+    /// A sentence that begins with the name, if the observation cannot be serialised.
     pub fn fields(&self) -> Result<&[(Arc<str>, Value)], &str> {
         match self.record() {
             Ok(record) => Ok(&record.fields),
@@ -133,7 +133,7 @@ impl Observed {
         }
     }
 
-    /// The name of its type: of two observations that are written down alike, it tells which is which.
+    /// Returns the name of the type, which distinguishes observations with equal names and fields.
     pub fn type_name(&self) -> &'static str {
         self.0.observation.type_name()
     }
@@ -144,7 +144,7 @@ impl Observed {
     }
 }
 
-/// What is done with an observation without knowing its type.
+/// The operations on an observation of unknown type.
 trait Erased: Any + Send + Sync {
     fn type_name(&self) -> &'static str;
     fn name(&self) -> String;
@@ -176,8 +176,8 @@ impl<T: Observation> Erased for T {
         other.downcast_ref::<T>().is_some_and(|other| self == other)
     }
 
-    /// The type's whole name, and not a shorter one that its author could give: two types under one
-    /// name would let a search take two states for one.
+    /// Hashes the type's full name, and not a shorter one chosen by its author: two types with one name would make a
+    /// search merge two different states.
     fn hash_into(&self, mut state: &mut dyn Hasher) {
         type_name::<T>().hash(&mut state);
         self.hash(&mut state);
@@ -214,7 +214,7 @@ impl fmt::Debug for Observed {
     }
 }
 
-/// Its type, name and fields; an error where it has no fields, so that nobody compares what is missing.
+/// Serialises type, name and fields. Fails if there are no fields, so that no comparison silently ignores them.
 impl Serialize for Observed {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let record = self.record().map_err(ser::Error::custom)?;

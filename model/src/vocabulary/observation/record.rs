@@ -1,4 +1,4 @@
-//! An observation as a name and fields, for whoever does not know its type.
+//! An observation as a name and fields, for readers that do not know its type.
 
 use super::spell::{Spelled, Speller, spaced};
 use super::value::{Value, named};
@@ -8,20 +8,20 @@ use std::any::type_name;
 use std::fmt;
 use std::sync::Arc;
 
-/// The name and the fields of an observation; the [module](super) says where they come from.
+/// The name and the fields of an observation, derived as the [module](super) describes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Record {
-    /// What it is called.
+    /// The observation's name.
     pub name: Arc<str>,
-    /// What is in it.
+    /// Its fields, by name.
     pub fields: Vec<(Arc<str>, Value)>,
 }
 
 impl Record {
-    /// What [`Serialize`] writes of a value.
+    /// Returns the record of a value, from its [`Serialize`] output.
     ///
     /// # Errors
-    /// It fails: a sentence.
+    /// A sentence if serialising fails.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Record, String> {
         let of_type = last_of(type_name::<T>());
         let Spelled { name, value, .. } = value
@@ -35,15 +35,14 @@ impl Record {
         Ok(Record { name: spaced(name.unwrap_or(of_type)).into(), fields })
     }
 
-    /// The name in the record of a value, without the rest. It has one even if its fields cannot be
-    /// written down.
+    /// Returns the name in the record of a value. It exists even if the fields cannot be serialised.
     pub fn name_of<T: Serialize + ?Sized>(value: &T) -> String {
         let name = value.serialize(Speller::Name).ok().and_then(|spelled| spelled.name);
         spaced(name.unwrap_or_else(|| last_of(type_name::<T>())))
     }
 }
 
-/// `granted: lock = "/lock", token = 1:4`
+/// Formats as `granted: lock = "/lock", token = 1:4`.
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.fields[..] {
@@ -53,7 +52,7 @@ impl fmt::Display for Record {
     }
 }
 
-/// The last name of a path of names, without its parameters; lists and tuples have no name of their own.
+/// Returns the last component of a type's path, without parameters; `list` or `tuple` for types without a name.
 pub(super) fn last_of(type_name: &str) -> &str {
     match type_name.chars().next() {
         Some('[') => return "list",

@@ -1,4 +1,4 @@
-//! What `Serialize` writes, as a name and a value.
+//! A serialiser whose output is a name and a [`Value`].
 
 use super::value::Value;
 use crate::vocabulary::id::SessionId;
@@ -10,26 +10,26 @@ use serde::ser::{
 use std::fmt;
 use std::sync::Arc;
 
-/// Writes nothing anywhere: its result is what was to be written.
+/// Serialises to a [`Spelled`].
 #[derive(Clone, Copy)]
 pub(super) enum Speller {
-    /// All of it.
+    /// The name and the value.
     Whole,
-    /// The name of a struct or variant, and nothing of what is in it: quick.
+    /// Only the name of the struct or variant, without its content: fast.
     Name,
 }
 
-/// What was to be written.
+/// The result of serialising.
 pub(super) struct Spelled {
-    /// Of a struct, or of an enum's variant.
+    /// The name of the struct or variant.
     pub(super) name: Option<&'static str>,
-    /// The name is a variant's, which tells it from other values of the same type.
+    /// True if the name is a variant's, which distinguishes it from other values of the same type.
     is_variant: bool,
-    /// None of what has no content, such as a variant without fields.
+    /// `None` if there is no content, as for a variant without fields.
     pub(super) value: Option<Value>,
 }
 
-/// Why it could not be written.
+/// Why a value could not be serialised.
 #[derive(Debug)]
 pub(super) struct Failed(String);
 
@@ -48,7 +48,7 @@ impl serde::ser::Error for Failed {
 }
 
 impl Spelled {
-    /// Without a name.
+    /// Returns a value without a name.
     fn plain(value: Value) -> Result<Spelled, Failed> {
         Ok(Spelled { name: None, is_variant: false, value: Some(value) })
     }
@@ -61,7 +61,7 @@ impl Spelled {
         Ok(Spelled { name: Some(name), is_variant: true, value })
     }
 
-    /// As a part of something else.
+    /// Returns the value as a field or element of another value.
     fn part(self) -> Value {
         match (self.name, self.value) {
             (Some(name), None) if self.is_variant => Value::Text(spaced(name).into()),
@@ -85,7 +85,7 @@ fn text(value: impl fmt::Display) -> Result<Spelled, Failed> {
     Spelled::plain(Value::Text(value.to_string().into()))
 }
 
-/// Defines methods for what a plain value is made of.
+/// Defines the serialiser's methods for plain values.
 macro_rules! plain {
     ($($method:ident: $type:ty => $spelled:expr;)*) => {
         $(fn $method(self, value: $type) -> Result<Spelled, Failed> {
@@ -121,7 +121,7 @@ impl Serializer for Speller {
         serialize_str: &str => text;
     }
 
-    /// What no number is wide enough for is its digits.
+    /// Numbers wider than 64 bits become their digits.
     fn serialize_i128(self, value: i128) -> Result<Spelled, Failed> {
         let fits = i64::try_from(value).is_ok() || u64::try_from(value).is_ok();
         if fits { number(value) } else { text(value) }
@@ -234,7 +234,7 @@ impl Serializer for Speller {
     }
 }
 
-/// A list on its way.
+/// A sequence or tuple in progress.
 pub(super) struct Parts(Vec<Value>);
 
 impl Parts {
@@ -266,7 +266,7 @@ impl SerializeTuple for Parts {
     }
 }
 
-/// A struct or a variant on its way.
+/// A struct or variant in progress.
 pub(super) struct Named {
     name: &'static str,
     is_variant: bool,
@@ -282,7 +282,7 @@ impl Named {
         Ok(())
     }
 
-    /// Fields without names are called by their places.
+    /// Unnamed fields are named by their positions.
     fn push_next<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Failed> {
         self.push(&self.fields.len().to_string(), value)
     }
@@ -345,7 +345,7 @@ impl SerializeTupleVariant for Named {
     }
 }
 
-/// A map on its way.
+/// A map in progress.
 pub(super) struct Map {
     key: Option<Value>,
     entries: Vec<(Value, Value)>,
@@ -367,7 +367,7 @@ impl SerializeMap for Map {
         Ok(())
     }
 
-    /// Keys that are text are names of fields; any others stand in a list of pairs.
+    /// Keys that are text become names of fields; other maps become lists of pairs.
     fn end(self) -> Result<Spelled, Failed> {
         let name = |(key, value): &(Value, Value)| match key {
             Value::Text(name) => Some((Arc::clone(name), value.clone())),
@@ -384,7 +384,7 @@ impl SerializeMap for Map {
     }
 }
 
-/// `NodeKnown` as `node known`: a space before each word that begins with a capital, and small letters.
+/// Converts `NodeKnown` to `node known`: small letters, with a space before each word that begins with a capital.
 pub(super) fn spaced(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     let mut words = String::with_capacity(name.len() + 4);

@@ -1,4 +1,4 @@
-//! Observations are told apart by type and content, read typed, and written down as a name and fields.
+//! Observations are compared by type and content, read typed, and serialised as a name and fields.
 
 use super::{Custom, Observation, Observed, Record, Value};
 use crate::vocabulary::event::Event;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What a queue says.
+/// The observations of a queue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 enum QueueSeen {
     Put { job: u32, at: Zxid },
@@ -20,7 +20,7 @@ enum QueueSeen {
 
 impl Observation for QueueSeen {}
 
-/// The same fields, another type.
+/// Another type with the same fields.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 enum StackSeen {
     Put { job: u32, at: Zxid },
@@ -73,7 +73,7 @@ fn a_hash_takes_in_the_types_name_and_the_content_and_nothing_else() {
 }
 
 #[test]
-fn who_knows_the_type_reads_it() {
+fn a_reader_that_knows_the_type_gets_the_value() {
     assert_eq!(put(1).read(), Some(&QueueSeen::Put { job: 1, at: Zxid(5) }));
     assert_eq!(put(1).read::<StackSeen>(), None);
     let client = ClientId(2);
@@ -194,7 +194,7 @@ fn a_number_too_large_for_a_number_is_its_digits() {
 
 #[test]
 fn a_number_that_is_no_zxid_is_a_number() {
-    /// Somebody else's type of this name.
+    /// A type of the same name from elsewhere.
     #[derive(Serialize)]
     struct Zxid(u64);
     assert_eq!(spelled(&Zxid(3)), "zxid: 0 = 3");
@@ -203,7 +203,7 @@ fn a_number_that_is_no_zxid_is_a_number() {
     assert_eq!(json(crate::vocabulary::zxid::Zxid(3)), "3");
 }
 
-/// Counts how often it is written down, and fails if told to.
+/// Counts how often it is serialised, and can be made to fail.
 #[derive(Debug, Default)]
 struct Counted(AtomicU32, bool);
 
@@ -234,7 +234,7 @@ impl Serialize for Counted {
 impl Observation for Counted {}
 
 #[test]
-fn it_is_written_down_once_for_its_name_and_once_for_its_fields_and_not_before_somebody_asks() {
+fn it_is_serialised_lazily_once_for_its_name_and_once_for_its_fields() {
     let observed = Observed::new(Counted::default());
     let times = || observed.read::<Counted>().expect("its type").0.load(Ordering::Relaxed);
     let _ = (Fingerprint::of(&observed), observed == observed.clone());
@@ -247,7 +247,7 @@ fn it_is_written_down_once_for_its_name_and_once_for_its_fields_and_not_before_s
 }
 
 #[test]
-fn what_cannot_be_written_down_says_so_wherever_it_is_read() {
+fn an_observation_that_cannot_be_serialised_says_so_everywhere() {
     let observed = Observed::new(Counted(AtomicU32::new(0), true));
     let why = "the observation `Counted` cannot be written down: it is torn";
     assert_eq!((observed.name(), observed.fields()), ("counted", Err(why)));
@@ -256,9 +256,9 @@ fn what_cannot_be_written_down_says_so_wherever_it_is_read() {
     assert_eq!(written, Err(why.to_string()));
 }
 
-/// The name is taken without what is in it, and is the same as that of the record.
+/// The name is read without the content, and is the same as that of the record.
 #[test]
-fn what_has_a_part_that_cannot_be_written_down_has_its_name() {
+fn an_observation_with_a_part_that_cannot_be_serialised_has_a_name() {
     #[derive(Debug, PartialEq, Eq, Hash, Serialize)]
     enum Torn<T> {
         NewType(T),
@@ -300,7 +300,7 @@ fn ids_are_renumbered_wherever_they_stand() {
     assert_eq!(renumbered.to_string(), "[{at = 0:5, by = 0x6}, 4]");
 }
 
-/// Whether a program says it by a type or by a name and fields.
+/// The session id is the same in a typed observation and in one with a name and fields.
 #[test]
 fn a_session_id_is_a_value_and_reads_the_same_everywhere() {
     #[derive(Debug, PartialEq, Eq, Hash, Serialize)]

@@ -1,4 +1,4 @@
-//! What can stand in a field of an observation.
+//! The values of an observation's fields.
 
 use crate::vocabulary::id::{ClientId, SessionId};
 use crate::vocabulary::phrase::list;
@@ -10,11 +10,11 @@ use std::sync::Arc;
 /// A field of an observation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Value {
-    /// Nothing: `None`, `()`.
+    /// `None` or `()`.
     Nothing,
     /// A truth value.
     Bool(bool),
-    /// A number: whatever an `i64` or a `u64` can be.
+    /// A number in the range of `i64` and `u64`.
     Number(i128),
     /// Text.
     Text(Arc<str>),
@@ -29,7 +29,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// This value with each zxid and each session id in it replaced.
+    /// Returns this value with each zxid and each session id in it replaced.
     #[must_use]
     pub fn with_ids(
         self,
@@ -67,7 +67,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// `name = value`, of each.
+/// Formats each field as `name = value`.
 pub(super) fn named(
     fields: &[(Arc<str>, Value)],
 ) -> impl ExactSizeIterator<Item = String> + use<'_> {
@@ -116,7 +116,7 @@ impl From<SessionId> for Value {
     }
 }
 
-/// As its number, as a typed observation says it too.
+/// Converts to the client's number, which is also its serialised form.
 impl From<ClientId> for Value {
     fn from(value: ClientId) -> Value {
         Value::Number(value.0.into())

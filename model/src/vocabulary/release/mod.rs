@@ -1,5 +1,5 @@
-//! Bugs are data: each historical or present defect is a named switch, off by default, at the one
-//! place in the code where the rule matters. A release is a set of them.
+//! Bugs as data: each historical or present defect is a named switch, off by default, read at the one place in the
+//! code where its rule applies. A release is a set of bugs.
 
 mod bug;
 
@@ -9,29 +9,28 @@ use serde::de::Deserializer;
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
-/// A set of [`Bug`]s. It is written down as a list of their names, so that what was recorded means the
-/// same when there are more of them.
+/// A set of [`Bug`]s. Its serialised form is the list of names, so records stay valid when bugs are added.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Bugs(u128);
 
 const _: () = assert!(Bug::ALL.len() <= u128::BITS as usize, "a bit for each bug");
 
 impl Bugs {
-    /// No bug: every rule as repaired.
+    /// No bug: every rule in its repaired form.
     pub const NONE: Bugs = Bugs(0);
 
-    /// This set and one bug more.
+    /// Returns this set with one more bug.
     pub fn with(self, bug: Bug) -> Bugs {
         Bugs(self.0 | 1 << bug as u32)
     }
 
-    /// The set without one bug.
+    /// Returns this set without one bug.
     #[must_use]
     pub fn without(self, bug: Bug) -> Bugs {
         Bugs(self.0 & !(1 << bug as u32))
     }
 
-    /// Whether a bug is in the set.
+    /// Returns true if the set contains `bug`.
     pub fn has(self, bug: Bug) -> bool {
         self.0 & (1 << bug as u32) != 0
     }
@@ -69,12 +68,11 @@ impl<'de> Deserialize<'de> for Bugs {
 /// A ZooKeeper release, as the set of its known defects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Release {
-    /// apache/zookeeper master of July 2026, as this crate's book of rules (`RULES.md`) has it.
+    /// apache/zookeeper master of July 2026, as described in `RULES.md`.
     Head,
-    /// 3.8.0, with what is known of it: HEAD's defects and what was changed since
-    /// ([`Bug::OF_3_8_0`]).
+    /// Release 3.8.0 as far as known: HEAD's defects, and those repaired between the two ([`Bug::OF_3_8_0`]).
     V3_8_0,
-    /// HEAD with every broken promise repaired: what the catalogue runs.
+    /// HEAD with every broken promise repaired; the default of the catalogue.
     #[default]
     Repaired,
 }

@@ -1,11 +1,11 @@
-//! What a step causes: a line for each effect, event and note.
+//! A step's consequences as text: one line for each effect, event and note.
 
 use crate::vocabulary::effect::{Blocker, Effect, Effects};
 use std::fmt::{self, Display};
 use std::time::Duration;
 
 impl Display for Effects {
-    /// One per line: notes (`·`), events (`→`), then effects (`+`), each in its order.
+    /// Writes one per line: notes (`·`), events (`→`), then effects (`+`), each group in order.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for note in self.notes.iter().flatten() {
             writeln!(f, "· {note}")?;

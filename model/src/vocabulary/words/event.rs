@@ -13,7 +13,7 @@ impl Display for Event {
     }
 }
 
-/// One table, so that no event can be forgotten.
+/// A single table, so that the compiler reports an event without words.
 fn sentence(event: &Event) -> String {
     match event {
         // ---- elections, synchronisation, broadcast, and the lives of servers ----

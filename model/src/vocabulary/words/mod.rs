@@ -1,9 +1,8 @@
-//! How everything that is sent, asked, answered and told reads: on one line, in ZooKeeper's words.
+//! The text of packets, requests, replies and events: one line each, in ZooKeeper's terms.
 //!
-//! Packets of the protocols have their names in capitals, as ZooKeeper's sources have them; a zxid
-//! is `epoch:counter`, a session is hexadecimal. What can be long is cut: of a list, what fits and
-//! a count of the rest; of data, its length. These are the words of timelines and determinism
-//! reports, for people only: nothing reads them back.
+//! Packets have their names in capitals, as in ZooKeeper's sources; a zxid is `epoch:counter`, a session is
+//! hexadecimal. Long lists are cut and end with the count of the rest; long data is replaced by its length. Timelines
+//! and determinism reports show these texts to people; no program parses them.
 
 mod effect;
 mod event;
@@ -15,10 +14,10 @@ pub use super::phrase::{list, plural};
 use std::any::Any;
 use std::fmt::{self, Display};
 
-/// Longer data is told by its length alone.
+/// Longer data is represented by its length.
 const DATA_ROOM: usize = 24;
 
-/// A znode's or message's content: short printable text in quotes, anything else by its length.
+/// Returns a znode's or message's content: short printable text in quotes, anything else by its length.
 pub(crate) fn data(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) if bytes.len() <= DATA_ROOM && !text.chars().any(char::is_control) => {
@@ -28,7 +27,7 @@ pub(crate) fn data(bytes: &[u8]) -> String {
     }
 }
 
-/// A successful answer, or the name of the error.
+/// Returns a successful answer, or the name of the error.
 pub(crate) struct Answer<'a, T>(pub(crate) &'a Result<T, crate::vocabulary::error::Error>);
 
 impl<T: Display> Display for Answer<'_, T> {
@@ -40,7 +39,7 @@ impl<T: Display> Display for Answer<'_, T> {
     }
 }
 
-/// What a panic said.
+/// Returns a panic's message.
 pub fn panic_message(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message")

@@ -13,7 +13,7 @@ impl Display for SessionState {
     }
 }
 
-/// ` if version 3`, or nothing.
+/// Formats as ` if version 3`, or as nothing.
 struct If(Version);
 
 impl Display for If {

@@ -20,7 +20,7 @@ impl Display for ClientPacket {
             }
             ClientPacket::Request { xid, request } => write!(f, "request xid {}: {request}", xid.0),
             ClientPacket::Ping => f.write_str("PING"),
-            // What proves it is nobody's business.
+            // The proof is a secret.
             ClientPacket::Auth { scheme, .. } => write!(f, "auth by {scheme}"),
             ClientPacket::SetWatches {
                 relative_zxid,

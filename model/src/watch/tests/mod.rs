@@ -19,7 +19,7 @@ fn zxid(counter: u32) -> Zxid {
     Zxid::new(Epoch(1), counter)
 }
 
-/// What happens to a table, told as lines like `1: NodeCreated /a`.
+/// A watch table; its notifications are lines like `1: NodeCreated /a`.
 #[derive(Default)]
 struct Watched(WatchTable);
 
@@ -82,7 +82,7 @@ mod triggers {
         assert_eq!(watched.0, before, "what does not fire stays");
     }
 
-    /// Client 1 watches data and children: it is told once. Client 2 watches the children only.
+    /// Client 1 watches data and children and gets one notification. Client 2 watches only the children.
     #[test]
     fn delete_tells_each_connection_once_then_the_parents() {
         let mut watched =
@@ -114,7 +114,7 @@ mod triggers {
     }
 
     #[test]
-    fn a_closed_connection_is_told_nothing() {
+    fn a_closed_connection_gets_no_notifications() {
         let mut watched = Watched::new(&[(1, "/a"), (2, "/a"), (1, "/b")], &[(1, "/"), (2, "/")]);
         watched.0.remove_connection(connection(1));
         assert_eq!(watched.0, Watched::new(&[(2, "/a")], &[(2, "/")]).0);
@@ -187,8 +187,8 @@ mod set_watches {
         tree
     }
 
-    /// Sets one watch of each list at `at`, after having seen `seen`: which events, and whether the
-    /// watch is armed as a data or a child watch.
+    /// Sets one watch of each list at `at` with the relative zxid `seen`, and returns the events and whether the
+    /// watch was set as a data or a child watch.
     fn set(list: &str, at: &str, seen: u32) -> (Vec<EventType>, &'static str) {
         let mut table = WatchTable::default();
         let paths = [Arc::from(at)];

@@ -1,4 +1,4 @@
-//! Watches of addWatch, which stay when they fire, and what takes watches away (rules 3.1 and 3.3).
+//! Watches of addWatch, which stay set after firing, and the removal of watches (rules 3.1 and 3.3).
 
 use super::*;
 use AddWatchMode::{Persistent, PersistentRecursive};
@@ -6,7 +6,7 @@ use AddWatchMode::{Persistent, PersistentRecursive};
 const NOTHING: [&str; 0] = [];
 
 impl Watched {
-    /// These watches and another of client 1.
+    /// Adds a watch of client 1.
     fn with(self, path: &str, mode: AddWatchMode) -> Watched {
         self.with_bugs(path, mode, Bugs::NONE)
     }
@@ -32,7 +32,7 @@ mod triggers {
     use super::*;
 
     #[test]
-    fn a_persistent_watch_hears_of_the_znode_and_its_children_again_and_again() {
+    fn a_persistent_watch_fires_repeatedly_for_the_znode_and_its_children() {
         let mut watched = nothing().with("/p", Persistent);
         let before = watched.0.clone();
         for _ in 0..2 {
@@ -52,7 +52,7 @@ mod triggers {
     }
 
     #[test]
-    fn a_recursive_watch_hears_of_all_below_but_of_no_set_of_children() {
+    fn a_recursive_watch_fires_for_all_descendants_but_not_for_changed_children() {
         for root in ["/p", "/"] {
             let mut watched = nothing().with(root, PersistentRecursive);
             let before = watched.0.clone();
@@ -67,7 +67,7 @@ mod triggers {
         }
     }
 
-    /// However many of its watches fire, a connection is told once of each event.
+    /// However many of its watches fire, a connection gets one notification per event.
     #[test]
     fn all_ways_at_once_tell_once() {
         let one_shot = Watched::new(&[(1, "/p")], &[(1, "/p")]);
@@ -84,7 +84,7 @@ mod triggers {
         assert_eq!(watched.trigger(NodeDeleted, "/p"), ["1: NodeDeleted /p"]);
     }
 
-    /// A one-shot watch above is none of a change's below.
+    /// A one-shot watch on an ancestor does not fire for a change below.
     #[test]
     fn only_recursive_watches_above_hear() {
         let mut watched = Watched::new(&[(2, "/p")], &[(2, "/")]).with("/p", PersistentRecursive);
@@ -103,9 +103,9 @@ mod triggers {
         assert_eq!(watched.trigger(NodeCreated, "/p/a"), NOTHING);
     }
 
-    /// `fires` is asked before anything is applied, and must not miss what `trigger` then tells.
+    /// `fires` is called before anything is applied, and must not miss a watch that `trigger` then fires.
     #[test]
-    fn what_fires_is_foretold() {
+    fn fires_predicts_trigger() {
         let tables = [
             Watched::new(&[(1, "/p")], &[]),
             Watched::new(&[], &[(1, "/p")]),
@@ -135,7 +135,7 @@ mod removing {
     const TYPES: [WatcherType; 5] =
         [Children, Data, Any, OfPersistent, WatcherType::PersistentRecursive];
 
-    /// Which types of removal find the only watch there is, and take it.
+    /// Returns the types for which removeWatches finds and removes the only watch.
     fn found_by(watched: &Watched) -> Vec<WatcherType> {
         let removes = |kind: &WatcherType| {
             let mut left = Watched(watched.0.clone());
@@ -189,7 +189,7 @@ mod removing {
 mod old_releases {
     use super::*;
 
-    /// ZOOKEEPER-4466: the newer watch takes the place of the older one.
+    /// ZOOKEEPER-4466: the newer watch replaces the older one.
     #[test]
     fn one_way_to_watch_per_path() {
         let bugs = Bugs::NONE.with(Bug::OneWatchModePerPath);
@@ -200,7 +200,7 @@ mod old_releases {
         assert!(!watched.remove("/p", WatcherType::Data), "the one-shot data watch was lost");
         assert!(watched.remove("/p", WatcherType::Children), "the other table is another");
 
-        // And the other way around: a read with a watch ends the persistent one.
+        // And vice versa: a read with a watch ends the persistent watch.
         let mut watched = nothing().with_bugs("/p", PersistentRecursive, bugs);
         watched.0.add_data(Arc::from("/p"), connection(1), bugs);
         assert_eq!(watched.trigger(NodeDataChanged, "/p/a"), NOTHING);
@@ -211,9 +211,8 @@ mod old_releases {
         assert!(watched.remove("/p", WatcherType::Data), "today they are apart");
     }
 
-    /// ZOOKEEPER-4475: what is registered among the child watches hears of no set of children there
-    /// either, but takes the place of a child watch, and stays when a data watch took its place
-    /// among the others.
+    /// ZOOKEEPER-4475: a recursive watch in the child table does not fire for NodeChildrenChanged there either, but
+    /// it replaces a child watch, and remains when a data watch replaces it in the data table.
     #[test]
     fn a_recursive_watch_among_the_child_watches() {
         let bugs = Bugs::NONE.with(Bug::RecursiveWatchIsChildWatch);
@@ -232,13 +231,13 @@ mod old_releases {
     }
 }
 
-/// ZOOKEEPER-4799: who may not read is not told.
+/// ZOOKEEPER-4799: a connection without READ gets no notification.
 mod acls {
     use super::*;
     use crate::vocabulary::acl::{Acl, Id, Permissions};
 
-    /// Fires a change of `/p/a` with these ACLs for `/p/a` and `/p`; connections 1 and 2 may read all,
-    /// connection 3 what is open.
+    /// Fires a change of `/p/a` with these ACLs for `/p/a` and `/p`. Connections 1 and 2 may read everything,
+    /// connection 3 only what is open.
     fn told(
         watched: &mut Watched,
         kind: EventType,
@@ -260,7 +259,7 @@ mod acls {
         AclList::new([Acl::new(Permissions::WRITE, Id::ANYONE)])
     }
 
-    /// The znode's own ACL decides about its data, the parent's about the set of children.
+    /// The znode's own ACL decides about its data events, the parent's about its child events.
     #[test]
     fn each_event_asks_its_own_acl() {
         let all = || Watched::new(&[(2, "/p/a"), (3, "/p/a")], &[(2, "/p"), (3, "/p")]);
@@ -279,10 +278,9 @@ mod acls {
         }
     }
 
-    /// It would be told by its data watch and is not; the child watch on the same path does not make
-    /// up for it.
+    /// The data watch would fire but the ACL forbids it; the child watch on the same path does not replace it.
     #[test]
-    fn a_delete_is_not_told_by_the_other_watch_instead() {
+    fn a_forbidden_delete_is_not_reported_by_another_watch() {
         let mut watched = Watched::new(&[(3, "/p/a")], &[(3, "/p/a"), (2, "/p/a")]);
         let lines = told(&mut watched, NodeDeleted, &closed(), &AclList::OPEN);
         assert_eq!(lines, ["2: NodeDeleted /p/a"]);
@@ -290,7 +288,7 @@ mod acls {
     }
 
     #[test]
-    fn a_staying_watch_hears_again_what_it_may() {
+    fn a_persistent_watch_fires_again_for_permitted_events() {
         let mut watched = nothing();
         watched.0.add(&Arc::from("/p"), connection(3), PersistentRecursive, Bugs::NONE);
         let open = AclList::OPEN;
@@ -299,9 +297,9 @@ mod acls {
     }
 }
 
-/// SetWatches: what stays is registered without a word, whatever happened meanwhile (rule 3.2.5).
+/// SetWatches sets persistent watches without notifications, whatever happened meanwhile (rule 3.2.5).
 #[test]
-fn rearmed_watches_that_stay_are_told_nothing() {
+fn set_watches_sends_nothing_for_persistent_watches() {
     let list = |paths: &[&str]| paths.iter().map(|path| Arc::from(*path)).collect::<Vec<_>>();
     let mut tree = DataTree::new();
     apply(&mut tree, 1, create("/p", false));

@@ -1,5 +1,4 @@
-//! A few frames byte by byte, so that both directions cannot be wrong in the same way, and frames
-//! that mean nothing.
+//! A few frames byte by byte, which detect an error common to both directions, and invalid frames.
 
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{SessionId, Xid};
@@ -16,7 +15,7 @@ use crate::wire::request::{decode_client, encode_client};
 use crate::wire::{Opcodes, Password, WireError};
 use std::sync::Arc;
 
-/// The bytes of a line of hexadecimal digits with spaces between the fields.
+/// Parses hexadecimal digits with spaces between the fields.
 fn bytes(hex: &str) -> Vec<u8> {
     let digits: String = hex.split_whitespace().collect();
     (0..digits.len())
@@ -125,7 +124,7 @@ fn a_notification_of_a_server_that_tells_no_zxid() {
 }
 
 #[test]
-fn answers_that_nobody_can_understand_are_refused() {
+fn invalid_replies_are_refused() {
     let sync = Request::Sync { path: "/".into() };
     let decode = |frame: &str, request| decode_server(&bytes(frame), Opcodes::Newest, request);
     let unknown = decode("00000005 0000000000000003 fffffc19", Some(&sync));
@@ -144,7 +143,7 @@ fn answers_that_nobody_can_understand_are_refused() {
 }
 
 #[test]
-fn requests_that_nobody_can_understand_are_refused() {
+fn invalid_requests_are_refused() {
     let unknown = decode_client(&bytes("00000005 000003e7"));
     assert_eq!(unknown, Err(WireError::Unknown { field: "opcode", number: 999 }));
     let mode = decode_client(&bytes("00000005 0000006a 00000001 2f 00000009"));

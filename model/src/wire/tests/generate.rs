@@ -1,4 +1,4 @@
-//! Packets of every kind, as the wire can carry them.
+//! Generators of packets of every kind that the wire format can represent.
 
 use crate::vocabulary::acl::{Acl, AclList, Id, Permissions};
 use crate::vocabulary::error::Error;
@@ -26,7 +26,7 @@ fn path() -> impl Strategy<Value = Arc<str>> {
     ".{0,6}".prop_map(Arc::from)
 }
 
-/// Names as responses have them: in lexical order.
+/// Names in lexical order, as in responses.
 fn names() -> impl Strategy<Value = Vec<Arc<str>>> {
     few(path()).prop_map(|mut names| {
         names.sort();
@@ -46,7 +46,7 @@ fn span() -> impl Strategy<Value = Duration> {
     (0..=i32::MAX as u64).prop_map(Duration::from_millis)
 }
 
-/// `Is(-1)` is no version that the wire can tell from `Any`.
+/// `Is(-1)` is left out, because the wire format cannot distinguish it from `Any`.
 fn version() -> impl Strategy<Value = Version> {
     prop_oneof![Just(Version::Any), (0..i32::MAX).prop_map(Version::Is)]
 }
@@ -162,7 +162,7 @@ fn xid() -> impl Strategy<Value = Xid> {
     (0..=i32::MAX as u32).prop_map(Xid)
 }
 
-/// Every packet of a client but the first.
+/// Every packet of a client except the first.
 pub(super) fn client_packet() -> impl Strategy<Value = ClientPacket> {
     let paths = || few(path());
     let watches = (zxid(), paths(), paths(), paths(), paths(), paths()).prop_map(
@@ -231,7 +231,7 @@ pub(super) fn unasked() -> impl Strategy<Value = ServerPacket> {
     ]
 }
 
-/// A request, how it is asked, and a reply that answers it.
+/// A request, its opcodes, and a reply that answers it.
 pub(super) fn exchange() -> impl Strategy<Value = (Request, Opcodes, ServerPacket)> {
     let opcodes = select(vec![Opcodes::Newest, Opcodes::Plain]);
     (request(), opcodes).prop_flat_map(|(request, opcodes)| {
@@ -245,7 +245,7 @@ pub(super) fn exchange() -> impl Strategy<Value = (Request, Opcodes, ServerPacke
     })
 }
 
-/// The Stat of an answer, which the older opcodes do not tell.
+/// The Stat of a reply, which the older opcodes leave out.
 fn told_stat(told: bool) -> BoxedStrategy<Stat> {
     if told { stat().boxed() } else { Just(Stat::default()).boxed() }
 }

@@ -1,4 +1,4 @@
-//! Every packet there and back again, and the bytes of a few as ZooKeeper's own code writes them.
+//! Round trips of every packet, and the bytes of a few as ZooKeeper's own code writes them.
 
 mod bytes;
 mod generate;

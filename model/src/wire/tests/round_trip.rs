@@ -1,4 +1,4 @@
-//! What is written is read as what it was.
+//! Decoding an encoded packet returns the packet.
 
 use super::generate::{client_packet, connect, connected, exchange, request, unasked};
 use crate::vocabulary::op::{Op, Request};
@@ -10,7 +10,7 @@ use crate::wire::request::{decode_client, encode_client};
 use crate::wire::{Opcodes, Password};
 use proptest::prelude::*;
 
-/// Whether the packet asks for anything that has an older opcode.
+/// Returns true if the packet contains an operation that has an older opcode.
 fn can_be_plain(packet: &ClientPacket) -> bool {
     let plain = |op: &Op| {
         matches!(op, Op::Create { mode, .. } if mode.ttl().is_none()
@@ -63,8 +63,7 @@ proptest! {
         prop_assert_eq!(decode_server(&frame, Opcodes::Newest, None), Ok(packet));
     }
 
-    /// A frame that was cut off is refused, whoever reads it, unless what is missing is the last
-    /// field of a record that may end without it.
+    /// Every decoder refuses a truncated frame, unless only the optional last field of a record is missing.
     #[test]
     fn cut_off_frames_are_refused(
         packet in client_packet(),
@@ -83,7 +82,7 @@ proptest! {
         );
     }
 
-    /// Bytes that nobody wrote are refused or read, but nothing panics or asks for much memory.
+    /// Arbitrary bytes are refused or decoded, but never cause a panic or a large allocation.
     #[test]
     fn noise_does_no_harm(noise: Vec<u8>, asked in request(), opcode in -12..110_i32) {
         let mut frame = 1_i32.to_be_bytes().to_vec();

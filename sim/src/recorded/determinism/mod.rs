@@ -1,5 +1,5 @@
-//! Is a run really a function of its seed? Runs it several times, under each host and from its own
-//! recording, and names the first step that differs, with both sides' text.
+//! Checks that a run is a function of its seed: runs it several times, under each host and from its own recording,
+//! and reports the first step that differs, with both versions.
 
 use crate::run::difference::{Difference, Side, Way};
 use crate::run::record::{Closed, Keep};
@@ -9,11 +9,12 @@ use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 
-/// Gets a run: which way, the first run if there is one (to replay), and what to keep.
+/// Makes a run in the given way. The second argument is the first run, if there is one (to replay it), the third what
+/// to keep.
 pub(crate) type GetRun<'a> = dyn Fn(Way, Option<&RunReport>, Keep) -> Closed + 'a;
 
-/// Compares the run under the first host with a second one, with those under the other hosts, and
-/// with its own recording.
+/// Compares the run under the first host with a second one, with those under the other hosts, and with a replay of
+/// its own recording.
 ///
 /// # Errors
 /// The first difference.
@@ -43,8 +44,8 @@ pub(crate) fn compare(
     Ok(one)
 }
 
-/// Whether a run and the same seed once more are the same, down to the words of an objection; `get` runs
-/// it again, for the text. (Those of a recording are others: it knows less of why it ended.)
+/// Compares a run with a second one of the same seed, including the words of an objection; `get` repeats it for the
+/// text. (The objection of a replay can have other words, because it knows less about the end of the run.)
 ///
 /// # Errors
 /// The first difference.
@@ -65,11 +66,11 @@ fn everything(texts: Range<u64>) -> Keep {
     Keep { steps: true, hashes: true, texts, ..Keep::default() }
 }
 
-/// Position of the first step that differs in time, in itself or in the hash after it.
+/// Returns the position of the first step that differs in its time, in itself, or in the hash after it.
 fn first_difference(one: &Closed, other: &Closed) -> Option<usize> {
     let steps = one.hashes.len().max(other.hashes.len());
     let differing = (0..steps).find(|at| step_at(one, *at) != step_at(other, *at));
-    // Equal step for step, but not in what came before the first or after the last one.
+    // All steps are equal, but not what preceded the first or followed the last one.
     let unequal = one.report.hash != other.report.hash
         || one.report.violation.is_some() != other.report.violation.is_some();
     differing.or(unequal.then_some(steps))
@@ -80,7 +81,7 @@ fn step_at(closed: &Closed, at: usize) -> Option<(Time, Step, Fingerprint)> {
     Some((time, step, *closed.hashes.get(at)?))
 }
 
-/// Goes the same way once more for the text of one step.
+/// Repeats a run for the text of one step.
 fn look_again(way: Way, closed: &Closed, at: usize, first: &Closed, get: &GetRun<'_>) -> Side {
     let step = step_at(closed, at);
     let wanted = at as u64..at as u64 + 1;

@@ -1,4 +1,4 @@
-//! The determinism check must see a planted difference, and no other.
+//! The determinism check must detect a planted difference, and report no others.
 
 use super::*;
 use crate::recorded::replay::replay_in;

@@ -1,4 +1,4 @@
-//! Follows a run at the service grain, turn by turn.
+//! Repeats a run at the service grain, turn by turn.
 
 use super::same::{Names, plain};
 use super::script::{Does, Script, Turn};
@@ -25,17 +25,17 @@ use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::world::World;
 use vivarium_model::zxid::Zxid;
 
-/// The run at the service grain, as far as it has got.
+/// The state of the run at the service grain.
 pub(super) struct Guide<'a> {
     script: &'a Script,
     world: World<DirectHost, Service>,
     names: Names,
-    /// How often each client has set its watches again.
+    /// Number of times that each client has set its watches again.
     rearmings: BTreeMap<ClientId, usize>,
-    /// Sessions of which a write was refused because they had moved on.
+    /// Sessions with a write that was refused because the session had moved.
     moved: BTreeSet<SessionId>,
     effects: Effects,
-    /// What happened to clients here in the present turn.
+    /// The clients' events at the service grain in the present turn.
     events: Vec<Event>,
     enabled: Vec<Step>,
     at: Time,
@@ -76,7 +76,7 @@ impl<'a> Guide<'a> {
         self.world.grain()
     }
 
-    /// Takes a turn of the run.
+    /// Repeats a turn of the run.
     pub(super) fn follow(&mut self, turn: &Turn) -> Result<(), String> {
         self.at = turn.at;
         self.events.clear();
@@ -100,7 +100,7 @@ impl<'a> Guide<'a> {
         self.compare(client, &turn.events)
     }
 
-    /// The same events must have happened.
+    /// Checks that the events at both grains are equal.
     fn compare(&mut self, client: ClientId, events: &[Event]) -> Result<(), String> {
         let connection = self.service().connection(client);
         let expected = events.iter().map(|event| self.names.translated(event, connection));
@@ -123,7 +123,7 @@ impl<'a> Guide<'a> {
         self.force(step)
     }
 
-    /// Whether a search would try this step, faults included.
+    /// Returns true if a search would try this step, faults included.
     fn can(&mut self, client: ClientId, step: &Step) -> bool {
         let mut enabled = std::mem::take(&mut self.enabled);
         enabled.clear();
@@ -155,7 +155,7 @@ impl<'a> Guide<'a> {
         self.tell_time()
     }
 
-    /// Programs that have asked for the time get that of the run.
+    /// Answers programs that asked for the time with the time of the run.
     fn tell_time(&mut self) -> Result<(), String> {
         let clients = (0..self.service().config().clients.len()).map(ClientId::at);
         let reading = self.at;
@@ -190,7 +190,7 @@ impl<'a> Guide<'a> {
             Step::Kill(_) => self.cost.kills += 1,
             Step::Cancel(_) => self.cost.cancels += 1,
             Step::Fire(Timer::Sleep(..)) => self.cost.timers += 1,
-            // Of a request that nobody waits for any more a search has another name.
+            // A search uses another call id for a request that was abandoned.
             Step::Resource { .. } if !self.can(client, &step) => {
                 return self.take(client, Step::Resource { client, call: CallId(u16::MAX) });
             }
@@ -212,7 +212,7 @@ impl<'a> Guide<'a> {
 
     // ---- servers ----
 
-    /// The server goes on until it has sent what the client reads in the run, which is then read.
+    /// Advances the server until it has sent what the client reads in the run, and lets the client read it.
     fn read(&mut self, client: ClientId, events: &[Event]) -> Result<(), String> {
         let first = events.first().expect("a client that reads is told something");
         for _ in 0..1_000 {
@@ -235,7 +235,7 @@ impl<'a> Guide<'a> {
         Err(format!("its server never sends what {client} reads"))
     }
 
-    /// The answer to a connect request.
+    /// Serves a connect request.
     fn shake_hands(
         &mut self,
         client: ClientId,
@@ -244,7 +244,7 @@ impl<'a> Guide<'a> {
     ) -> Result<(), String> {
         let asked = match self.service().oldest_packet(client) {
             Some(ClientPacket::Connect { session, .. }) => *session,
-            // A refused identity.
+            // The reply to a refused identity.
             _ => return self.serve(client),
         };
         let Some(here) = asked else {
@@ -264,14 +264,14 @@ impl<'a> Guide<'a> {
         self.serve_first(client)
     }
 
-    /// The server takes the oldest packet where it may first.
+    /// Serves the oldest packet at the earliest possible place in the log.
     fn serve_first(&mut self, client: ClientId) -> Result<(), String> {
         let first = self.places(client).next();
         let first = first.ok_or_else(|| format!("{client}'s server has nothing to serve"))?;
         self.take(client, first)
     }
 
-    /// The server takes the oldest packet where it may last.
+    /// Serves the oldest packet at the latest possible place in the log.
     fn serve_last(&mut self, client: ClientId) -> Result<(), String> {
         let last = self.places(client).last();
         let last = last.ok_or_else(|| format!("{client}'s server has nothing to serve"))?;
@@ -284,7 +284,7 @@ impl<'a> Guide<'a> {
         self.enabled.iter().filter(|step| matches!(step, Step::Serve { .. })).copied()
     }
 
-    /// The server takes the oldest packet where it was taken in the run.
+    /// Serves the oldest packet at its place in the run.
     fn serve(&mut self, client: ClientId) -> Result<(), String> {
         let Some(packet) = self.service().oldest_packet(client) else {
             return Err(format!("{client} reads what nobody has sent"));
@@ -310,7 +310,7 @@ impl<'a> Guide<'a> {
         }
     }
 
-    /// The server takes SetWatches where its answer stood, or where an event says that it did.
+    /// Serves a SetWatches at the place of its answer in the run, or at that of a notification that it caused.
     fn set_watches(&mut self, client: ClientId, told: Zxid) -> Result<(), String> {
         let which = self.rearmings.get(&client).copied().unwrap_or_default();
         let all = self.script.rearmed.get(&client);
@@ -322,7 +322,7 @@ impl<'a> Guide<'a> {
         }
     }
 
-    /// The server takes the oldest packet at this place, having told its client of all before it.
+    /// Serves the oldest packet at this place, after the notifications of everything before it.
     fn serve_at(&mut self, client: ClientId, prefix: Zxid) -> Result<(), String> {
         let step = Step::Serve { client, prefix };
         while !self.can(client, &step) && self.can(client, &Step::Notify(client)) {
@@ -331,7 +331,7 @@ impl<'a> Guide<'a> {
         self.take(client, step)
     }
 
-    /// The session that a client has on its connection, as the run calls it.
+    /// Returns the session on a client's connection, by its id in the run.
     fn run_session(&self, client: ClientId) -> SessionId {
         let here = self.service().attached(client);
         let named = self.names.sessions.iter().find(|(_, named)| Some(**named) == here);
@@ -344,21 +344,21 @@ impl<'a> Guide<'a> {
         let step = Step::Expire(session);
         match self.can(client, &step) {
             true => self.take(client, step),
-            // Nobody keeps it, and it has nothing to lose: its end tells nobody anything.
+            // No client keeps it and it has nothing to lose, so its end has no observable effect.
             false => self.force(step),
         }
     }
 
     // ---- writes ----
 
-    /// A transaction takes its place.
+    /// Appends a transaction of the run to the log.
     fn commit(&mut self, txn: &Txn) -> Result<(), String> {
         let here = self.names.sessions.get(&txn.session).copied();
         self.world.grain_mut().number_next(txn.zxid);
         match (&txn.body, here) {
             (TxnBody::CreateSession { .. }, _) => self.begin_session(txn)?,
             (_, None) if txn.session == SessionId(0) => self.delete_container(txn)?,
-            // Of a session that nobody was ever told of.
+            // A session that no client ever knew.
             (_, None) if !self.script.owner.contains_key(&txn.session) => {}
             (_, None) => return Err(format!("{txn} comes before its session")),
             (TxnBody::CloseSession { .. }, Some(session)) if txn.cxid == Xid(0) => {
@@ -370,7 +370,7 @@ impl<'a> Guide<'a> {
         Ok(())
     }
 
-    /// The leader's own write. One that it refuses changes nothing.
+    /// Repeats the leader's own write. One that the leader refuses changes nothing.
     fn delete_container(&mut self, txn: &Txn) -> Result<(), String> {
         let path = match &txn.body {
             TxnBody::DeleteContainer { path } => path,
@@ -407,25 +407,26 @@ impl<'a> Guide<'a> {
         }
     }
 
-    /// A client's write: on its way to its server, or late.
+    /// Repeats a client's write: one in flight to its server, or a late one.
     fn write(&mut self, txn: &Txn, session: SessionId) -> Result<(), String> {
         if txn.body == TxnBody::Error(Error::SessionMoved) {
-            // It came by another connection than the last that the leader has accepted. Here it goes
-            // with the connection: if that is its client's, it is over, as its client will hear.
+            // It arrived on another connection than the last one that the leader has accepted. Here the write ends
+            // with its connection: if that is the client's present one, the connection is lost, as the client will
+            // notice.
             if self.is_under_way(session, txn.cxid) {
                 self.moved.insert(session);
             }
             return Ok(());
         }
         if matches!(txn.body, TxnBody::CloseSession { .. }) && self.moved.contains(&session) {
-            // Of a closeSession nobody asks by which connection it came.
+            // The connection on which a closeSession arrives is not checked.
             return self.close_session(session);
         }
         let client = session.client();
         let service = self.service();
         let fails = matches!(txn.body, TxnBody::Error(_) | TxnBody::FailedMulti(_));
         if fails && service.has_hung_up(client) {
-            // Its server has closed the connection, and answers nothing any more.
+            // Its server has closed the connection and answers nothing any more.
             return Ok(());
         }
         if self.is_under_way(session, txn.cxid) {
@@ -442,14 +443,14 @@ impl<'a> Guide<'a> {
             return Ok(());
         }
         match txn.body {
-            // It changes nothing, and nobody is told of it.
+            // It changes nothing and has no reply.
             _ if fails => Ok(()),
             TxnBody::CloseSession { .. } if !service.is_alive(session) => Ok(()),
             _ => Err(format!("{txn}, but no such write of {session} is under way")),
         }
     }
 
-    /// Whether a request is on its way to the server of its session's client.
+    /// Returns true if a request is in flight to the server of its session's client.
     fn is_under_way(&self, session: SessionId, xid: Xid) -> bool {
         let (service, client) = (self.service(), session.client());
         service.attached(client) == Some(session)

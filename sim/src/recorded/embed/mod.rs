@@ -1,29 +1,27 @@
-//! Runs of servers, step by step, as runs of the service grain.
+//! Embedding: runs of servers repeated, step by step, at the service grain.
 //!
-//! An explorer that says "exhausted" at the service grain says it of real servers only if all that
-//! these can do to programs is in that grain. So here a simulated run, with all its faults, is taken
-//! again there: the same programs, and for each step of a client or of its program the same step; for
-//! each transaction that is proposed and committed later, the write takes its place in the log; for
-//! each packet that a client reads, its server comes as far as that packet says. Every one of these
-//! steps must be among those that the explorer would try, or be a fault, which is counted: the counts
-//! are the budget under which a search comes to this run. After each step, what the clients and their
-//! programs were told, asked and said must be the same as in the run, event by event.
+//! A search that reports "exhausted" at the service grain covers real servers only if everything that these can do to
+//! programs is possible at that grain. So a simulated run, with all its faults, is repeated there with the same
+//! programs. Each step of a client or its program is taken again. For each transaction that is proposed and later
+//! committed, the write is appended to the log. For each packet that a client reads, its server advances as far as
+//! that packet shows. Each of these steps must be among those that a search would try, or be a fault, which is
+//! counted: the counts are the budget that a search needs to reach this run. After each step, the inputs, calls and
+//! observations of clients and programs must be equal to those of the run, event by event.
 //!
 //! | Of the run | Its counterpart |
 //! |---|---|
-//! | a step of a client machine or a program | the same |
+//! | a step of a client machine or a program | the same step |
 //! | a connection, or an attempt at one, ends | a lost connection |
-//! | a transaction that will be committed is proposed | the write is served, or arrives late; the session begins or ends |
-//! | a packet is read | the server goes on until it has sent one, and that is read |
-//! | a session is over that was not closed yet | it expires |
-//! | the leader proposes to delete a container | the same |
+//! | a transaction is proposed that will commit | the write is served, or arrives late; the session begins or ends |
+//! | a packet is read | the server advances until it has sent a packet, which is read |
+//! | a session ends that was not closed yet | it expires |
+//! | the leader proposes to delete a container | the same deletion |
 //!
-//! A write takes its place where it is proposed: the leader has decided about it there, whatever
-//! becomes of that leader. Sessions that no client ever heard of are left out: nobody can tell.
+//! A write is appended where it is proposed, because the leader has decided it there, whatever happens to that
+//! leader. Sessions that no client ever knew are left out, because they have no observable effect.
 //!
-//! This is another question than the bridge's ([`vivarium_model::property::Bridge`]). That keeps
-//! account of events, and is asked in every run; here a run is made, with client machines and programs
-//! of its own, out of the steps that a search is made of.
+//! The bridge ([`vivarium_model::property::Bridge`]) checks something else: it tracks events, and is checked in every
+//! run. Here a run is made, with its own client machines and programs, from the steps that a search takes.
 
 mod guide;
 mod same;
@@ -39,55 +37,55 @@ use std::fmt;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 
-/// A run that the service grain has too.
+/// A run that is also a run of the service grain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Embedded {
-    /// The budget under which a search comes to it.
+    /// The budget that a search needs to reach it.
     pub cost: Cost,
-    /// Steps of the run, and those of the service grain.
+    /// Number of steps of the run, and of its repetition at the service grain.
     pub steps: (u64, u64),
-    /// Events of clients and programs that were the same.
+    /// Number of events of clients and programs that were compared.
     pub events: u64,
 }
 
-/// The faults that an embedded run needs.
+/// The faults in an embedded run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Lost connections, attempts included.
+    /// Number of lost connections, including attempts.
     pub lost: u64,
-    /// Sessions that expired although somebody kept them alive.
+    /// Number of sessions that expired although a client kept them alive.
     pub expiries: u64,
-    /// Killed programs.
+    /// Number of killed programs.
     pub kills: u64,
-    /// Cancellations.
+    /// Number of cancellations.
     pub cancels: u64,
-    /// Timers that ended.
+    /// Number of sleeps that ended.
     pub timers: u64,
-    /// Containers and TTL znodes that the leader deleted.
+    /// Number of containers and TTL znodes that the leader deleted.
     pub deletions: u64,
 }
 
-/// Why a run is not embedded.
+/// Why a run could not be embedded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The service grain does not have it.
+    /// The run has no counterpart at the service grain.
     Differs,
-    /// A monitor objects to the run itself. What comes before that, the service grain has.
+    /// A monitor objects to the run itself. The part before that has a counterpart.
     Violates,
-    /// The scenario has clients or servers that the service grain has not.
+    /// The scenario has clients or servers that the service grain does not support.
     NotOffered,
 }
 
-/// A run that is not embedded.
+/// The error for a run that could not be embedded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotEmbedded {
     /// The seed.
     pub seed: u64,
-    /// Why.
+    /// The reason.
     pub why: Why,
-    /// The step of the run, from 1, and when it was taken.
+    /// The step of the run without a counterpart: its number from 1, time and step.
     pub step: Option<(u64, Time, Step)>,
-    /// What has no counterpart.
+    /// The difference, as a sentence.
     pub saw: String,
 }
 
@@ -102,13 +100,13 @@ impl fmt::Display for NotEmbedded {
     }
 }
 
-/// Runs a seed of a scenario, and takes the run again at the service grain.
+/// Runs a seed of a scenario and repeats the run at the service grain.
 ///
 /// # Errors
-/// Where and why that is not possible.
+/// The first step that cannot be repeated, and the reason.
 pub fn check_embedding(scenario: &Scenario, seed: u64) -> Result<Embedded, Box<NotEmbedded>> {
     let fails = |why, step, saw: String| Box::new(NotEmbedded { seed, why, step, saw });
-    // The service grain has nothing outstanding, which tells at the end of a counter.
+    // The service grain has no outstanding transactions, which matter at the end of a counter.
     let faults = scenario.faults.without(Fault::CounterWrap);
     let scenario = &Scenario { faults, ..scenario.clone() };
     let drawn = Drawn::draw(scenario, seed);
@@ -131,7 +129,7 @@ pub fn check_embedding(scenario: &Scenario, seed: u64) -> Result<Embedded, Box<N
     }
 }
 
-/// Whether the service grain has all that this ensemble has.
+/// Checks that the service grain supports everything that this ensemble uses.
 fn is_offered(drawn: &Drawn) -> Result<(), String> {
     let config = &drawn.config;
     let clients = || config.clients.iter();

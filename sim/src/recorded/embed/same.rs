@@ -1,5 +1,5 @@
-//! An event of a run in the terms of its embedding: the sessions, zxids and connections of there, and
-//! no times and servers, which that grain has not.
+//! Translation of events of a run to the sessions, zxids and connections of its embedding, without times and servers,
+//! which the service grain does not have.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use vivarium_model::op::{OpResult, ReadResult, Response};
 use vivarium_model::stat::Stat;
 use vivarium_model::zxid::Zxid;
 
-/// Names in the run, and the names of the same things in its embedding.
+/// The names of a run and the corresponding names of its embedding.
 #[derive(Default)]
 pub(super) struct Names {
     /// Zxids of transactions.
@@ -20,7 +20,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// A place in the log: that of the last transaction up to there.
+    /// Translates a place in the log: that of the last transaction up to it.
     pub(super) fn zxid(&self, zxid: Zxid) -> Zxid {
         self.zxids.range(..=zxid).next_back().map_or(Zxid::ZERO, |(_, here)| *here)
     }
@@ -68,7 +68,7 @@ impl Names {
         }
     }
 
-    /// The event that it must be in the embedding, and with it in mind what is left out of both.
+    /// Returns the corresponding event of the embedding, without the parts that are left out of both.
     pub(super) fn translated(&self, event: &Event, connection: ClientConnection) -> Event {
         let mut event = event.clone();
         match &mut event {
@@ -107,7 +107,7 @@ impl Names {
     }
 }
 
-/// The embedding's own event, without what is left out of both.
+/// Returns an event of the embedding, without the parts that are left out of both.
 pub(super) fn plain(event: &Event) -> Event {
     let mut event = event.clone();
     match &mut event {
@@ -120,8 +120,8 @@ pub(super) fn plain(event: &Event) -> Event {
     event
 }
 
-/// An observation of whatever type as what is written of it: there the zxids and session ids can be told and
-/// replaced. One that cannot be written down stays what it is.
+/// Converts an observation to its serialised form, in which zxids and session ids are recognised and can be replaced.
+/// One that cannot be serialised is returned unchanged.
 fn written(
     observation: &Observed,
     zxid: &impl Fn(Zxid) -> Zxid,

@@ -1,5 +1,5 @@
-//! What a run comes to for its clients: their steps and events, in order, and what is known of it only
-//! at the end (which proposals are committed, where servers stood when they answered).
+//! A run from the clients' point of view: their steps and events, in order, and what is known only at the end of the
+//! run (the proposals that are committed, and the servers' zxids when they answered).
 
 use crate::host::DirectHost;
 use crate::scenario::drawn::Drawn;
@@ -17,43 +17,43 @@ use vivarium_model::txn::Txn;
 use vivarium_model::world::World;
 use vivarium_model::zxid::Zxid;
 
-/// A step of a run that matters here.
+/// A step of the run that has a counterpart.
 pub(super) struct Turn {
     /// Its number in the run, from 1.
     pub(super) number: u64,
     pub(super) at: Time,
     pub(super) step: Step,
     pub(super) does: Does,
-    /// Of clients and programs.
+    /// Events of clients and programs.
     pub(super) events: Vec<Event>,
 }
 
-/// What a step comes to.
+/// The kind of a step.
 pub(super) enum Does {
     /// A client machine or a program takes the same step.
     Same(ClientId),
     /// A client machine reads a packet.
     Read(ClientId),
-    /// A client's connection, or its attempt at one, is over.
+    /// A client's connection, or its attempt at one, ends.
     Lose(ClientId),
-    /// A leader proposes these, and they are committed now or later.
+    /// A leader proposes these transactions, which are committed now or later.
     Propose(Vec<Arc<Txn>>),
 }
 
 /// A whole run.
 pub(super) struct Script {
     pub(super) turns: Vec<Turn>,
-    /// Where the server stood that answered a request.
+    /// The server's zxid when it answered a request.
     pub(super) answered: BTreeMap<(ClientId, SessionId, Xid), Zxid>,
-    /// Where the servers stood that answered each of a client's SetWatches, in order; `None` where the
-    /// client never read the answer.
+    /// For each client, the server's zxid when it answered each SetWatches, in order; `None` if the client did not
+    /// read the answer.
     pub(super) rearmed: BTreeMap<ClientId, Vec<Option<Zxid>>>,
-    /// Whose session it is, of sessions that their client was told of.
+    /// The client of each session that the client itself knew.
     pub(super) owner: BTreeMap<SessionId, ClientId>,
 }
 
 impl Script {
-    /// Takes the steps again, and looks.
+    /// Repeats the steps of a run and records what concerns clients.
     pub(super) fn of(
         drawn: &Drawn,
         programs: Vec<Program>,
@@ -119,7 +119,7 @@ impl Script {
                     of_client[*next] = Some(*zxid);
                     *next += 1;
                 }
-                // What was missed comes before the answer, from the same place.
+                // Missed events precede the answer, and have the same zxid.
                 Event::Notified { client, event, .. } => {
                     let next = *open.entry(*client).or_default();
                     let asked = rearmed.get_mut(client).and_then(|all| all.get_mut(next));
@@ -129,7 +129,7 @@ impl Script {
                     if *state == SessionState::SyncConnected {
                         owner.insert(*session, *client);
                     }
-                    // What was not answered on the connection before will not be.
+                    // Requests that were not answered on the previous connection will not be answered.
                     let asked = rearmed.get(client).map_or(0, Vec::len);
                     open.insert(*client, asked);
                 }
@@ -140,7 +140,7 @@ impl Script {
     }
 }
 
-/// Where a client machine stands.
+/// The connection of a client machine.
 struct Standing {
     client: ClientId,
     has_connection: bool,
@@ -153,7 +153,7 @@ fn standing(world: &World<DirectHost>, client: ClientId) -> Standing {
     Standing { client, has_connection, connection: machine.connection() }
 }
 
-/// The client whose machine reads, or is told by a timer that there is nothing to read.
+/// Returns the client whose machine reads, or whose timer fires because there is nothing to read.
 fn reader(step: &Step) -> Option<ClientId> {
     match step {
         Step::ToClient(connection) => Some(connection.client),
@@ -180,7 +180,7 @@ fn read(step: &Step, before: &Standing, after: &Standing, events: &[Event]) -> O
     (!events.is_empty()).then_some(Does::Read(before.client))
 }
 
-/// The steps that are the same at both grains.
+/// Returns the kind of a step that is the same at both grains.
 fn same(step: &Step) -> Option<Does> {
     match step {
         Step::Start(client)
@@ -197,7 +197,7 @@ fn same(step: &Step) -> Option<Does> {
     }
 }
 
-/// Whether it is an event of a client machine or a program, and one that both grains have.
+/// Returns true for an event of a client machine or a program that exists at both grains.
 fn is_of_a_client(event: &Event) -> bool {
     matches!(
         event,

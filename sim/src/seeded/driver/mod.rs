@@ -1,10 +1,8 @@
-//! The story of a run, from top to bottom: chaos; then everything is healed; then every program
-//! must finish and every server serve within a bound, and if not, the driver says who waits for
-//! what.
+//! The phases of a run: chaos; then everything is healed; then every program must finish and every server must serve
+//! within a bound. If not, the driver reports which program waits for what.
 //!
-//! The driver draws steps from the heap, gives them to the world, and follows up their effects.
-//! Faults are steps like any others, so the world's rolling hash over (time, step, effects) covers
-//! whatever the driver decides.
+//! The driver takes steps from the heap, applies them to the world, and schedules their effects. Faults are ordinary
+//! steps, so the world's rolling hash over (time, step, effects) covers all decisions of the driver.
 
 use crate::run::demands::sessions_are_over;
 use crate::run::programs::Programs;
@@ -30,13 +28,13 @@ use vivarium_model::property::{Objection, View};
 use vivarium_model::step::{Step, Tail};
 use vivarium_model::time::{Duration, Time};
 
-/// A run that takes so many steps never ends: something turns in circles.
+/// The most steps of a run; one that takes more does not terminate.
 const STEPS_MAX: u64 = 20_000_000;
 
-/// How long it takes until someone starts a server again whose process gave up.
+/// The time until a supervisor restarts a server whose process exited.
 const SUPERVISION: Duration = Duration::from_secs(1);
 
-/// Runs a world as `drawn` says.
+/// Runs a world with the options in `drawn`.
 pub(crate) fn simulate<S: Subject>(mut subject: S, drawn: &Drawn, keep: Keep) -> Closed {
     subject.tell(keep.telling);
     let keeps_monitors = keep.monitors;
@@ -58,13 +56,13 @@ struct Driver<'a, S> {
     latencies: Latencies,
     lost_replies: LostReplies,
     ambushes: Ambushes,
-    /// What TCP sends again late, as long as faults happen.
+    /// Late retransmissions by TCP, while faults happen.
     retransmissions: Option<Retransmissions>,
-    /// Who waits for whom, as long as faults happen.
+    /// The programs' priorities, while faults happen.
     waiting: Option<Waiting>,
     chaotic: bool,
     effects: Effects,
-    /// What faults want done, in order; done before the next entry of the heap.
+    /// The orders of faults, in order; carried out before the next entry of the heap.
     orders: Vec<(Fault, Order)>,
     programs: Programs,
     record: Record,
@@ -116,7 +114,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         }
     }
 
-    /// Faults happen, until the time for them is over or no program is left. A service always is.
+    /// Lets faults happen until their time is over or all programs have finished. A service never finishes.
     fn chaos(&mut self) -> Result<(), Objection> {
         let end = Time::ZERO + self.drawn.chaos;
         let serves = self.drawn.config.has_services();
@@ -128,8 +126,8 @@ impl<'a, S: Subject> Driver<'a, S> {
         Ok(())
     }
 
-    /// Everything that faults have broken is mended at once, and no fault happens any more; but in some runs a
-    /// minority of the servers is down, or cut off, from then on.
+    /// Mends everything that faults have broken, and ends the faults. In some runs a minority of the servers is down
+    /// or cut off from now on.
     fn heal(&mut self) -> Result<(), Objection> {
         self.chaotic = false;
         for server in &self.drawn.aftermath.left_down {
@@ -164,17 +162,17 @@ impl<'a, S: Subject> Driver<'a, S> {
         Ok(())
     }
 
-    /// Whether a server does not come back any more.
+    /// Returns true if a server does not restart any more.
     fn is_left_down(&self, server: ServerId) -> bool {
         !self.chaotic && self.drawn.aftermath.left_down.contains(&server)
     }
 
-    /// Whether a way between two machines is not mended any more.
+    /// Returns true if a link stays cut for the rest of the run.
     fn stays_cut(&self, from: Machine, to: Machine) -> bool {
         !self.chaotic && self.drawn.aftermath.stays_cut(from, to)
     }
 
-    /// In a healed world every program finishes and every server comes to serve.
+    /// Checks progress in the healed world: every program must finish and every server must serve.
     fn demand_progress(&mut self) -> Result<(), Objection> {
         let bound = self.drawn.progress_bound;
         let deadline = self.heap.now() + bound;
@@ -189,7 +187,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         Ok(())
     }
 
-    /// Services have time to notice the ends of their sessions, and to do again what ended with those.
+    /// Gives services time to notice the ends of their sessions and to restore what ended with them.
     fn let_services_settle(&mut self) -> Result<(), Objection> {
         if !self.drawn.config.has_services() {
             return Ok(());
@@ -199,7 +197,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         Ok(())
     }
 
-    /// In some runs: the sessions whose programs have ended without closing them end as well.
+    /// In some runs, checks that the sessions whose programs ended without closing them expire.
     fn demand_expiry(&mut self) -> Result<(), Objection> {
         if !self.drawn.aftermath.awaits_expiry {
             return Ok(());
@@ -215,15 +213,15 @@ impl<'a, S: Subject> Driver<'a, S> {
         Ok(())
     }
 
-    /// What is still under way arrives, so that the end is quiet.
+    /// Lets everything in flight arrive before the final checks.
     fn settle(&mut self) -> Result<(), Objection> {
         let end = self.heap.now() + 2 * self.drawn.config.tick;
         while self.heap.now() < end && self.turn()? {}
         Ok(())
     }
 
-    /// Takes what comes up next, and whatever faults order in reaction. `false` when nothing is
-    /// due.
+    /// Takes the next entry of the heap, and carries out the orders that faults give in reaction. Returns false if
+    /// nothing is due.
     fn turn(&mut self) -> Result<bool, Objection> {
         let Some((at, due)) = self.heap.pop() else {
             return Ok(false);
@@ -248,8 +246,8 @@ impl<'a, S: Subject> Driver<'a, S> {
         Ok(true)
     }
 
-    /// Whether a step waits for a disk that stands still, for programs of higher priority or for its
-    /// retransmission, and until when at least.
+    /// Returns the earliest time at which a step can happen, if it must wait for a stalled disk, for programs of
+    /// higher priority or for its retransmission.
     fn held(&mut self, now: Time, step: &Step) -> Option<Time> {
         if let Some(late) = &mut self.retransmissions
             && let Some(until) = late.until(now, step)
@@ -262,7 +260,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         }
     }
 
-    /// Gives a step to the world and follows up what it causes.
+    /// Applies a step to the world and schedules its consequences.
     fn take(&mut self, due: Due) -> Result<Status, Objection> {
         let now = self.heap.now();
         let step = match due {
@@ -293,7 +291,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         Ok(status)
     }
 
-    /// Schedules what the last step made due.
+    /// Schedules the steps that the last step made due.
     fn follow_up(&mut self) {
         let now = self.heap.now();
         for effect in &self.effects.effects {
@@ -325,7 +323,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         }
     }
 
-    /// Looks for what ends programs or servers, and for what faults lie in wait for.
+    /// Reads the events of the last step for ends of programs and servers, and for events that faults wait for.
     fn read_events(&mut self) -> Result<(), Objection> {
         for at in 0..self.effects.events.len() {
             let event = &self.effects.events[at];
@@ -351,7 +349,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         Ok(())
     }
 
-    /// A fault's turn has come.
+    /// Lets a fault take its turn.
     fn fault(&mut self, kind: Fault, occurrence: u32) {
         if self.chaotic {
             let mut random = plan::occurrence(&self.seeds, kind, occurrence);
@@ -360,7 +358,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         }
     }
 
-    /// A fault with a run-up. By now it is known what a crash can lose.
+    /// Applies a fault that had a delay. Only now is it known what a crash can lose.
     fn late_fault(&mut self, step: Step) -> Result<(), Objection> {
         if !self.chaotic {
             return Ok(());
@@ -375,13 +373,13 @@ impl<'a, S: Subject> Driver<'a, S> {
         self.take(Due::Step(step)).map(drop)
     }
 
-    /// Does what faults have ordered, and what they order in reaction to that.
+    /// Carries out the orders of faults, and those given in reaction.
     fn carry_out_orders(&mut self) -> Result<(), Objection> {
         let mut struck = None;
         let mut next = 0;
         while let Some(&(kind, order)) = self.orders.get(next) {
             next += 1;
-            // However many steps it takes, it is one fault.
+            // However many steps a fault takes, it counts once.
             if self.carry_out(order)? && struck != Some(kind) {
                 struck = Some(kind);
                 self.record.fault(kind);
@@ -391,14 +389,14 @@ impl<'a, S: Subject> Driver<'a, S> {
         Ok(())
     }
 
-    /// Whether the order was (part of) the fault itself and succeeded.
+    /// Carries out an order. Returns true if it was (a part of) the fault itself and had an effect.
     fn carry_out(&mut self, order: Order) -> Result<bool, Objection> {
         let now = self.heap.now();
         match order {
             Order::Strike(step) => Ok(self.take(Due::Step(step))? == Status::Done),
             Order::Later(after, step) => {
                 self.heap.push(now + after, Due::Step(step));
-                // A fault with a run-up; else the end of one.
+                // A delayed fault; any other step ends one.
                 Ok(step.is_fault())
             }
             Order::Stall(server, lasts) => {
@@ -419,7 +417,7 @@ impl<'a, S: Subject> Driver<'a, S> {
         }
     }
 
-    /// The objection that something is not done, and who waits for what.
+    /// Returns the objection that something is not done, with what each program waits for.
     fn no_progress(&self, when: &str) -> Objection {
         self.programs.no_progress(&self.subject, when)
     }

@@ -32,7 +32,7 @@ fn a_sound_world_holds_under_all_faults_and_every_fault_strikes() {
             *struck.entry(fault).or_insert(0) += count;
         }
     }
-    // The toy has no learners, no elections, no sessions that could expire or be cancelled, and no containers.
+    // The toy has no learners, elections, containers, or sessions that could expire, and nothing to cancel.
     for fault in Fault::ALL {
         let is_absent = matches!(
             fault,
@@ -61,7 +61,7 @@ fn a_run_is_a_function_of_its_seed() {
 }
 
 #[test]
-fn what_is_kept_changes_nothing() {
+fn the_options_of_records_do_not_change_the_run() {
     let keep = RunOptions { keep_steps: true, trace_last: 10, ..RunOptions::default() };
     let kept = run(3, FaultSet::all(), Defects::default(), keep.into());
     assert_eq!(kept.hash, sound(3, FaultSet::all()).hash);
@@ -151,10 +151,10 @@ fn a_step_that_is_not_possible_on_replay_is_skipped_and_reported() {
     assert_eq!(skipped, [(11, impossible.0, impossible.1)]);
 }
 
-/// Slow reactions and priorities would keep some of these programs from ending within the bound, and end with
-/// the faults.
+/// Slow reactions and priorities would keep some of these programs from finishing within the bound, so they must end
+/// with the faults.
 #[test]
-fn when_faults_are_healed_everybody_is_as_fast_as_ever() {
+fn slow_reactions_and_priorities_end_with_the_faults() {
     let slow = FaultSet::NONE
         .with_rate(Fault::SlowReactions, Rate::ALWAYS)
         .with_rate(Fault::Priorities, Rate::ALWAYS);
@@ -173,7 +173,7 @@ fn when_faults_are_healed_everybody_is_as_fast_as_ever() {
 }
 
 #[test]
-fn a_seed_in_which_everybody_is_as_fast_as_ever_is_the_run_that_it_was_without_these_kinds() {
+fn a_seed_without_slow_reactions_and_priorities_gives_the_same_run_as_before() {
     let without = FaultSet::ALL.without(Fault::SlowReactions).without(Fault::Priorities);
     let (mut fast, mut different) = (0, 0);
     for seed in 0..60 {

@@ -1,8 +1,8 @@
-//! Faults that lie in wait for the ensemble's own critical moments: an election that has just ended,
-//! a synchronisation that begins, a proposal that nobody else has heard of.
+//! Faults that wait for critical moments of the ensemble: an election that has just ended, a synchronisation that
+//! begins, a proposal that no other server has received.
 //!
-//! These windows are a few disk operations or packets wide, and the servers' hard rules are about
-//! nothing else; faults that strike at any time hardly ever meet them.
+//! These windows are a few disk operations or packets wide, and most of the difficult rules of servers concern them;
+//! faults at random times rarely hit them.
 
 use super::crash::{failed_write, fails_after, tail};
 use super::kind::{Await, Fault, purpose};
@@ -13,7 +13,7 @@ use vivarium_model::id::{LearnerConnection, Machine, ServerId};
 use vivarium_model::step::Step;
 use vivarium_model::time::Duration;
 
-/// One kind in one run.
+/// One kind of such a fault in one run.
 #[derive(Clone, Debug)]
 struct Ambush {
     kind: Fault,
@@ -21,12 +21,12 @@ struct Ambush {
     random: Random,
 }
 
-/// All of them.
+/// All such faults of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Ambushes(Vec<Ambush>);
 
 impl Ambushes {
-    /// What the plan has of them.
+    /// Returns those that the plan contains.
     pub(crate) fn new(ambushes: &[(Fault, Ratio)], seeds: &Seeds) -> Ambushes {
         let on_servers = |(kind, _): &&(Fault, Ratio)| kind.awaits() != Some(Await::Write);
         let ambush = |(kind, ratio): &(Fault, Ratio)| Ambush {
@@ -37,7 +37,7 @@ impl Ambushes {
         Ambushes(ambushes.iter().filter(on_servers).map(ambush).collect())
     }
 
-    /// Eats an event; what it orders is done right after the step.
+    /// Handles an event. The orders given are carried out right after the step.
     pub(crate) fn event(
         &mut self,
         event: &Event,
@@ -54,7 +54,7 @@ impl Ambushes {
     }
 }
 
-/// What this event is the coming of.
+/// Returns the moment that this event begins.
 fn awaited(event: &Event) -> Option<Await> {
     match event {
         Event::Synchronising { .. } => Some(Await::Synchronisation),
@@ -65,7 +65,7 @@ fn awaited(event: &Event) -> Option<Await> {
 }
 
 impl Ambush {
-    /// Whether it is this event's turn. A TRUNC is rare, so it has two chances.
+    /// Returns true if the fault strikes at this event. TRUNCs are rare, so they get two chances.
     fn is_struck(&mut self, event: &Event) -> bool {
         let once = self.random.chance(self.ratio);
         let is_trunc = matches!(event, Event::Synchronising { mode: SyncMode::Trunc, .. });
@@ -86,7 +86,7 @@ impl Ambush {
                 fails_after(stall, learner.learner, fails)
             }
             (Fault::SlowSync, Event::Synchronising { learner, mode, .. }) => {
-                // A SNAP has many pieces; what comes as one needs time for a commit.
+                // A SNAP has many pieces; anything in one piece needs time for a commit.
                 let most = if *mode == SyncMode::Snap { 40 } else { 150 };
                 vec![Order::SlowStream {
                     learner: learner.learner,
@@ -111,14 +111,13 @@ impl Ambush {
     }
 }
 
-/// Soon after the event: anywhere within the few disk operations and packets that follow, on fast
-/// machines or on slow ones.
+/// Returns a delay within the few disk operations and packets that follow an event, on fast or on slow machines.
 fn soon(random: &mut Random, slow: u64) -> Duration {
     let mean = random.choose(&[2, 10, 40, slow]).unwrap_or(slow);
     random.exponential_span(Duration::from_millis(mean))
 }
 
-/// A server's process dies after a while, and starts again soon: before the others have gone far.
+/// Crashes a server after a while and restarts it soon, before the others have advanced far.
 fn crash(random: &mut Random, server: ServerId, after: Duration) -> Vec<Order> {
     let down_for = a_while(random, 10, 300);
     vec![
@@ -127,9 +126,9 @@ fn crash(random: &mut Random, server: ServerId, after: Duration) -> Vec<Order> {
     ]
 }
 
-/// The learner's synchronisation ends before its time, memory kept. Every other time all is slow
-/// before that, so that transactions commit meanwhile and the learner's disk operations are not
-/// over; and the learner dies soon after, so that what its disk lacks is missed.
+/// Interrupts a learner's synchronisation; the learner keeps its memory. In half of the cases everything is slow
+/// before, so that transactions commit meanwhile and the learner's disk operations are incomplete; and the learner
+/// crashes soon afterwards, so that whatever its disk lacks is lost.
 fn break_off(random: &mut Random, connection: LearnerConnection) -> Vec<Order> {
     let learner = connection.learner;
     let is_slow = random.chance(Ratio::one_in(2));
@@ -157,8 +156,8 @@ fn break_off(random: &mut Random, connection: LearnerConnection) -> Vec<Order> {
     orders
 }
 
-/// The leader's connections to its learners break, mostly with the proposal still under way, and
-/// it hears nobody and is heard by nobody for a while. Its clients still reach it.
+/// Breaks the leader's connections to its learners, mostly with the proposal still in flight, and cuts the leader off
+/// from the other servers for a while. Its clients still reach it.
 fn isolate(random: &mut Random, leader: ServerId, look: &dyn Look) -> Vec<Order> {
     let mean = random.choose(&[30, 300, 1_500]).unwrap_or(300);
     let lasts = a_while(random, 5, mean);
@@ -166,7 +165,7 @@ fn isolate(random: &mut Random, leader: ServerId, look: &dyn Look) -> Vec<Order>
     let mut cuts = Vec::new();
     for other in &others {
         let (one, two) = (Machine::Server(leader), Machine::Server(*other));
-        // What is cut already is left to the partition that cut it.
+        // A link that is cut already is healed by the partition that cut it.
         cuts.extend([(one, two), (two, one)].into_iter().filter(|(a, b)| !look.is_cut(*a, *b)));
     }
     let mut orders: Vec<Order> =

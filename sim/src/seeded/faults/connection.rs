@@ -1,12 +1,12 @@
-//! Connections that break and lose the last packets under way, each direction its own number. No
-//! other loss exists in ZooKeeper's world: TCP delivers a prefix.
+//! Connections that break and lose the last packets in flight, a different number in each direction. There is no
+//! other loss in ZooKeeper's world: TCP delivers a prefix.
 
 use super::{Look, Order, clients, servers, surviving};
 use crate::seeded::random::Random;
 use vivarium_model::id::{ClientConnection, LearnerConnection};
 use vivarium_model::step::Step;
 
-/// The connection of some client breaks.
+/// Breaks the connection of a random client.
 pub(super) fn reset_client(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     let connections: Vec<ClientConnection> =
         clients(look).filter_map(|client| look.client_connection(client)).collect();
@@ -21,7 +21,7 @@ pub(super) fn reset_client(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     })]
 }
 
-/// The connection of some learner to its leader breaks.
+/// Breaks the connection of a random learner to its leader.
 pub(super) fn reset_learner(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     let connections: Vec<LearnerConnection> =
         servers(look).filter_map(|server| look.learner_connection(server)).collect();

@@ -1,5 +1,5 @@
-//! Servers that die: one of them, or all at once by a power loss. And servers that only leave their
-//! role, or whose disk refuses a write.
+//! Crashes of servers: of one, or of all by a power loss. Also servers that only leave their role, and disks that
+//! fail a write.
 
 use super::{Look, Order, a_while, servers, surviving, victim};
 use crate::seeded::random::{Random, Ratio};
@@ -7,9 +7,8 @@ use vivarium_model::id::ServerId;
 use vivarium_model::step::{OldEpochs, Step, Tail, Unwritten};
 use vivarium_model::time::Duration;
 
-/// One server's process dies and starts again after a while. What it had not fsynced mostly
-/// survives in part. A crash that would leave no majority passes three times out of four: runs that
-/// stand still teach little.
+/// Crashes one server and restarts it after a while. Its unsynced data mostly survives in part. A crash that would
+/// leave no majority is skipped three times out of four, because a run without progress shows little.
 pub(super) fn one(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     let victim = victim(random, look);
     let spare_majority = !random.chance(Ratio::one_in(4));
@@ -23,18 +22,18 @@ pub(super) fn one(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     crash(random, look, server)
 }
 
-/// The power fails for all servers at once, and comes back for each after a while of its own.
+/// Crashes all servers at the same time; each restarts after a delay of its own.
 pub(super) fn all(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     let up = servers(look).filter(|server| look.is_up(*server));
     up.flat_map(|server| crash(random, look, server)).collect()
 }
 
-/// A server leaves its role without dying.
+/// Makes a server leave its role without a crash.
 pub(super) fn rejoin(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     victim(random, look).map(|server| Order::Strike(Step::Rejoin(server))).into_iter().collect()
 }
 
-/// Every server leaves its role once or twice within a second, so that elections, discoveries and
+/// Makes every server leave its role once or twice within a second, so that elections, discoveries and
 /// synchronisations of several leaders overlap.
 pub(super) fn rejoin_storm(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     let mut orders: Vec<Order> = rejoin(random, look);
@@ -47,8 +46,8 @@ pub(super) fn rejoin_storm(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     orders
 }
 
-/// A crash at once, or every other time one after the disk has stood still for a moment: between an
-/// append and its fsync there is hardly ever time for a crash, and that is where it hurts.
+/// Crashes a server immediately or, in half of the cases, after its disk was stalled for a moment: otherwise there is
+/// rarely time for a crash between an append and its fsync, which is the critical moment.
 fn crash(random: &mut Random, look: &dyn Look, server: ServerId) -> Vec<Order> {
     let stalls_first = random.chance(Ratio::one_in(2));
     let stall = random.span(Duration::from_millis(5), Duration::from_millis(500));
@@ -66,7 +65,7 @@ fn crash(random: &mut Random, look: &dyn Look, server: ServerId) -> Vec<Order> {
     }
 }
 
-/// The disk of a server stands still for a moment, so that there is something to fsync; then it fails.
+/// Stalls the disk of a server for a moment, so that there is something to fsync, and then fails it.
 pub(super) fn fsync_error(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     let victim = victim(random, look);
     let stall = random.span(Duration::from_millis(5), Duration::from_millis(500));
@@ -74,29 +73,30 @@ pub(super) fn fsync_error(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     victim.map(|server| fails_after(stall, server, fails)).unwrap_or_default()
 }
 
-/// What a write that fails leaves on the disk: how many of the unsynced transactions, and what becomes of the rest.
+/// Draws what a failed write leaves on the disk: the number of unsynced transactions that survive, and what happens
+/// to the others.
 pub(super) fn failed_write(random: &mut Random) -> (u8, Unwritten) {
     let rest = *random.pick(&[Unwritten::Lost, Unwritten::Torn, Unwritten::Buffered]);
     (surviving(random, 3), rest)
 }
 
-/// A server's disk stands still until its write or fsync fails. Nothing happens if there is none by then. Where it was
-/// a snapshot the process has exited, and starts again.
+/// Stalls a server's disk until its write or fsync fails. No effect if there is none by then. If it was the write of
+/// a snapshot, the process has exited, and restarts.
 pub(super) fn fails_after(
     stall: Duration,
     server: ServerId,
     (survive, rest): (u8, Unwritten),
 ) -> Vec<Order> {
     vec![
-        // What waits for the disk must not come first.
+        // Steps that wait for the disk must not happen first.
         Order::Stall(server, stall + Duration::from_micros(1)),
         Order::Later(stall, Step::FsyncError { server, survive, rest }),
         Order::Later(stall + Duration::from_millis(500), Step::Restart(server)),
     ]
 }
 
-/// What the disk still holds of the unsynced transactions, however many there will be: none, some,
-/// or some and a torn one; and how many of the packets sent had left the machine.
+/// Draws what the disk still has of the unsynced transactions, whatever their number: none, some, or some and a torn
+/// one; and how many of the sent packets had left the machine.
 pub(super) fn tail(random: &mut Random) -> Tail {
     let survive = surviving(random, 3);
     let torn = random.chance(Ratio::one_in(2));
@@ -107,8 +107,8 @@ pub(super) fn tail(random: &mut Random) -> Tail {
     Tail { survive, torn, snapshots, cuts: metadata < 4, epochs, packets }
 }
 
-/// The tail of a log with so many unsynced transactions: what does not exist neither survives nor
-/// is torn.
+/// Clips the tail to a log with this many unsynced transactions: a transaction that does not exist neither survives
+/// nor is torn.
 pub(crate) fn clipped(tail: Tail, unsynced: usize) -> Tail {
     let survive = usize::from(tail.survive).min(unsynced) as u8;
     Tail { survive, torn: tail.torn && usize::from(survive) < unsynced, ..tail }

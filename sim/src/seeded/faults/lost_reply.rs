@@ -1,13 +1,13 @@
-//! The reply to a write that gets lost (of any kind, the end of a session included), in the three ways in
-//! which that can be (the client sees ConnectionLoss in each and cannot tell them apart):
+//! Lost replies to writes (of any kind, closeSession included), in three variants. The client gets ConnectionLoss in
+//! each, and cannot distinguish them:
 //!
-//! 1. *never applied*: the connection breaks with the request still under way;
-//! 2. *applied*: what it does is done, and the connection breaks with the reply under way;
-//! 3. *still pending*: the leader has proposed it, no quorum has it yet, and the session is already
-//!    attached again, perhaps to a server that lags. For this the other servers' disks stand still.
+//! 1. *never applied*: the connection breaks with the request in flight;
+//! 2. *applied*: the write was applied, and the connection breaks with the reply in flight;
+//! 3. *still pending*: the leader has proposed the write, no quorum has logged it yet, and the session has already
+//!    re-attached, perhaps to a server that lags. For this variant the disks of the other servers are stalled.
 //!
-//! Chance alone hardly ever hits these windows of a millisecond, so each sent write is picked
-//! with some probability and then waited for.
+//! Random faults rarely hit these windows of a millisecond, so the fault selects each sent write with some
+//! probability and then waits for the right moment.
 
 use super::kind::{Await, Fault, purpose};
 use super::{Look, Order, clients, servers};
@@ -18,27 +18,27 @@ use vivarium_model::step::Step;
 use vivarium_model::time::Duration;
 use vivarium_model::txn::Txn;
 
-/// A request that was picked and not yet hit.
+/// A selected request that the fault has not hit yet.
 type Picked = Option<(SessionId, Xid)>;
 
-/// One kind of lost reply in one run.
+/// One variant in one run.
 #[derive(Clone, Debug)]
 struct Trap {
     kind: Fault,
     ratio: Ratio,
     random: Random,
-    /// Per client.
+    /// The selected request of each client.
     picked: Vec<Picked>,
 }
 
-/// Lies in wait for writes.
+/// The faults of a run that wait for writes.
 #[derive(Clone, Debug)]
 pub(crate) struct LostReplies {
     traps: Vec<Trap>,
 }
 
 impl LostReplies {
-    /// What the plan has of them.
+    /// Returns those that the plan contains.
     pub(crate) fn new(ambushes: &[(Fault, Ratio)], clients: usize, seeds: &Seeds) -> LostReplies {
         let trap = |(kind, ratio): &(Fault, Ratio)| Trap {
             kind: *kind,
@@ -50,7 +50,7 @@ impl LostReplies {
         LostReplies { traps: ambushes.iter().filter(on_writes).map(trap).collect() }
     }
 
-    /// Eats the event at `at` of a step's events; what it orders is done right after the step.
+    /// Handles the event at index `at` of a step. The orders given are carried out right after the step.
     pub(crate) fn event(
         &mut self,
         events: &[Event],
@@ -75,7 +75,7 @@ impl LostReplies {
             }
             Event::Applied { server, txn, .. } => {
                 self.sprung(Fault::LostReplyApplied, txn, look, |trap, connection| {
-                    // Elsewhere the transaction sends no reply, so the trap stays set.
+                    // Other servers send no reply, so the trap stays set.
                     if look.attached_to(connection.client) == Some(*server) {
                         orders.push((trap.kind, break_now(connection, look, 0)));
                         trap.picked[connection.client.index()] = None;
@@ -86,7 +86,7 @@ impl LostReplies {
         }
     }
 
-    /// Calls `act` if `txn` is what a trap of this kind waits for on a live connection.
+    /// Calls `act` if `txn` is what a trap of this kind waits for, and its client's connection is alive.
     fn sprung(
         &mut self,
         kind: Fault,
@@ -108,7 +108,7 @@ impl LostReplies {
 }
 
 impl Trap {
-    /// A write was just sent and is picked.
+    /// Selects a write that was just sent.
     fn pick(
         &mut self,
         (client, session, xid): (ClientId, SessionId, Xid),
@@ -124,15 +124,15 @@ impl Trap {
         }
     }
 
-    /// The picked write is proposed: no other server makes it durable for a while, and the
-    /// client has to look for another connection meanwhile.
+    /// Delays a selected write that was just proposed: no other server makes it durable for a while, and meanwhile
+    /// the client must find another connection.
     fn hold_back(
         &mut self,
         connection: ClientConnection,
         look: &dyn Look,
         orders: &mut Vec<(Fault, Order)>,
     ) {
-        // Up to a second passes before a client tries again (rule 2.8.2).
+        // A client waits up to a second before it tries again (rule 2.8.2).
         let lasts = self.random.span(Duration::from_millis(200), Duration::from_millis(2_500));
         for server in servers(look).filter(|server| Some(*server) != look.leader()) {
             orders.push((self.kind, Order::Stall(server, lasts)));
@@ -142,14 +142,14 @@ impl Trap {
     }
 }
 
-/// Breaks a connection: all replies under way are lost, and the last `unsent` requests.
+/// Breaks a connection: all replies in flight are lost, and the last `unsent` requests.
 fn break_now(connection: ClientConnection, look: &dyn Look, unsent: usize) -> Order {
     let (to_server, _) = look.under_way(connection);
     let to_server = to_server.saturating_sub(unsent).min(usize::from(u8::MAX)) as u8;
     Order::Strike(Step::BreakClient { connection, to_server, to_client: 0 })
 }
 
-/// How many requests these events put on a connection.
+/// Returns the number of requests that these events sent on a connection.
 fn sent_on(connection: ClientConnection, events: &[Event]) -> usize {
     let on_it =
         |event: &&Event| matches!(event, Event::Sent { connection: on, .. } if *on == connection);

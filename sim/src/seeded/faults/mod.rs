@@ -1,9 +1,8 @@
-//! What each kind of fault does when its turn comes: one file per place that it strikes.
+//! The effect of each kind of fault, with one file per place that it affects.
 //!
-//! A fault looks at the world, picks a victim and gives [`Order`]s: the steps that are the fault
-//! itself, which happen at once, and those that end it, which happen later. It changes nothing by
-//! itself. All draws come from the occurrence's own stream, so how many it needs is nobody else's
-//! business.
+//! A fault looks at the world, selects a victim and gives [`Order`]s: the steps of the fault itself, which happen
+//! immediately, and the steps that end it, which happen later. It changes nothing directly. All its draws come from
+//! the random stream of its occurrence, so their number affects nothing else.
 
 pub(crate) mod ambush;
 mod connection;
@@ -29,13 +28,11 @@ pub(crate) use kind::{Await, purpose};
 pub use rate::Rate;
 pub use set::FaultSet;
 
-/// What a fault can see of the world.
+/// The part of the world that a fault can see.
 pub(crate) trait Look {
-    /// How many servers there are.
     fn servers(&self) -> u8;
-    /// How many client machines there are.
     fn clients(&self) -> u8;
-    /// Whether a server's process runs.
+    /// Whether a server's process is up.
     fn is_up(&self, server: ServerId) -> bool;
     /// The established leader.
     fn leader(&self) -> Option<ServerId>;
@@ -45,55 +42,53 @@ pub(crate) trait Look {
     fn attached_to(&self, client: ClientId) -> Option<ServerId>;
     /// A learner's connection to its leader.
     fn learner_connection(&self, server: ServerId) -> Option<LearnerConnection>;
-    /// Packets under way (to the server, to the client).
+    /// Packets in flight (to the server, to the client).
     fn under_way(&self, connection: ClientConnection) -> (usize, usize);
-    /// Packets under way (to the leader, to the learner).
+    /// Packets in flight (to the leader, to the learner).
     fn under_way_learner(&self, connection: LearnerConnection) -> (usize, usize);
-    /// Transactions that a server has appended and not fsynced.
+    /// Number of transactions that a server has appended and not fsynced.
     fn unsynced(&self, server: ServerId) -> usize;
     /// A client's session.
     fn session(&self, client: ClientId) -> Option<SessionId>;
-    /// Whether nothing passes from one machine to another.
+    /// Whether the link in this direction is cut.
     fn is_cut(&self, from: Machine, to: Machine) -> bool;
     /// Whether a client's program has started and not ended.
     fn is_running(&self, client: ClientId) -> bool;
-    /// Whether a client machine stands still.
+    /// Whether a client machine is paused.
     fn is_paused(&self, client: ClientId) -> bool;
-    /// Whether a client's program waits for a cancellation.
+    /// Whether a client's program awaits a cancellation.
     fn can_cancel(&self, client: ClientId) -> bool;
 }
 
-/// What a fault wants done.
+/// An action that a fault requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// The fault itself, now.
     Strike(Step),
-    /// Its end, or a fault that takes a run-up (forgotten if the chaos is over by then).
+    /// The end of a fault, or a delayed fault (dropped if the chaos is over by then).
     Later(Duration, Step),
-    /// A server's disk makes nothing durable for so long.
+    /// A server's disk makes nothing durable for this time.
     Stall(ServerId, Duration),
-    /// A machine's packets take so much longer (`by`) for a while (`lasts`).
+    /// The packets of a machine take longer for a while.
     SlowDown {
-        /// Which machine sends and receives slowly.
+        /// The machine, as sender and receiver.
         machine: Machine,
-        /// For how long.
+        /// How long this lasts.
         lasts: Duration,
-        /// How much longer a packet takes.
+        /// The additional time of each packet.
         by: Duration,
     },
-    /// The leader's handler takes so much longer (`by`) over each piece that it streams to a
-    /// learner, for a while (`lasts`).
+    /// The leader's handler takes longer for each piece that it streams to a learner, for a while.
     SlowStream {
-        /// To which learner.
         learner: ServerId,
-        /// For how long.
+        /// How long this lasts.
         lasts: Duration,
-        /// How much longer a piece takes.
+        /// The additional time of each piece.
         by: Duration,
     },
 }
 
-/// A fault's turn has come.
+/// Returns the orders of a fault whose turn has come.
 pub(crate) fn strike(kind: Fault, random: &mut Random, look: &dyn Look) -> Vec<Order> {
     match kind {
         Fault::Crash => crash::one(random, look),
@@ -141,7 +136,7 @@ fn clients(look: &dyn Look) -> impl Iterator<Item = ClientId> {
     ClientId::first(look.clients())
 }
 
-/// One of the servers that are up; every other time the leader, whose loss matters most.
+/// Returns a random server that is up; in half of the cases the leader, whose loss has the most effect.
 fn victim(random: &mut Random, look: &dyn Look) -> Option<ServerId> {
     let leader = look.leader().filter(|leader| look.is_up(*leader));
     let prefer_leader = random.chance(Ratio::one_in(2));
@@ -150,8 +145,7 @@ fn victim(random: &mut Random, look: &dyn Look) -> Option<ServerId> {
     if prefer_leader { leader.or(any) } else { any }
 }
 
-/// How many of `count` things in a row are left when the rest is lost: none, all but the last, or
-/// any number of them.
+/// Draws how many of `count` items survive when the rest is lost: none, all but the last, or any number.
 fn surviving(random: &mut Random, count: usize) -> u8 {
     let count = u64::try_from(count).unwrap_or(u64::MAX).min(u64::from(u8::MAX));
     let survive = match random.below(4) {
@@ -162,7 +156,7 @@ fn surviving(random: &mut Random, count: usize) -> u8 {
     survive as u8
 }
 
-/// A span between `least` and several times `mean`.
+/// Returns a span between `least` and several times `mean`, both in milliseconds.
 fn a_while(random: &mut Random, least: u64, mean: u64) -> Duration {
     let least = Duration::from_millis(least);
     least + random.exponential_span(Duration::from_millis(mean))

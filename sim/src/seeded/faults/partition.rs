@@ -1,5 +1,5 @@
-//! Partitions: some machines cannot hear others for a while. Packets are not lost, they wait; the
-//! machines' own timeouts do the rest.
+//! Partitions: links between some machines are cut for a while. Packets are not lost but wait; the machines' own
+//! timeouts have further effects.
 
 use super::{Look, Order, a_while, clients, servers};
 use crate::seeded::random::{Random, Ratio};
@@ -7,7 +7,7 @@ use vivarium_model::id::Machine;
 use vivarium_model::step::Step;
 use vivarium_model::time::Duration;
 
-/// Nothing passes between two sides.
+/// Cuts two sides off from each other.
 pub(super) fn symmetric(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     let (inside, outside) = sides(random, look);
     let lasts = a_while(random, 50, 1_500);
@@ -17,7 +17,7 @@ pub(super) fn symmetric(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     in_order(orders)
 }
 
-/// One side hears the other and is not heard.
+/// Cuts one direction between two sides.
 pub(super) fn one_way(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     let (inside, outside) = sides(random, look);
     let lasts = a_while(random, 50, 1_500);
@@ -28,8 +28,8 @@ pub(super) fn one_way(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     in_order(orders)
 }
 
-/// Who is cut off from whom. Mostly a minority of the servers, often the leader alone, with or
-/// without some of the clients; sometimes one client from some of the servers.
+/// Draws the two sides. Mostly one is a minority of the servers, often the leader alone, with or without some of the
+/// clients; sometimes it is one client, and the other some of the servers.
 fn sides(random: &mut Random, look: &dyn Look) -> (Vec<Machine>, Vec<Machine>) {
     let mut all: Vec<Machine> = servers(look).map(Machine::Server).collect();
     let every_client: Vec<Machine> = clients(look).map(Machine::Client).collect();
@@ -53,7 +53,7 @@ fn sides(random: &mut Random, look: &dyn Look) -> (Vec<Machine>, Vec<Machine>) {
     let mut outside = all.split_off(cut_off);
     let mut inside = all;
     for client in every_client {
-        // On either side, or between them where both can be reached.
+        // On either side, or on none, where it reaches both.
         match random.below(3) {
             0 => inside.push(client),
             1 => outside.push(client),
@@ -63,7 +63,7 @@ fn sides(random: &mut Random, look: &dyn Look) -> (Vec<Machine>, Vec<Machine>) {
     (inside, outside)
 }
 
-/// Cuts what is not cut already, so that the end of this partition ends no other.
+/// Cuts the links that are not cut already, so that the end of this partition does not heal another one.
 fn cut(
     from: &[Machine],
     to: &[Machine],
@@ -84,7 +84,7 @@ fn cut(
     }
 }
 
-/// All cuts first, then all ends: easier to read in a trace.
+/// Sorts all cuts before all ends, which is easier to read in a trace.
 fn in_order(mut orders: Vec<Order>) -> Vec<Order> {
     orders.sort_by_key(|order| matches!(order, Order::Later(..)));
     orders

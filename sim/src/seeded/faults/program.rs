@@ -5,7 +5,7 @@ use crate::seeded::random::{Random, Ratio};
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::step::Step;
 
-/// The leader takes the session of some client for over.
+/// Expires the session of a random client at the leader.
 pub(super) fn expire(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     let sessions: Vec<SessionId> =
         clients(look).filter_map(|client| look.session(client)).collect();
@@ -16,8 +16,8 @@ pub(super) fn expire(random: &mut Random, look: &dyn Look) -> Vec<Order> {
         .collect()
 }
 
-/// A program's process dies; another takes its place after a while. What it had sent may not have
-/// left the machine: every other time its connection first loses the last packets under way.
+/// Kills a program's process; another replaces it after a while. Its requests may not have left the machine: in half
+/// of the cases, its connection first loses the last packets in flight.
 pub(super) fn crash(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     let Some(client) = choose(random, look, |client| look.is_running(client)) else {
         return Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn crash(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     orders
 }
 
-/// A client machine stands still, perhaps for longer than its session lives.
+/// Pauses a client machine, perhaps for longer than its session's timeout.
 pub(super) fn pause(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     let Some(client) = choose(random, look, |client| look.is_running(client)) else {
         return Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn pause(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     vec![Order::Strike(Step::Pause(client)), Order::Later(lasts, Step::Resume(client))]
 }
 
-/// Whatever a program has made cancellable is dropped where it stands.
+/// Cancels the cancellable work of a random program.
 pub(super) fn cancel(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     choose(random, look, |client| look.can_cancel(client))
         .map(|client| Order::Strike(Step::Cancel(client)))
@@ -52,7 +52,7 @@ pub(super) fn cancel(random: &mut Random, look: &dyn Look) -> Vec<Order> {
         .collect()
 }
 
-/// One of the clients that `fits`; a machine that stands still is left alone.
+/// Returns a random client that `fits`; paused machines are left out.
 fn choose(
     random: &mut Random,
     look: &dyn Look,

@@ -1,48 +1,47 @@
-//! How often a kind of fault is to strike.
+//! The frequency of a kind of fault.
 
 use super::Fault;
 use crate::scenario::bounds::within;
 use crate::seeded::random::Ratio;
 
-/// More turns than that in a run are a mistake: a fault every 20 milliseconds.
+/// The most turns in a run, a fault every 20 milliseconds; a higher number is an error.
 const MOST_TURNS: u64 = 1_000;
 
-/// How often a kind of fault is to strike: in how many seeds, and how often in each of those.
+/// The frequency of a kind of fault: the share of the seeds that have it, and how often it strikes in each of those.
 ///
-/// What it does not say stays as it is without it. A number that makes no sense for its kind is refused
-/// before a sweep.
+/// Whatever a rate does not specify has its default. A number that is invalid for its kind is refused before a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rate {
     share: Option<Ratio>,
     often: Often,
 }
 
-/// How often in a seed that has it.
+/// How often a fault strikes in a seed that has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Often {
-    /// Each seed draws it.
+    /// Each seed draws the frequency.
     #[default]
     Drawn,
-    /// So many turns in a run, on average.
+    /// The average number of turns in a run.
     Turns(u32),
-    /// Once in so many opportunities, on average.
+    /// The fault strikes once in this many opportunities, on average.
     OneIn(u32),
 }
 
 impl Rate {
-    /// As without a rate: in a share of the seeds, and as often as each of those draws.
+    /// The default: the usual share of the seeds, with a frequency that each of them draws.
     pub const USUAL: Rate = Rate { share: None, often: Often::Drawn };
 
-    /// In every seed.
+    /// Every seed has the fault.
     pub const ALWAYS: Rate = Rate::in_seeds(1, 1);
 
-    /// In `times` of `of` seeds, on average.
+    /// A share of `times` in `of` seeds has the fault, on average.
     #[must_use]
     pub const fn in_seeds(times: u32, of: u32) -> Rate {
         Rate { share: Some(Ratio { times, of }), often: Often::Drawn }
     }
 
-    /// So many turns on average over the whole time for faults. For kinds that strike at any time, such as
+    /// Sets the average number of turns over the whole time of faults. For kinds that strike at random times, such as
     /// [`Fault::Crash`] or [`Fault::SessionExpiry`].
     #[must_use]
     pub const fn turns(mut self, turns: u32) -> Rate {
@@ -50,8 +49,8 @@ impl Rate {
         self
     }
 
-    /// Once in so many opportunities on average. For kinds that lie in wait for something: a lost reply for
-    /// a write, [`Fault::SyncCrash`] for a synchronisation, [`Fault::ElectionCrash`] for an election,
+    /// Makes the fault strike once in this many opportunities, on average. For kinds that wait for an event: a lost
+    /// reply for a write, [`Fault::SyncCrash`] for a synchronisation, [`Fault::ElectionCrash`] for an election,
     /// [`Fault::LoneLeader`] for a proposal.
     #[must_use]
     pub const fn one_in(mut self, of: u32) -> Rate {
@@ -59,30 +58,30 @@ impl Rate {
         self
     }
 
-    /// In which share of the seeds.
+    /// Returns the share of the seeds that have the fault.
     pub(crate) fn share(self, kind: Fault) -> Ratio {
         self.share.unwrap_or(Ratio::one_in(kind.usual_share()))
     }
 
-    /// In which share of the seeds, if it says.
+    /// Returns the share of the seeds, if the rate specifies it.
     pub(crate) fn said_share(self) -> Option<Ratio> {
         self.share
     }
 
-    /// How many turns in a run, if it says.
+    /// Returns the number of turns in a run, if the rate specifies it.
     pub(crate) fn said_turns(self) -> Option<u32> {
         if let Often::Turns(turns) = self.often { Some(turns) } else { None }
     }
 
-    /// Once in how many opportunities, if it says.
+    /// Returns the number of opportunities per strike, if the rate specifies it.
     pub(crate) fn said_one_in(self) -> Option<u32> {
         if let Often::OneIn(of) = self.often { Some(of) } else { None }
     }
 
-    /// Whether it makes sense for this kind.
+    /// Checks that the rate is valid for this kind.
     ///
     /// # Errors
-    /// One sentence.
+    /// One sentence that says what is invalid.
     pub(crate) fn check(self, kind: Fault) -> Result<(), String> {
         if let Some(Ratio { times, of }) = self.share {
             let said = format!("in_seeds({times}, {of})");
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_with_a_sentence() {
+    fn invalid_rates_are_refused_with_a_sentence() {
         insta::assert_snapshot!(refused(Fault::Crash, Rate::in_seeds(3, 2)),
             @"`in_seeds(3, 2)` is too many: give at most 2");
         insta::assert_snapshot!(refused(Fault::Crash, Rate::in_seeds(1, 0)),
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_sense_is_taken() {
+    fn valid_rates_are_accepted() {
         for kind in Fault::ALL {
             for rate in [Rate::USUAL, Rate::ALWAYS, Rate::in_seeds(1, 7)] {
                 assert_eq!(rate.check(kind), Ok(()), "{kind}");

@@ -1,9 +1,9 @@
-//! Which kinds of faults a scenario has, and how often each.
+//! The kinds of faults of a scenario, with the frequency of each.
 
 use super::Fault;
 use super::rate::Rate;
 
-/// A set of kinds of faults, each as often as it usually is or as a [`Rate`] says.
+/// A set of kinds of faults, each with its default frequency or with a [`Rate`].
 ///
 /// ```
 /// use vivarium_sim::{Fault, FaultSet, Rate};
@@ -18,7 +18,7 @@ use super::rate::Rate;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultSet {
     kinds: u64,
-    /// By kind; [`Rate::USUAL`] for what is not in the set.
+    /// By kind; [`Rate::USUAL`] for kinds that are not in the set.
     rates: [Rate; Fault::ALL.len()],
 }
 
@@ -29,7 +29,7 @@ impl FaultSet {
     /// Every kind.
     pub const ALL: FaultSet = FaultSet { kinds: (1 << Fault::ALL.len()) - 1, ..FaultSet::NONE };
 
-    /// What breaks nothing, and only has some wait while others go on: slow reactions and priorities.
+    /// The kinds that break nothing and only delay some programs and packets: slow reactions and priorities.
     pub const INTERLEAVINGS: FaultSet =
         FaultSet::NONE.with(Fault::SlowReactions).with(Fault::Priorities);
 
@@ -38,14 +38,14 @@ impl FaultSet {
         FaultSet::ALL
     }
 
-    /// This set and one kind more.
+    /// Returns this set with one more kind.
     #[must_use]
     pub const fn with(mut self, kind: Fault) -> FaultSet {
         self.kinds |= 1 << kind as u32;
         self
     }
 
-    /// This set with one kind, and that so often.
+    /// Returns this set with a kind and its rate.
     #[must_use]
     pub const fn with_rate(self, kind: Fault, rate: Rate) -> FaultSet {
         let mut set = self.with(kind);
@@ -53,7 +53,7 @@ impl FaultSet {
         set
     }
 
-    /// This set without one kind. Its rate is forgotten too.
+    /// Returns this set without one kind and its rate.
     #[must_use]
     pub const fn without(mut self, kind: Fault) -> FaultSet {
         self.kinds &= !(1 << kind as u32);
@@ -61,12 +61,12 @@ impl FaultSet {
         self
     }
 
-    /// Whether a kind is in the set.
+    /// Returns true if the set contains `kind`.
     pub const fn has(self, kind: Fault) -> bool {
         self.kinds & (1 << kind as u32) != 0
     }
 
-    /// How often a kind of the set is to strike.
+    /// Returns the rate of a kind.
     pub const fn rate(self, kind: Fault) -> Rate {
         self.rates[kind as usize]
     }
@@ -76,10 +76,10 @@ impl FaultSet {
         Fault::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
 
-    /// Whether every rate makes sense.
+    /// Checks that every rate is valid.
     ///
     /// # Errors
-    /// One sentence about the first that does not.
+    /// One sentence about the first invalid rate.
     pub(crate) fn check(self) -> Result<(), String> {
         self.iter().try_for_each(|kind| self.rate(kind).check(kind))
     }

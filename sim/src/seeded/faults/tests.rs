@@ -1,4 +1,4 @@
-//! What each fault orders, looking at the toy world.
+//! The orders of each fault in the toy world.
 
 use super::lost_reply::LostReplies;
 use super::*;
@@ -25,7 +25,7 @@ fn world() -> (Mock, Vec<Event>) {
     (world, events)
 }
 
-/// Takes these steps; the events of the last one.
+/// Takes these steps and returns the events of the last one.
 fn take(world: &mut Mock, steps: &[Step]) -> Vec<Event> {
     let mut effects = Effects::hashed();
     for step in steps {
@@ -45,7 +45,7 @@ fn turn_takers() -> impl Iterator<Item = Fault> {
 }
 
 #[test]
-fn what_a_fault_orders_is_a_function_of_seed_kind_and_occurrence() {
+fn the_orders_of_a_fault_are_a_function_of_seed_kind_and_occurrence() {
     for fault in turn_takers() {
         for occurrence in 0..20 {
             assert_eq!(orders(fault, occurrence), orders(fault, occurrence), "{fault}");
@@ -54,7 +54,7 @@ fn what_a_fault_orders_is_a_function_of_seed_kind_and_occurrence() {
 }
 
 #[test]
-fn what_breaks_is_mended_later() {
+fn broken_things_are_mended_later() {
     for (fault, occurrence) in turn_takers().flat_map(|fault| (0..50).map(move |at| (fault, at))) {
         let orders = orders(fault, occurrence);
         for order in &orders {
@@ -134,7 +134,7 @@ fn surviving_packets_are_at_most_those_under_way() {
     assert_eq!(surviving(&mut random, 0), 0);
 }
 
-/// Lies in wait with this kind only, for every write.
+/// Waits for every write with this kind only.
 fn trap(kind: Fault) -> LostReplies {
     let plan = Plan { turns: Vec::new(), ambushes: vec![(kind, Ratio::one_in(1))] };
     LostReplies::new(&plan.ambushes, 4, &Seeds::new(1))
@@ -200,7 +200,7 @@ fn a_reply_is_lost_applied_when_the_clients_own_server_has_applied_it() {
     assert_eq!(orders, [(Fault::LostReplyApplied, broken)]);
 }
 
-/// What an ambush of this kind orders when it strikes at this event for the first time.
+/// Returns the orders of a fault of this kind when it first strikes at this event.
 fn ambushed(kind: Fault, seed: u64, event: &Event, world: &Mock) -> Vec<Order> {
     let plan = Plan { turns: Vec::new(), ambushes: vec![(kind, Ratio::one_in(1))] };
     let mut orders = Vec::new();

@@ -1,24 +1,23 @@
-//! Who is fast and who is slow: what makes narrow interleavings common.
+//! Slow reactions and priorities, which make narrow interleavings common.
 //!
-//! A program reacts within microseconds, so what others do hardly ever falls between two of its calls. Two
-//! kinds of faults change that in some seeds. Neither breaks anything.
+//! A program reacts within microseconds, so steps of others rarely happen between two of its calls. Two kinds of
+//! faults change that in some seeds. Neither breaks anything.
 //!
-//! * **Slow reactions** ([`Fault::SlowReactions`], [`SlowReactions`]): some programs now and then take long
-//!   before they go on (and so hear of a watch late, or act late upon what they have read), and so do packets
-//!   between some clients and their servers, and between servers. How long is spread over orders of magnitude,
-//!   from a round trip to seconds.
-//! * **Priorities** ([`Fault::Priorities`], [`Priorities`]): a program waits with its next step for those of
-//!   higher priority, and a few times in a run the one whose turn it is falls behind all others. The idea is
-//!   *probabilistic concurrency testing* (Burckhardt, Kothari, Musuvathi and Nagarakatte, "A randomized
-//!   scheduler with probabilistic guarantees of finding bugs", ASPLOS 2010): a mistake that takes d steps in
-//!   the wrong order shows if d - 1 changes of priority come at the right places. Threads there have no clock;
-//!   here a program that sleeps would keep all others waiting, so the wait has bounds: see [`Priorities`].
+//! * **Slow reactions** ([`Fault::SlowReactions`], [`SlowReactions`]): some programs occasionally react slowly (and
+//!   so learn of a watch event late, or act late on what they have read), and so do packets between some clients and
+//!   their servers, and between servers. The delays cover orders of magnitude, from a round trip to seconds.
+//! * **Priorities** ([`Fault::Priorities`], [`Priorities`]): a program waits with its next step for those of higher
+//!   priority, and a few times in a run the program that would react falls behind all others. The idea is
+//!   *probabilistic concurrency testing* (Burckhardt, Kothari, Musuvathi and Nagarakatte, "A randomized scheduler
+//!   with probabilistic guarantees of finding bugs", ASPLOS 2010): an error that needs d steps in a certain order
+//!   shows if d - 1 changes of priority happen at the right places. Threads there have no clock; here a sleeping
+//!   program would keep all others waiting, so the wait is bounded: see [`Priorities`].
 //!
-//! All the same such a run is a legal one. No latency has an upper bound in the model (rule 6.1.2: the network
-//! is asynchronous, and so is everybody's scheduler); connections stay first in, first out, and a program gets
-//! its inputs in their order; only programs' reactions take seconds, while their client machines go on to
-//! answer pings, and packets are delayed by less than the shortest session timeout. Both end when faults are
-//! healed: what is then under way comes within [`Pace::longest`], long before the bound on progress.
+//! Such a run is nevertheless a legal one. The model has no upper bound on latencies (rule 6.1.2: the network is
+//! asynchronous, and so are all schedulers). Connections stay first in, first out, and a program gets its inputs in
+//! order. Only the reactions of programs take seconds, while their client machines continue to answer pings; packets
+//! are delayed by less than the shortest session timeout. Both faults end when faults are healed: whatever is then
+//! delayed happens within [`Pace::longest`], long before the bound on progress.
 
 mod priorities;
 mod slow;
@@ -33,17 +32,17 @@ use crate::seeded::random::{Random, Seeds};
 use std::fmt;
 use vivarium_model::time::Duration;
 
-/// Who is fast and who is slow in one run.
+/// The slow reactions and priorities of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
-    /// Who now and then takes long.
+    /// Who is occasionally slow.
     pub slow: Option<SlowReactions>,
-    /// Who waits for whom.
+    /// Which programs wait for which.
     pub priorities: Option<Priorities>,
 }
 
 impl Pace {
-    /// Draws the pace of a seed. Each of the two kinds has a stream of its own.
+    /// Draws the pace of a seed. Each of the two kinds has a random stream of its own.
     pub fn draw(kinds: FaultSet, servers: u8, clients: u8, seeds: &Seeds) -> Pace {
         let on = |kind: Fault| -> Option<Random> {
             let mut random = seeds.stream(&purpose(kind), 0);
@@ -58,18 +57,18 @@ impl Pace {
         }
     }
 
-    /// Whether everybody is as fast as ever.
+    /// Returns true if the run has neither fault.
     pub fn is_empty(&self) -> bool {
         self.kinds().next().is_none()
     }
 
-    /// The kinds of faults that this run has.
+    /// Returns the kinds of faults in this run.
     pub fn kinds(&self) -> impl Iterator<Item = Fault> {
         let slow = self.slow.as_ref().map(|_| Fault::SlowReactions);
         slow.into_iter().chain(self.priorities.as_ref().map(|_| Fault::Priorities))
     }
 
-    /// The longest that a program's reaction takes because of it.
+    /// Returns the longest delay that they cause for a program's reaction.
     pub fn longest(&self) -> Duration {
         let slow = self.slow.as_ref().map(SlowReactions::longest_reaction).unwrap_or_default();
         slow + self.priorities.as_ref().map(|waits| waits.longest).unwrap_or_default()

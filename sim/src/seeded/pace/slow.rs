@@ -1,48 +1,48 @@
-//! Some who now and then take long over a step.
+//! Programs, packets and commits that are occasionally slow.
 
 use crate::seeded::random::{Random, Ratio};
 use std::fmt;
 use vivarium_model::time::Duration;
 
-/// What it takes longer than, at least.
+/// The smallest additional time.
 const LEAST: Duration = Duration::from_millis(1);
 
-/// The longest that a packet is delayed in milliseconds. A session timeout is a second and more, and a
-/// learner is missed after as much.
+/// The longest delays of a packet, in milliseconds. A session timeout is at least a second, and a learner's
+/// connection is closed after a similar time.
 const PACKETS: [u64; 3] = [5, 50, 300];
 
-/// The longest that a server takes until it applies what is committed, in milliseconds: its CommitProcessor waits
-/// for reads that take long, for its turn, or for the watches of the transaction before.
+/// The longest times until a server applies a commit, in milliseconds: its CommitProcessor waits for slow reads, for
+/// its turn, or for the watches of the previous transaction.
 const COMMITS: [u64; 3] = [5, 50, 500];
 
-/// The longest that a program takes, in milliseconds.
+/// The longest delays of a program, in milliseconds.
 const PROGRAMS: [u64; 4] = [20, 200, 1_000, 5_000];
 
-/// Who now and then takes long, and how long.
+/// Who is occasionally slow, and how slow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlowReactions {
-    /// Per client: its program, before it goes on with an input.
+    /// Per client: its program, before it handles an input.
     pub programs: Vec<Stretch>,
-    /// Per client: a packet from or to its server, what either does before it sends or reads it included.
+    /// Per client: a packet from or to its server, including the work of either before sending or after receiving.
     pub clients: Vec<Stretch>,
     /// Per server: a packet from or to another server.
     pub servers: Vec<Stretch>,
-    /// Per server: its CommitProcessor, before it applies what is committed.
+    /// Per server: its CommitProcessor, before it applies a commit.
     pub commits: Vec<Stretch>,
 }
 
-/// How often something takes longer, and by how much at most. How much longer is spread evenly over the
-/// orders of magnitude from a millisecond up.
+/// How often something takes longer, and how much longer at most. The additional time is uniformly distributed over
+/// the orders of magnitude from a millisecond up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// How often.
+    /// The probability of an additional time.
     pub ratio: Ratio,
-    /// By how much at most.
+    /// The largest additional time.
     pub longest: Duration,
 }
 
 impl Stretch {
-    /// As fast as ever.
+    /// Never slower.
     const NONE: Stretch = Stretch { ratio: Ratio::NEVER, longest: Duration::ZERO };
 
     fn draw(longest: &[u64], rarest: u32, random: &mut Random) -> Stretch {
@@ -57,7 +57,8 @@ impl Stretch {
 }
 
 impl SlowReactions {
-    /// Draws who is slow: one program and about every other one of the rest; nobody else in every other run.
+    /// Draws who is slow: one program and about half of the others. Each of the other groups (packets of clients,
+    /// packets of servers, commits) is slow in about half of the runs, drawn in the same way.
     pub(super) fn draw(servers: u8, clients: u8, random: &mut Random) -> SlowReactions {
         let mut some = |count: u8, always: bool, longest: &[u64], rarest: u32| -> Vec<Stretch> {
             let on = random.chance(Ratio::one_in(2)) || always;
@@ -77,13 +78,13 @@ impl SlowReactions {
         }
     }
 
-    /// The longest that a program takes.
+    /// Returns the longest delay of a program.
     pub(super) fn longest_reaction(&self) -> Duration {
         self.programs.iter().map(|stretch| stretch.longest).max().unwrap_or_default()
     }
 }
 
-/// One who now and then takes long, in a run.
+/// The delays of one program, link or server in a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Stretched {
     stretch: Stretch,
@@ -91,13 +92,13 @@ pub(crate) struct Stretched {
 }
 
 impl Stretched {
-    /// `None` for one who never does.
+    /// Returns `None` if it is never slow.
     pub(crate) fn new(stretch: Option<Stretch>, random: Random) -> Option<Stretched> {
         let stretch = stretch.filter(|stretch| !stretch.is_none())?;
         Some(Stretched { stretch, random })
     }
 
-    /// How much longer the next one takes.
+    /// Returns the additional time of the next step.
     pub(crate) fn longer(&mut self) -> Duration {
         if !self.random.chance(self.stretch.ratio) {
             return Duration::ZERO;

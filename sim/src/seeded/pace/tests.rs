@@ -1,4 +1,4 @@
-//! Whose pace is drawn, and what it looks like.
+//! Drawing the pace, and its text.
 
 use super::*;
 use crate::seeded::faults::Rate;
@@ -84,7 +84,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_slow_is_so_within_its_bounds(seed: u64, longest in 1..5_000u64) {
+    fn delays_are_within_their_bounds(seed: u64, longest in 1..5_000u64) {
         let stretch = Stretch { ratio: Ratio::one_in(3), longest: Duration::from_millis(longest) };
         let random = Seeds::new(seed).stream("stretch", 0);
         let mut stretched = Stretched::new(Some(stretch), random).expect("it is slow");

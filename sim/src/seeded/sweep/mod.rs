@@ -1,10 +1,9 @@
-//! Many seeds, on several threads, with a result that does not depend on the threads.
+//! Sweeps: many seeds on several threads, with a result that does not depend on the threads.
 //!
-//! Workers take the next seed from a counter. Each run gets a fresh thread, because the hash maps
-//! of the standard library take their keys from the thread, and no run may depend on what ran
-//! before it. Results are added up in the order of seeds; after a violation (unless the sweep is to
-//! go on) no later seed counts, whoever ran it already. So counts, hash and first violation are the
-//! same for any number of jobs.
+//! Workers take the next seed from a counter. Each run gets a fresh thread, because the standard library's hash maps
+//! take their keys from the thread, and a run must not depend on earlier ones. Results are added in the order of
+//! seeds. After a violation (unless the sweep is to continue) no later seed counts, even if it was already run. So
+//! counts, hash and first violation are the same for any number of jobs.
 //!
 //! The first seed and then one in fifty is run twice (`recorded/repeat.rs`).
 
@@ -25,41 +24,41 @@ use vivarium_model::mark::{Disruption, Mark};
 use vivarium_model::property::Measure;
 use vivarium_model::time::Duration;
 
-/// What to sweep.
+/// The options of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweepOptions {
     /// The seeds.
     pub seeds: Range<u64>,
-    /// How many runs at once; at least one.
+    /// Number of concurrent runs; at least one.
     pub jobs: usize,
-    /// Whether to go on after a violation, to count them.
+    /// Whether to continue after a violation, to count the violations.
     pub keep_going: bool,
 }
 
 /// The sum of the runs so far, in the order of seeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// How many seeds ran.
+    /// Number of seeds that ran.
     pub seeds: u64,
-    /// How many steps they took.
+    /// Number of steps.
     pub steps: u64,
-    /// How much virtual time went by in all of them.
+    /// Virtual time of all runs.
     pub simulated: Duration,
-    /// How many steps were disruptions, by kind.
+    /// Number of disruptions, by kind.
     pub disruptions: BTreeMap<Disruption, u64>,
     /// How often each fault of the plans struck.
     pub struck: BTreeMap<Fault, u64>,
     /// How often each mark was reached.
     pub marks: BTreeMap<Mark, u64>,
-    /// How many requests programs made.
+    /// Number of requests that programs made.
     pub requests: u64,
-    /// How often programs made an observation of each name.
+    /// Number of observations with each name.
     pub observed: BTreeMap<Arc<str>, u64>,
-    /// What monitors measured.
+    /// The monitors' measurements.
     pub measured: Vec<Measure>,
-    /// The sum of the runs' hashes: two sweeps with the same one saw the same runs.
+    /// The sum of the runs' hashes: sweeps with equal sums had the same runs.
     pub hash: Fingerprint,
-    /// The seeds with a violation, and which property each violates.
+    /// The seeds with a violation, each with the violated property.
     pub violating: BTreeMap<u64, String>,
 }
 
@@ -87,29 +86,28 @@ fn add_counts<K: Ord + Clone>(sum: &mut BTreeMap<K, u64>, counts: &BTreeMap<K, u
     }
 }
 
-/// What a sweep saw.
+/// The result of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepReport {
     /// The sum of the runs.
     pub totals: Totals,
     /// The run with the lowest violating seed.
     pub first_violation: Option<RunReport>,
-    /// Where that run, once more, was another one: the first step that differs. What it saw it has seen
-    /// all the same.
+    /// If repeating that run gave a different one, the first step that differs. The violation is valid nevertheless.
     pub unrepeated: Option<Box<Difference>>,
     /// Whether the caller ended the sweep before all seeds had run.
     pub stopped: bool,
 }
 
-/// Sweeps `run` over the seeds. `progress` is called on this thread after each run that counts. Returns the
-/// first violating run too, as it was.
+/// Sweeps `run` over the seeds. `progress` is called on this thread after each run that counts. Also returns the
+/// first violating run as it was.
 pub(crate) fn sweep_with(
     options: &SweepOptions,
     run: &(dyn Fn(u64) -> Closed + Sync),
     progress: &mut dyn FnMut(&Totals) -> ControlFlow<()>,
 ) -> (SweepReport, Option<Closed>) {
     let next = AtomicU64::new(options.seeds.start);
-    // No seed from here on counts.
+    // Seeds from here on do not count.
     let end = AtomicU64::new(options.seeds.end);
     let (sender, results) = mpsc::channel();
     thread::scope(|scope| {
@@ -132,7 +130,7 @@ pub(crate) fn sweep_with(
     })
 }
 
-/// Runs one seed after the other until there are no more that count.
+/// Runs one seed after the other until no further seed counts.
 fn work(
     next: &AtomicU64,
     end: &AtomicU64,
@@ -154,8 +152,8 @@ fn work(
     }
 }
 
-/// Runs on a thread of its own, so that nothing of an earlier run is left in the thread: the standard
-/// library's hash maps take their keys from it.
+/// Runs a function on a new thread, so that nothing of an earlier run is left in the thread: the standard library's
+/// hash maps take their keys from it.
 pub fn on_fresh_thread<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     let named = thread::Builder::new().name(THREAD.to_string());
     let ended = thread::scope(|scope| {
@@ -164,14 +162,14 @@ pub fn on_fresh_thread<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     ended.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// Adds up reports in the order of their seeds, in whatever order they come.
+/// Adds reports in the order of their seeds, whatever the order of their arrival.
 struct Sum {
     report: SweepReport,
     keep_going: bool,
     next: u64,
     early: BTreeMap<u64, Closed>,
     first: Option<Closed>,
-    /// Of all that came in, whether it is its turn or not.
+    /// The smallest violating seed of all reports that have arrived, added or not.
     lowest_violating: Option<u64>,
 }
 

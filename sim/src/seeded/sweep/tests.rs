@@ -37,7 +37,7 @@ fn totals_are_the_same_for_any_number_of_jobs() {
 }
 
 #[test]
-fn the_violation_with_the_lowest_seed_is_the_first_one_whoever_finds_it() {
+fn the_first_violation_is_that_of_the_lowest_seed() {
     let (one, _) = sweep(1, false, &[50, 33, 41]);
     assert!(one.totals.violating.keys().eq(&[33]));
     assert_eq!(one.totals.seeds, 24, "seeds 10 to 33");

@@ -1,4 +1,4 @@
-//! Which clients know one server, and when packets that were held arrive.
+//! The clients that know one server, and the arrival of held packets.
 
 use super::*;
 use proptest::prelude::*;
@@ -40,7 +40,7 @@ fn without_the_fault_nothing_is_late() {
 }
 
 proptest! {
-    /// At least one client knows one server, and each such server is there at the end.
+    /// At least one client knows one server, and each such server is up at the end.
     #[test]
     fn the_one_server_is_one_that_stays(seed: u64, down in 1..=5u8, cut_off in 1..=5u8) {
         let aftermath = Aftermath {
@@ -53,9 +53,9 @@ proptest! {
         prop_assert!(picked.values().all(|server| !aftermath.is_gone(*server)));
     }
 
-    /// Directions go on independently, each after at most as long as it was held.
+    /// Directions continue independently, each after at most the time for which it was held.
     #[test]
-    fn what_a_cut_held_arrives_within_as_long_again(seed: u64, held in 1..20u64) {
+    fn packets_held_by_a_cut_arrive_within_the_time_they_were_held(seed: u64, held in 1..20u64) {
         let mut late = late(seed);
         let steps = [Step::ToServer(connection(0)), Step::ToServer(connection(1))];
         for step in steps {

@@ -1,24 +1,20 @@
-//! The transport of simulated programs: one port for each life of a program's process.
+//! The transport of simulated programs: one port for each start of a program's process.
 //!
-//! A host delivers inputs at one side and takes outputs; the program's handle is the other side. A
-//! port is never reopened. A process that starts again gets a new port, so what is left of the old
-//! one (a future that is dropped late, a clone of the handle that somebody kept) talks to a closed
-//! port, which says nothing and answers nothing.
+//! A host delivers inputs on one side and takes outputs; the program's handle is the other side. A port is never
+//! reopened: a process that starts again gets a new port. What remains of the old process (a future that is dropped
+//! late, a clone of the handle) uses a closed port, which emits nothing and answers nothing.
 //!
-//! A call's slot ([`CallId`]) is free again as soon as its answer is delivered, which may be before
-//! the program has looked at it. Hence two tables: slots, and cells that keep an answer until it is
-//! taken.
+//! A call's slot ([`CallId`]) becomes free as soon as its answer is delivered, which can be before the program has
+//! read it. So there are two tables: slots, and cells that keep an answer until it is taken.
 //!
-//! A watch has a slot of its own: it is pending when the reply has registered it, and free when the
-//! reply has not. The slot of a one-shot watch is free with its event. The slot of a watch that stays
-//! (`addWatch`) is free only when the watch has ended, with PersistentWatchRemoved or because the
-//! session ended: its events are [`Input::Event`]s, its end is an [`Input::Reply`], so a host knows by
-//! the input alone whether a slot is free. Its events gather in the cell until the program takes them,
-//! and they are taken before the end is. Events that the program has not taken are part of what it waits
-//! for ([`Pending::Events`]), so the explorer keeps two states apart that differ in them.
+//! A watch has a slot of its own, which becomes pending if the reply registers the watch and free otherwise. The slot
+//! of a one-shot watch becomes free with its event. The slot of a persistent watch (`addWatch`) becomes free only
+//! when the watch ends, with PersistentWatchRemoved or because the session ended: its events are [`Input::Event`]s
+//! and its end is an [`Input::Reply`], so the kind of input alone tells a host whether a slot is free. The events
+//! wait in the cell until the program takes them, all before the end. Untaken events are part of the program's
+//! pending calls ([`Pending::Events`]), so the explorer distinguishes states that differ in them.
 //!
-//! Paths are whole ones everywhere but between a program and its client machine, which puts the chroot
-//! before them and takes it away.
+//! Paths are whole everywhere except between a program and its client machine, which adds and removes the chroot.
 
 mod state;
 
@@ -37,28 +33,27 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 
-/// Between a host and one life of a program.
+/// The interface between a host and one start of a program.
 pub struct Port {
     client: ClientId,
     queue: Arc<RunQueue>,
     state: Mutex<PortState>,
 }
 
-/// The host's side.
+/// The host's side of a port.
 impl Port {
-    /// An open port of a program that has not started.
+    /// Returns an open port for a program that has not started.
     pub fn new(client: ClientId) -> Arc<Port> {
         Arc::new(Port { client, queue: RunQueue::new(), state: Mutex::new(PortState::new()) })
     }
 
-    /// Delivers an input. The program is then to be run by its executor, until
-    /// [`Port::is_blocked`]; where that is a future of another runtime, [`Port::wake_executor`]
-    /// comes first.
+    /// Delivers an input. Afterwards the executor must run the program until [`Port::is_blocked`]. If the executor is
+    /// a future of another runtime, call [`Port::wake_executor`] first.
     ///
     /// # Panics
-    /// If a program could not get this input, which is a mistake of the world: a reply to a free
-    /// slot, an answer of another kind than the operation's, an event of a watch that is not
-    /// registered, a second kind of event on the slot of a watch, anything before `Start`, anything after the program's end.
+    /// If the program cannot get this input, which is an error of the world: a reply to a free slot, an answer of a
+    /// kind other than the operation's, an event of a watch that is not registered or of a kind other than the
+    /// watch's, any input before `Start` or after the program's end.
     pub fn deliver(&self, input: Input) {
         let woken = {
             let mut state = lock(&self.state);
@@ -79,7 +74,7 @@ impl Port {
             }
         };
         self.queue.open();
-        // Wakers are woken without the lock: they may be the program's own.
+        // Wakers are woken without the lock, because they may belong to the program.
         match woken {
             Woken::None => {}
             Woken::One(waker) => waker.into_iter().for_each(Waker::wake),
@@ -87,39 +82,39 @@ impl Port {
         }
     }
 
-    /// After an input: wakes whoever polls the executor as a future, if there is anything to run.
+    /// Wakes the runtime that polls the executor as a future, if a task is ready. Call it after an input.
     pub fn wake_executor(&self) {
         self.queue.wake_host();
     }
 
-    /// Moves what the program has done since the last time to the end of `outputs`.
+    /// Appends the program's outputs since the last call to `outputs`.
     pub fn take_outputs(&self, outputs: &mut Vec<Output>) {
         outputs.append(&mut lock(&self.state).outputs);
     }
 
-    /// Whether the program has run as far as it can with the inputs delivered so far.
+    /// Returns true if the program has run as far as possible with the inputs delivered so far.
     pub fn is_blocked(&self) -> bool {
         self.queue.is_blocked()
     }
 
-    /// Whether the program can still say something.
+    /// Returns true if the program can still emit outputs.
     pub fn is_open(&self) -> bool {
         lock(&self.state).open
     }
 
-    /// Whether the executor behind this port is dropped, and with it all futures of the program.
+    /// Returns true if the executor of this port was dropped, and with it all futures of the program.
     pub fn is_gone(&self) -> bool {
         self.queue.is_gone()
     }
 
-    /// Whether the program was ever woken by something else than its handle: a channel shared with
-    /// another program, another runtime's timer. Its runs are then no function of its inputs, and
-    /// neither the explorer nor a recorded case can have it.
+    /// Returns true if the program was ever woken by something other than its handle, such as a channel shared with
+    /// another program or a timer of another runtime. Its runs are then not a function of its inputs, so the explorer
+    /// and recorded cases must refuse it.
     pub fn is_foreign(&self) -> bool {
         self.queue.is_foreign()
     }
 
-    /// What the program waits for, by call slot.
+    /// Returns the program's pending calls, by slot.
     pub fn pending(&self) -> Vec<(CallId, Pending)> {
         let state = lock(&self.state);
         let cells = state.slots.iter().flatten().map(|ticket| &state.cells[ticket.0 as usize]);
@@ -140,8 +135,8 @@ impl Port {
             .collect()
     }
 
-    /// Parts of the replies and events it waits for that the program does not observe, by slot; slots
-    /// whose answer it sees whole are left out.
+    /// Returns, by slot, the parts of pending replies and events that the program does not observe. Slots whose
+    /// answers it observes completely are left out.
     pub fn unseen(&self) -> Vec<(CallId, Unseen)> {
         let state = lock(&self.state);
         let cells = state.slots.iter().zip(0..).filter_map(|(ticket, slot)| {
@@ -151,8 +146,7 @@ impl Port {
         cells.collect()
     }
 
-    /// Whether nothing of the program reaches from before this moment beyond it: no call, no watch, no
-    /// answer that was not looked at, no subscription and no task.
+    /// Returns true if no call, watch, unread answer, subscription or task of the program exists at this moment.
     pub(super) fn is_bare(&self) -> bool {
         let state = lock(&self.state);
         state.free_cells.len() == state.cells.len()
@@ -161,22 +155,22 @@ impl Port {
             && self.queue.live() == 0
     }
 
-    /// How much the program has done that nobody has taken yet.
+    /// Returns the number of outputs not taken yet.
     pub(super) fn said(&self) -> usize {
         lock(&self.state).outputs.len()
     }
 
-    /// Whether anybody in the program would hear of a change of the session's state.
+    /// Returns true if the program has subscribed to the session's state.
     pub fn listens(&self) -> bool {
         !lock(&self.state).subscribers.is_empty()
     }
 
-    /// Whether any of its tasks asks for the sessions of changes.
+    /// Returns true if a task of the program reads the session ids of changes.
     pub fn listens_for_sessions(&self) -> bool {
         lock(&self.state).subscribers.values().any(|subscriber| subscriber.of_sessions)
     }
 
-    /// Silences the program: from now on nothing that it does has an effect.
+    /// Closes the port: from now on the program has no effect.
     pub fn close(&self) {
         self.shut(None);
     }
@@ -189,7 +183,7 @@ impl Port {
         &self.queue
     }
 
-    /// Closes after one last output.
+    /// Closes the port after one last output.
     fn shut(&self, last: Option<Output>) {
         let mut state = lock(&self.state);
         if !state.open {
@@ -200,13 +194,13 @@ impl Port {
         state.slots.clear();
         let cells = std::mem::take(&mut state.cells);
         let subscribers = std::mem::take(&mut state.subscribers);
-        // Not under the lock: to drop a waker may be to drop a future that holds the handle.
+        // Dropped without the lock, because dropping a waker may drop a future that holds the handle.
         drop(state);
         drop((cells, subscribers));
     }
 }
 
-/// The program's side.
+/// The program's side of a port.
 impl Transport for Port {
     fn client(&self) -> ClientId {
         self.client
@@ -233,7 +227,7 @@ impl Transport for Port {
         if !state.open {
             return (Ticket::DEAD, Ticket::DEAD);
         }
-        // The reply's slot is the lower one; it needs the other's number.
+        // The reply's slot is the lower one, and needs the number of the other.
         let watched = WatchSlot { registered: false, stays: stays(&request) };
         let (call, reply) = state.begin(|call| Awaits::Event(call, watched));
         let (watch, event) = state.begin(|watch| Awaits::Event(watch, watched));
@@ -353,7 +347,7 @@ impl Port {
     }
 }
 
-/// Puts a waker in its place; the one that it displaces is for the caller to drop, unlocked.
+/// Stores a waker and returns the one it replaces, for the caller to drop without the lock.
 fn remember(place: &mut Option<Waker>, waker: &Waker) -> Option<Waker> {
     match place {
         Some(old) if old.will_wake(waker) => None,

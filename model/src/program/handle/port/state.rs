@@ -1,4 +1,4 @@
-//! What a port knows of the calls that are under way: slots, cells and subscribers.
+//! The state of a port: slots, cells and subscribers.
 
 use crate::program::handle::answer::{ends, fits, registers};
 use crate::program::handle::transport::{Subscription, Ticket, Unseen};
@@ -13,40 +13,40 @@ pub(super) struct PortState {
     pub(super) open: bool,
     pub(super) started: bool,
     pub(super) outputs: Vec<Output>,
-    /// By call slot: the cell that waits for its answer.
+    /// By call slot: the cell that waits for the answer.
     pub(super) slots: Vec<Option<Ticket>>,
-    /// By ticket.
+    /// Indexed by ticket.
     pub(super) cells: Vec<Cell>,
     pub(super) free_cells: Vec<Ticket>,
     pub(super) subscribers: BTreeMap<Subscription, Subscriber>,
     pub(super) next_subscription: u32,
 }
 
-/// What a call slot that is not free waits for.
+/// What an occupied call slot waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Pending {
     /// The answer to this operation.
     Answer(Operation),
     /// The event of a watch.
     Event {
-        /// Whether the reply has registered the watch yet.
+        /// True once the reply has registered the watch.
         registered: bool,
     },
-    /// The events of a watch that stays.
+    /// The events of a persistent watch.
     Events {
-        /// Whether the reply has registered the watch yet.
+        /// True once the reply has registered the watch.
         registered: bool,
-        /// Those that the program has been told of and has not looked at.
+        /// Events that were delivered and that the program has not read.
         unread: Vec<WatchedEvent>,
     },
 }
 
-/// Where a call's answer is kept until it is taken.
+/// The place of a call's answer until the program takes it.
 #[derive(Default)]
 pub(super) struct Cell {
     pub(super) awaits: Awaits,
     pub(super) unseen: Unseen,
-    /// Of a watch that stays: its events that the program has not taken.
+    /// For a persistent watch, the events that the program has not taken.
     pub(super) events: VecDeque<WatchedEvent>,
     pub(super) waker: Option<Waker>,
 }
@@ -61,31 +61,31 @@ pub(super) enum Awaits {
     Answer(CallId, Operation),
     /// The event of a watch, in this slot.
     Event(CallId, WatchSlot),
-    /// Nothing: the reply did not register the watch.
+    /// Nothing, because the reply did not register the watch.
     Nothing,
-    /// The program, to take this.
+    /// The program, which is to take this outcome.
     Taker(Outcome),
 }
 
-/// What is known of a watch.
+/// The state of a watch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct WatchSlot {
-    /// The reply has registered it.
+    /// True once the reply has registered it.
     pub(super) registered: bool,
-    /// It stays when it fires.
+    /// True for a persistent watch.
     pub(super) stays: bool,
 }
 
-/// Who listens to the session's states.
+/// A subscriber to the session's state.
 #[derive(Default)]
 pub(super) struct Subscriber {
     pub(super) states: VecDeque<SessionChange>,
-    /// The program asks for the session of each change.
+    /// True if the program reads the session id of each change.
     pub(super) of_sessions: bool,
     pub(super) waker: Option<Waker>,
 }
 
-/// Who is to be woken after an input.
+/// The wakers to wake after an input.
 pub(super) enum Woken {
     None,
     One(Option<Waker>),
@@ -133,7 +133,7 @@ impl PortState {
         waker
     }
 
-    /// A watch that stays has fired.
+    /// Records an event of a persistent watch.
     pub(super) fn event(&mut self, call: CallId, event: WatchedEvent) -> Option<Waker> {
         let slot = self.slots.get(usize::from(call.0)).copied().flatten();
         let ticket =
@@ -148,7 +148,7 @@ impl PortState {
         cell.waker.take()
     }
 
-    /// The reply to a request with a watch is there: the watch is registered, or its slot is free.
+    /// Handles the reply to a request with a watch: registers the watch, or frees its slot.
     fn settle_watch(&mut self, watch: CallId, registered: bool) {
         let slot = &mut self.slots[usize::from(watch.0)];
         let ticket = slot.expect("a watch lives at least as long as its request");
@@ -175,7 +175,7 @@ impl PortState {
             .collect()
     }
 
-    /// Takes the lowest free slot and a cell for what `awaits` makes of it.
+    /// Takes the lowest free slot and a cell, which is set to the result of `awaits`.
     pub(super) fn begin(&mut self, awaits: impl FnOnce(CallId) -> Awaits) -> (CallId, Ticket) {
         let ticket = self.free_cells.pop().unwrap_or_else(|| {
             self.cells.push(Cell::default());
@@ -191,7 +191,7 @@ impl PortState {
         (call, ticket)
     }
 
-    /// Makes a cell free for the next call; what it held is for the caller to drop, unlocked.
+    /// Frees a cell and returns its content, for the caller to drop without the lock.
     pub(super) fn release(&mut self, ticket: Ticket) -> Cell {
         self.free_cells.push(ticket);
         std::mem::take(&mut self.cells[ticket.0 as usize])

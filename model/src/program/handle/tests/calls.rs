@@ -9,7 +9,7 @@ use crate::vocabulary::time::Time;
 use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
-/// One call, said to be over when it is.
+/// A program that makes one call and observes its end.
 macro_rules! one_call {
     (|$zookeeper:ident| $call:expr) => {
         started(|$zookeeper| async move {
@@ -52,7 +52,7 @@ fn every_call_suspends_once_and_is_answered_by_its_reply() {
 }
 
 #[test]
-fn what_a_call_asks_and_returns() {
+fn operations_and_results_of_calls() {
     let (mut process, begun) = started(|zookeeper| async move {
         let created = zookeeper.create("/q/n-", b"me", CreateMode::EphemeralSequential).await;
         assert_eq!(created, Ok(("/q/n-0000000003".to_owned(), stat(0))));
@@ -83,7 +83,7 @@ fn what_a_call_asks_and_returns() {
     assert_eq!(reply(&mut process, 0, Outcome::Resource(Err(Zxid(9)))), [Output::Finished(Ok(()))]);
 }
 
-/// A failed multi has reply code 0; the first non-zero code inside is raised, with its place.
+/// A failed multi has reply code 0; the handle returns the first non-zero code inside, with its index.
 #[test]
 fn a_failed_multi_names_the_operation_that_failed() {
     let multi = |results| {
@@ -125,8 +125,7 @@ fn a_scope_is_part_of_the_request() {
     assert_eq!(begun, [submit(0, Operation::Request { request, watch: None, scope })]);
 }
 
-/// Slots are the lowest free ones, so that two histories which differ only in what is over look
-/// alike.
+/// Slots are the lowest free ones, so that histories that differ only in finished calls look alike.
 #[test]
 fn the_lowest_free_slot_is_used_again() {
     let (mut process, begun) = started(|zookeeper| async move {
@@ -147,8 +146,8 @@ fn the_lowest_free_slot_is_used_again() {
     assert_eq!(reply(&mut process, 2, Outcome::Elapsed), [sleep(0, 30)]);
 }
 
-/// A slot is free once its answer is delivered, even while the answer is not yet taken: here the
-/// part that is polled first takes the slot of the one that is polled second.
+/// A slot is free once its answer is delivered, even before the program takes the answer: here the part that is
+/// polled first takes the slot of the one that is polled second.
 #[test]
 fn a_slot_can_be_used_again_before_its_answer_is_taken() {
     let (mut process, begun) = started(|zookeeper| async move {
@@ -196,7 +195,7 @@ fn a_call_that_was_never_polled_was_never_made() {
     assert_eq!(begun, [sleep(0, 1)]);
 }
 
-/// An answer that was delivered but never taken leaves nothing to abandon.
+/// A call whose answer was delivered but not taken needs no abandon.
 #[test]
 fn a_call_dropped_after_its_reply_is_not_abandoned() {
     let (mut process, begun) = started(|zookeeper| async move {

@@ -1,4 +1,4 @@
-//! Awaiting several things at once.
+//! Awaiting several futures concurrently.
 
 use super::*;
 use crate::program::handle::{Cancelled, Either, TimedOut, join, join_all, race};

@@ -1,4 +1,4 @@
-//! What the rarer calls ask, and what they return of the answer.
+//! The less common calls: their operations, and what they return.
 
 use super::*;
 use crate::vocabulary::acl::AclList;
@@ -8,7 +8,7 @@ use crate::vocabulary::op::{
 };
 use std::sync::Arc;
 
-/// Runs one call: what it asked for, and what the program made of the answer.
+/// Runs one call and returns its operation and its result.
 fn call<F>(
     make: impl Fn(ZooKeeper) -> F + Send + Sync + Copy + 'static,
     outcome: Outcome,
@@ -31,7 +31,7 @@ where
     (operation, observed.name().to_string())
 }
 
-/// The same for a request that succeeds, and for one that fails.
+/// Does the same for a request that succeeds, and for one that fails.
 #[track_caller]
 fn check<F>(
     make: impl Fn(ZooKeeper) -> F + Send + Sync + Copy + 'static,
@@ -155,7 +155,7 @@ fn watches_and_containers() {
     );
 }
 
-/// In a scope, identities and removals are for that session only, as requests are.
+/// In a scope, identities and removals of watches apply to that session only, as requests do.
 #[test]
 fn identities_and_their_scope() {
     let scope = Some(SessionId(5));
@@ -180,7 +180,7 @@ fn identities_and_their_scope() {
     assert_eq!(operation, Operation::RemoveWatches { path: path(), kind, local: false, scope });
 }
 
-/// An answer of another kind than the call's is the world's mistake.
+/// An answer of a kind other than the call's is an error of the world.
 #[test]
 #[should_panic(expected = "was answered with")]
 fn an_answer_that_does_not_fit() {

@@ -1,11 +1,11 @@
-//! How processes end: returned, panicked, killed. And what their types promise.
+//! The ends of processes: returned, panicked, killed; and the guarantees of their types.
 
 use super::*;
 use crate::program::handle::{SessionEvents, Watch, join, join_all, race};
 use crate::vocabulary::op::{CreateMode, SessionState, Version};
 use std::sync::{Arc, Mutex};
 
-/// Silence after the last word: the spawned task's guard and its pending call say nothing.
+/// No output follows the last one: neither the spawned task's guard nor its pending call emits anything.
 #[test]
 fn a_finished_program_takes_its_tasks_with_it() {
     let (mut process, _) = started(|zookeeper| async move {
@@ -97,7 +97,7 @@ fn a_killed_process_says_nothing_even_in_destructors() {
     assert!(port.is_gone() && !port.is_open());
 }
 
-/// A handle that outlives its process belongs to the old life for ever.
+/// A handle that outlives its process stays attached to the old port.
 #[test]
 fn a_ghost_can_say_nothing_in_the_next_life() {
     let kept: Arc<Mutex<Vec<(ZooKeeper, SessionEvents)>>> = Arc::default();
@@ -131,7 +131,7 @@ fn a_ghost_can_say_nothing_in_the_next_life() {
     assert_eq!(reply(&mut second, 0, Outcome::Elapsed), [Output::Finished(Ok(()))]);
 }
 
-/// Nothing of a process survives it: no cycle keeps its futures.
+/// A dropped process is freed entirely: no reference cycle keeps its futures.
 #[test]
 fn a_dropped_process_frees_everything() {
     let token = Arc::new(());
@@ -153,7 +153,7 @@ fn a_dropped_process_frees_everything() {
         })
     };
     reply(&mut process, 0, answer(Err(Error::NoNode)));
-    // Ours, the factory's, and one in each future.
+    // One in the test, one in the factory, and one in each future.
     assert_eq!(Arc::strong_count(&token), 4);
     let port = Arc::downgrade(&process.port);
     drop(process);
@@ -161,7 +161,7 @@ fn a_dropped_process_frees_everything() {
     assert_eq!(port.strong_count(), 0);
 }
 
-/// Compiles only while the promise holds.
+/// Compiles only as long as the guarantee holds.
 #[test]
 fn the_handle_and_its_futures_can_move_between_threads() {
     fn handle<T: Clone + Send + Sync + 'static>() {}

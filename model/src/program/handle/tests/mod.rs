@@ -1,4 +1,4 @@
-//! The handle as a hand-driven world sees it: one input in, the program's outputs out.
+//! The handle in a world driven by hand: one input in, the program's outputs out.
 
 mod calls;
 mod combining;
@@ -19,7 +19,7 @@ use crate::vocabulary::stat::Stat;
 use crate::vocabulary::time::Duration;
 use std::future::Future;
 
-/// A process of the program, before its first input.
+/// Returns a process before its first input.
 fn process<P, F>(main: P) -> Process
 where
     P: Fn(ZooKeeper) -> F + Send + Sync + 'static,
@@ -28,7 +28,7 @@ where
     Process::new(ClientId(1), &program(main))
 }
 
-/// A process of the program, and what it did when it was started.
+/// Returns a process and its outputs after its start.
 fn started<P, F>(main: P) -> (Process, Vec<Output>)
 where
     P: Fn(ZooKeeper) -> F + Send + Sync + 'static,
@@ -53,7 +53,7 @@ fn answer(result: Result<Response, Error>) -> Outcome {
     Outcome::Response(result)
 }
 
-/// What a program said, in words.
+/// Returns the output of an observation in these words.
 fn said(text: &str) -> Output {
     Output::Observe(Observed::new(Custom::new(text, &[])))
 }
@@ -83,7 +83,7 @@ fn stat(version: i32) -> Stat {
     Stat { version, ..Stat::default() }
 }
 
-/// Says something when it is dropped: what a guard does that releases a lock.
+/// Observes something when it is dropped, like a guard that releases a lock.
 struct Guard(ZooKeeper, &'static str);
 
 impl Drop for Guard {
@@ -92,7 +92,7 @@ impl Drop for Guard {
     }
 }
 
-/// Runs until the end of the test's patience: a future that never ends.
+/// A future that never ends.
 fn forever() -> BoxFuture<()> {
     Box::pin(std::future::pending())
 }

@@ -1,11 +1,11 @@
-//! A program in rounds does what the loop would do that it stands for.
+//! A program in rounds behaves like the loop that it represents.
 
 use super::*;
 use crate::program::handle::{Program, Round, race, rounds};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Says when it is dropped, and leaves something to a task.
+/// Makes an observation when it is dropped, and leaves work to a task.
 struct Duty(ZooKeeper, u64);
 
 impl Drop for Duty {
@@ -16,7 +16,7 @@ impl Drop for Duty {
     }
 }
 
-/// Three numbers under a deadline; the third is too much.
+/// Draws three numbers within a deadline; the third takes too long.
 async fn round(zookeeper: ZooKeeper, number: u64) -> Result<Round<u64>, String> {
     let _duty = Duty(zookeeper.clone(), number);
     let mut events = zookeeper.session_events();
@@ -39,7 +39,7 @@ fn looped(first: u64) -> Program {
     })
 }
 
-/// All that a program does when it draws numbers until it ends.
+/// Returns all outputs of a program that draws numbers until it ends.
 fn lived(program: &Program) -> Vec<Vec<Output>> {
     let mut process = Process::new(ClientId(1), program);
     let mut all = vec![feed(&mut process, Input::Start)];
@@ -56,7 +56,7 @@ fn rounds_do_what_a_loop_does() {
         assert_eq!(lived(&rounds(first, round)), lived(&looped(first)), "from {first}");
     }
     let all = lived(&rounds(1, round));
-    // The next round goes on at once, before the task that the last one has left.
+    // The next round continues immediately, before the task left by the previous one.
     let next = [
         abandon(1),
         said("round 1 is over"),
@@ -68,7 +68,7 @@ fn rounds_do_what_a_loop_does() {
     assert_eq!(all[3].last(), Some(&Output::Panicked("three is too much".into())));
 }
 
-/// Where the state is made, cloned and left is no matter: a round that panics at once is a panic.
+/// A panic while the state is made, cloned or dropped is a panic of the program.
 #[test]
 fn a_round_that_cannot_be_made_is_a_panic_of_the_program() {
     let unmade = rounds(1, |zookeeper: ZooKeeper, number: u64| {
@@ -79,7 +79,7 @@ fn a_round_that_cannot_be_made_is_a_panic_of_the_program() {
     assert_eq!(all[1].last(), Some(&Output::Panicked("round 2 cannot be made".into())));
 }
 
-/// What is gone is gone: of the rounds before nothing is held.
+/// Earlier rounds are freed entirely.
 #[test]
 fn a_round_leaves_nothing_behind() {
     let held = Arc::new(());
@@ -98,7 +98,7 @@ fn a_round_leaves_nothing_behind() {
     feed(&mut process, Input::Start);
     for _ in 0..5 {
         assert_eq!(reply(&mut process, 0, Outcome::Random(0)), [submit(0, Operation::Random)]);
-        // Ours, the closure's, the round's.
+        // One in the test, one in the closure, one in the round.
         assert_eq!(Arc::strong_count(&held), 3);
         assert_eq!((process.tasks(), process.live_tasks()), (1, 1));
     }
@@ -106,7 +106,7 @@ fn a_round_leaves_nothing_behind() {
     assert_eq!(Arc::strong_count(&held), 2);
 }
 
-/// From where on a round stands for all before it: not while something reaches into it.
+/// A round's beginning represents everything before it, but only if nothing from before is still alive.
 #[test]
 fn a_beginning_is_one_only_with_nothing_left_over() {
     let made = Arc::new(AtomicU64::new(0));

@@ -1,4 +1,4 @@
-//! Watches that stay: one slot, many events, one end.
+//! Persistent watches: one slot, many events, one end.
 
 use super::*;
 use crate::vocabulary::op::{AddWatchMode, EventType, WatchedEvent, WatcherType};
@@ -20,7 +20,7 @@ fn removed() -> Outcome {
     Outcome::Watch(Ok(event(EventType::PersistentWatchRemoved)))
 }
 
-/// Tells every event of a watch on /a, and its end; then shows which slots are free.
+/// Observes every event of a watch on /a and its end, then shows which slots are free.
 fn listener() -> (Process, Vec<Output>) {
     started(|zookeeper| async move {
         let mode = AddWatchMode::PersistentRecursive;
@@ -62,10 +62,10 @@ fn its_removal_is_its_last_event() {
     );
 }
 
-/// As the client's table has it (rule 3.3.1): NoNode registers, though the program is told of it
-/// and has no watch.
+/// As in the client's table (rule 3.3.1), NoNode registers the watch, although the program gets the error and no
+/// watch.
 #[test]
-fn what_is_not_registered_gives_its_slot_back() {
+fn a_watch_that_is_not_registered_frees_its_slot() {
     for (error, registered) in
         [(Error::NoAuth, false), (Error::ConnectionLoss, false), (Error::NoNode, true)]
     {
@@ -78,7 +78,7 @@ fn what_is_not_registered_gives_its_slot_back() {
     }
 }
 
-/// Nothing is lost while the program does something else, and the end comes last.
+/// No event is lost while the program does something else, and the end comes last.
 #[test]
 fn events_wait_for_the_program() {
     let (mut process, _) = started(|zookeeper| async move {
@@ -121,7 +121,7 @@ fn waiting_can_be_interrupted_and_the_watch_dropped() {
 }
 
 #[test]
-fn a_loop_around_one_that_has_ended_is_a_mistake_and_told() {
+fn awaiting_an_ended_watch_panics() {
     let (mut process, _) = started(|zookeeper| async move {
         let mode = AddWatchMode::Persistent;
         let mut watch = zookeeper.add_watch("/a", mode).await.expect("added");
@@ -137,7 +137,7 @@ fn a_loop_around_one_that_has_ended_is_a_mistake_and_told() {
     );
 }
 
-/// What no world can say of a watch.
+/// Inputs of a watch that no world can deliver.
 mod mistakes {
     use super::*;
 
@@ -186,7 +186,7 @@ mod mistakes {
         reply(&mut one_shot(), 1, removed());
     }
 
-    /// And what it can.
+    /// An input that a world can deliver.
     #[test]
     fn the_removal_of_a_one_shot_watch() {
         let told = Outcome::Watch(Ok(event(EventType::DataWatchRemoved)));

@@ -25,8 +25,8 @@ fn tasks_run_in_the_order_in_which_they_were_spawned() {
     assert_eq!(begun, ["main", "first", "second", "third"].map(said));
 }
 
-/// Polls only the parts that were woken, each by its own waker, as `FuturesUnordered` does: under a
-/// waker that does nothing it would hang.
+/// Polls only the parts that were woken, each by its own waker, as `FuturesUnordered` does. With a no-op waker it
+/// would hang.
 struct OnlyWoken {
     parts: Vec<Option<(BoxFuture<u64>, Arc<Part>)>>,
     order: VecDeque<u64>,
@@ -116,8 +116,8 @@ fn a_program_that_never_blocks_is_reported() {
     );
 }
 
-/// Two programs that share a waker: the wake is kept until the woken program's own next input, and
-/// both it and nothing else is foreign.
+/// Two programs share a waker: the wake takes effect at the woken program's next input, and only that program is
+/// foreign.
 #[test]
 fn a_wake_from_outside_waits_for_the_next_input_and_is_noted() {
     let shared: Arc<Mutex<Option<Waker>>> = Arc::default();

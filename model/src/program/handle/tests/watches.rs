@@ -18,7 +18,7 @@ async fn tell(zookeeper: &ZooKeeper, mut watch: Watch) -> Result<(), String> {
     Ok(())
 }
 
-/// Reads /a with a watch, tells the read's error if it fails, then awaits the watch.
+/// Reads /a with a watch, observes an error of the read, and otherwise awaits the watch.
 fn reader(read: &'static str) -> (Process, Vec<Output>) {
     started(move |zookeeper| async move {
         let watch = match read {
@@ -60,7 +60,7 @@ fn a_watch_ends_with_its_session() {
     );
 }
 
-/// Rule 1.8: only exists leaves a watch where there is no znode; no error else leaves any.
+/// Rule 1.8: only exists leaves a watch on an absent znode; after any other error there is no watch.
 #[test]
 fn an_unregistered_watch_gives_its_slot_back() {
     for (read, error, registered) in [
@@ -77,7 +77,7 @@ fn an_unregistered_watch_gives_its_slot_back() {
             let created = Outcome::Watch(Ok(event(EventType::NodeCreated)));
             assert_eq!(reply(&mut process, 1, created)[0], said("NodeCreated"));
         } else {
-            // No Abandon: the world has forgotten the slot by the same rule.
+            // No Abandon, because the world frees the slot by the same rule.
             let expected = [said(&format!("{error:?}")), sleep(0, 1), sleep(1, 2)];
             assert_eq!(told, expected, "{read} {error:?}");
         }
@@ -109,7 +109,7 @@ fn a_dropped_read_abandons_its_reply_and_its_watch() {
     assert_eq!(reply(&mut process, 2, Outcome::Elapsed), [abandon(0), abandon(1), sleep(0, 2)]);
 }
 
-/// The event came, but the task that owns the watch drops it first: nothing to abandon.
+/// The event arrived, but the task that owns the watch drops it first: no abandon is needed.
 #[test]
 fn a_watch_dropped_after_its_event_is_not_abandoned() {
     let (mut process, _) = started(|zookeeper| async move {
@@ -142,7 +142,7 @@ fn waiting_for_a_watch_can_be_interrupted_and_resumed() {
 }
 
 #[test]
-fn a_loop_around_a_used_watch_is_a_mistake_and_told() {
+fn awaiting_a_fired_watch_panics() {
     let (mut process, _) = started(|zookeeper| async move {
         let (_, mut watch) = zookeeper.exists_watch("/a").await.expect("exists");
         loop {

@@ -1,5 +1,5 @@
-//! ACLs at `prep`: rules 1.6 and 1.9. Who may is looked up where the rule says, after what it
-//! says, and as it will be once everything proposed is applied.
+//! ACLs at `prep`: rules 1.6 and 1.9. Permissions are checked on the right znode, after the right checks, and against
+//! the ACLs after everything proposed is applied.
 
 use super::*;
 use Error::{
@@ -16,7 +16,7 @@ fn user() -> Id {
     Id::new("digest", "user:hash")
 }
 
-/// With `/d`, which has this ACL, and its child `/d/c`, with which everybody may do everything.
+/// A leader with `/d`, which has this ACL, and its child `/d/c` with the open ACL.
 fn leader_with(acl: AclList) -> Leader {
     let mut leader = Leader::with_znodes();
     leader.write(ALICE, persistent("/d"));
@@ -62,7 +62,7 @@ fn a_create_needs_create_on_the_parent() {
             assert_eq!(leader.outcome(ALICE, Owner::Leader, single(op)).expect_created(), "/d/c/x");
         }
     }
-    // Others' permissions do not help, and no other permission is needed.
+    // Permissions of others do not help, and no other permission is needed.
     let mut leader = leader_with(for_all(Permissions::CREATE));
     assert_eq!(leader.write(ALICE, persistent("/d/x")).expect_created(), "/d/x");
 }
@@ -142,7 +142,7 @@ fn a_set_acl_needs_admin() {
 }
 
 #[test]
-fn what_is_stored_was_fixed_up() {
+fn stored_acls_are_fixed_up() {
     let mut leader = Leader::with_znodes();
     let request = set_acl("/v", AclList::creator_all(), Version::Any);
     assert_fails(&leader, "nothing was proven", request.clone(), InvalidAcl);
@@ -158,7 +158,7 @@ fn what_is_stored_was_fixed_up() {
     }
 }
 
-/// Who may is decided by the identities that come with the request, at the leader.
+/// The identities that arrive with the request decide, at the leader.
 #[test]
 fn identities_open_what_is_closed_to_others() {
     let mut leader = leader_with(AclList::new([Acl::new(Permissions::ALL, user())]));
@@ -201,10 +201,10 @@ fn an_acl_under_way_counts_at_once() {
     }
 }
 
-/// What is written behind the setACL hands the old list on (`ChangeRecord.duplicate`): in HEAD it counts until
-/// nothing of the znode is outstanding, however long ago the setACL was applied ([`Bug::OutstandingAclIsOld`]).
+/// A later write copies the old list (`ChangeRecord.duplicate`): in HEAD it applies until no change of the znode is
+/// outstanding, however long ago the setACL was applied ([`Bug::OutstandingAclIsOld`]).
 #[test]
-fn an_old_acl_lasts_as_long_as_something_is_outstanding_behind_it() {
+fn an_old_acl_applies_while_a_later_change_is_outstanding() {
     let mut leader = Leader::with_znodes();
     leader.config.bugs = leader.config.bugs.with(Bug::OutstandingAclIsOld);
     let write = |leader: &mut Leader| {
@@ -213,7 +213,7 @@ fn an_old_acl_lasts_as_long_as_something_is_outstanding_behind_it() {
     leader.request(ALICE, Owner::Leader, set_acl("/v", for_all(ALL_BUT_WRITE), Version::Is(0)));
     assert_eq!(write(&mut leader), "setData /v v3");
     for version in 4..8 {
-        // The setACL, then one write after the other; there is always one more.
+        // The setACL, then one write after the other; one more is always outstanding.
         leader.commit_one();
         assert_eq!(write(&mut leader), format!("setData /v v{version}"));
     }
@@ -221,8 +221,7 @@ fn an_old_acl_lasts_as_long_as_something_is_outstanding_behind_it() {
     assert_eq!(write(&mut leader), "error NoAuth");
 }
 
-/// The ACL of a znode that is being created counts as well, also in a multi; and what a failed multi
-/// did to it is taken back.
+/// The ACL of a znode that is being created applies as well, also in a multi; a failed multi takes it back.
 #[test]
 fn a_multi_asks_the_acls_of_its_own_creates() {
     let mut leader = Leader::with_znodes();

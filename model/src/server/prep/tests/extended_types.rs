@@ -24,7 +24,7 @@ fn ask(leader: &Leader, request: Request) -> TxnBody {
 fn a_ttl_is_refused_where_the_extended_types_are_off() {
     let leader = Leader::with_znodes();
     for mode in [ttl(0), ttl(1), CreateMode::PersistentSequentialWithTtl(Duration::from_secs(1))] {
-        // Before its range, the session and everything else is looked at.
+        // This is checked before its range, the session and everything else.
         for session in [ALICE, NOBODY] {
             let body = leader.outcome(session, OTHER_WAY, Request::Write(create("a", mode)));
             assert_eq!(body, TxnBody::Error(Unimplemented), "{mode:?}");
@@ -76,7 +76,7 @@ fn every_mode_makes_its_own_kind_of_znode() {
             matches!(body, TxnBody::Create { ephemeral_type, .. } if ephemeral_type == expected)
         );
     }
-    // Unlike ephemerals they have children, and go with no session.
+    // Unlike ephemerals they can have children, and belong to no session.
     leader.multi([
         create("/c", CreateMode::Container),
         persistent("/c/x"),
@@ -92,7 +92,7 @@ fn every_mode_makes_its_own_kind_of_znode() {
 }
 
 #[test]
-fn a_container_is_deleted_when_nobody_needs_it() {
+fn an_empty_container_is_deleted() {
     let mut leader = with_ttls();
     leader.multi([
         create("/c", CreateMode::Container),
@@ -112,8 +112,8 @@ fn a_container_is_deleted_when_nobody_needs_it() {
     ] {
         assert_eq!(ask(&leader, delete_container(path)), TxnBody::Error(error), "{path}");
     }
-    // The children are counted as they will be. The time to live is not looked at again, nor is what
-    // kind of znode it is, as long as no session owns it.
+    // The children are counted in their future state. Neither the time to live nor the kind of znode is checked
+    // again, as long as no session owns it.
     leader.write(ALICE, remove("/c/x"));
     for path in ["/c", "/t", "/v"] {
         assert_eq!(
@@ -128,8 +128,7 @@ fn a_container_is_deleted_when_nobody_needs_it() {
     assert_eq!(leader.tree.reaped().count(), 1);
 }
 
-/// It comes from the leader itself, for session 0: nobody is asked for a session, nor for DELETE on
-/// the parent.
+/// The request comes from the leader itself, for session 0: neither the session nor DELETE on the parent is checked.
 #[test]
 fn a_container_is_deleted_without_session_and_permission() {
     let mut leader = Leader::with_znodes();
@@ -141,7 +140,7 @@ fn a_container_is_deleted_without_session_and_permission() {
     assert_eq!(body.to_string(), "deleteContainer /p/k");
 }
 
-/// A delete through the container manager empties the parent like any other.
+/// A deletion by the container manager reduces the parent's children like any other.
 #[test]
 fn the_parent_counts_one_child_less_at_once() {
     let mut leader = Leader::with_znodes();

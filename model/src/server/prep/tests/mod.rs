@@ -24,14 +24,14 @@ const NOBODY: SessionId = SessionId(0xff);
 const TIMEOUT: Duration = Duration::from_secs(6);
 const OTHER_WAY: Owner = Owner::Learner(LearnerConnection { learner: ServerId(2), slot: 0 });
 
-/// A leader's `prep` and tree; what is proposed waits in flight until it is committed.
+/// A leader's `prep` and tree; proposals stay in flight until they are committed.
 struct Leader {
     tree: DataTree,
     prep: Prep,
     in_flight: VecDeque<Arc<Txn>>,
-    /// No quota or TTL matters unless a test says so.
+    /// No quota or TTL applies unless a test sets one.
     config: Config,
-    /// What every connection has proven.
+    /// The identities of every connection.
     auth: Arc<[Id]>,
 }
 
@@ -42,7 +42,7 @@ impl Leader {
         Leader { tree, prep, in_flight: VecDeque::new(), config, auth }
     }
 
-    /// With sessions Alice and Bob, `/v` of version 2, and below `/p`: `/p/c`, and `/p/e` of Alice.
+    /// A leader with sessions Alice and Bob, `/v` of version 2, and below `/p`: `/p/c`, and `/p/e` of Alice.
     fn with_znodes() -> Leader {
         let mut tree = DataTree::new();
         tree.load_session(ALICE, TIMEOUT);
@@ -88,7 +88,7 @@ impl Leader {
         closed(&self.request(session, Owner::Leader, Request::CloseSession))
     }
 
-    /// Applies all that is in flight.
+    /// Applies everything in flight.
     fn commit(&mut self) {
         while !self.in_flight.is_empty() {
             self.commit_one();
@@ -102,7 +102,7 @@ impl Leader {
         self.prep.applied(&txn);
     }
 
-    /// What a write would become, without doing it.
+    /// Returns the transaction that a write would become, without making it.
     fn outcome(&self, session: SessionId, owner: Owner, request: Request) -> TxnBody {
         let request = ServerRequest::Client(Arc::new(request));
         let mut prep = self.prep.clone();
@@ -183,12 +183,12 @@ fn delete_container(path: &str) -> Request {
     Request::DeleteContainer { path: path.into() }
 }
 
-/// A list with one entry, for everybody.
+/// An ACL with one entry, for any client.
 fn for_all(permissions: Permissions) -> AclList {
     AclList::new([Acl::new(permissions, Id::ANYONE)])
 }
 
-/// A tree with one znode more, as `change` makes it.
+/// A tree with one more znode, modified by `change`.
 fn loaded(path: &str, change: impl FnOnce(&mut Znode)) -> DataTree {
     let mut tree = DataTree::new();
     tree.load_session(ALICE, TIMEOUT);
@@ -224,7 +224,7 @@ mod versions {
         }
     }
 
-    /// ZOOKEEPER-4743: afterwards nobody can expect the version that the znode has.
+    /// ZOOKEEPER-4743: afterwards no request can expect the znode's version.
     #[test]
     fn minus_one_is_reached_by_releases_that_did_not_know() {
         for (current, next) in [(-3, -2), (-2, -1), (-1, 0)] {
@@ -289,8 +289,8 @@ mod sequence_numbers {
         assert_eq!(leader.tree.last_processed(), Zxid(zxid.0 + 3));
     }
 
-    /// The counter turns negative in flight, but trees take it only forwards (rule 1.4.3): once
-    /// all is applied, it stands at its largest value again.
+    /// The counter becomes negative in flight, but trees only increase it (rule 1.4.3): after everything is applied,
+    /// it has its largest value again.
     #[test]
     fn wrap_to_negative() {
         let mut leader = Leader::new(loaded("/q", |node| node.cversion = i32::MAX));

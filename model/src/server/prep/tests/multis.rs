@@ -45,14 +45,14 @@ fn a_failure_names_its_place_and_leaves_nothing() {
     let codes = vec![None, None, None, None, Some(Error::BadVersion), later, later];
     assert_eq!(body, TxnBody::FailedMulti(codes));
     assert_eq!(leader.prep.outstanding, before);
-    // The change of /v that was in flight before the multi counts as before.
+    // A change of /v that was in flight before the multi is still there.
     assert_eq!(leader.write(ALICE, set("/v", Version::Is(3))).expect_version(), 4);
     assert_eq!(leader.write(ALICE, persistent("/m/x")), TxnBody::Error(Error::NoNode));
     assert_eq!(leader.write(ALICE, persistent("/p/c")), TxnBody::Error(Error::NodeExists));
 }
 
-/// HEAD forgets the delete here: it keeps what stood at the paths that the multi asked for, and
-/// the sequential create's final path is none of them.
+/// HEAD forgets the delete here: it saves the records of the paths that the multi named, and the final path of the
+/// sequential create is not among them.
 #[test]
 fn rolling_back_restores_a_delete_at_a_sequential_name() {
     let mut leader = Leader::with_znodes();
@@ -67,7 +67,7 @@ fn rolling_back_restores_a_delete_at_a_sequential_name() {
     assert_eq!(leader.write(ALICE, sequential("/p/")).expect_created(), "/p/0000000003");
 }
 
-/// An operation for each of three identities is longer than all that was asked for (rule 1.11.2).
+/// An operation for each of three identities makes it longer than the request (rule 1.11.2).
 #[test]
 fn one_that_no_server_could_read_is_refused_and_leaves_nothing() {
     let mut leader = Leader::with_znodes();
@@ -96,7 +96,7 @@ fn one_that_no_server_could_read_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn so_is_one_operation_of_a_client_with_very_many_identities() {
+fn a_single_operation_with_very_many_identities_is_refused_as_well() {
     let mut leader = Leader::with_znodes();
     leader.config.options.max_buffer = 64;
     leader.auth = (0..100).map(|user| Id::new("digest", format!("user{user}"))).collect();

@@ -3,7 +3,7 @@
 use super::*;
 use Error::{BadArguments, BadVersion, NoChildrenForEphemerals, NoNode, NodeExists, NotEmpty};
 
-/// Each operation fails as said: of two reasons the one that is checked first.
+/// Checks that each operation fails with the error that is checked first.
 fn assert_fails(leader: &Leader, rows: &[(&str, Op, Error)]) {
     for (why, op, error) in rows {
         let alone = leader.outcome(ALICE, Owner::Leader, Request::Write(op.clone()));
@@ -38,7 +38,7 @@ fn create() {
             ("ephemeral parent, sequential", sequential("/p/e/x"), NoChildrenForEphemerals),
         ],
     );
-    // Only a tree that has diverged can show that NodeExists comes before the last check.
+    // Only a diverged tree can show that NodeExists precedes the last check.
     let node = Arc::clone(leader.tree.node("/p/c").expect("there"));
     leader.tree.load_node(ZnodePath::new("/p/e/x").expect("valid"), node);
     assert_fails(&leader, &[("exists first", persistent("/p/e/x"), NodeExists)]);

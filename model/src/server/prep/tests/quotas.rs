@@ -11,7 +11,7 @@ fn set_text(path: &str, text: &str, version: Version) -> Op {
     Op::SetData { path: path.into(), data: Data::from(text.as_bytes()), version }
 }
 
-/// With `/q` of four bytes, which has these limits.
+/// A leader with `/q` of four bytes and these limits.
 fn limited(limits: &str) -> Leader {
     let mut leader = Leader::with_znodes();
     leader.config.options.enforce_quota = true;
@@ -48,7 +48,7 @@ fn a_hard_limit_of_znodes_refuses_one_more() {
     assert_eq!(ask(&leader, sequential("/q/b")), TxnBody::Error(QuotaExceeded));
     let multi = leader.outcome(ALICE, Owner::Leader, Request::Multi(vec![data("/q/b", "")]));
     assert_eq!(multi, TxnBody::FailedMulti(vec![Some(QuotaExceeded)]));
-    // Bytes have no limit, what lies elsewhere neither, and who deletes makes room.
+    // Bytes are unlimited, and so are znodes elsewhere; a delete makes room.
     assert_eq!(ask(&leader, set_text("/q/a", "123456789", Version::Any)).expect_version(), 1);
     assert_eq!(ask(&leader, data("/qq", "")).expect_created(), "/qq");
     leader.write(ALICE, remove("/q/a"));
@@ -66,7 +66,7 @@ fn a_hard_limit_of_bytes_refuses_more_than_it() {
     assert_eq!(ask(&leader, longer.clone()), TxnBody::Error(QuotaExceeded));
     assert_eq!(ask(&leader, persistent("/x")).expect_created(), "/x");
 
-    // A change that adds nothing passes where the limit is passed already.
+    // A change that adds nothing is accepted even beyond the limit.
     let leader = limited("count=-1,bytes=-1=;byteHardLimit=2");
     assert_eq!(ask(&leader, set_text("/q", "4321", Version::Any)).expect_version(), 1);
     assert_eq!(ask(&leader, set_text("/q", "123", Version::Any)), TxnBody::Error(QuotaExceeded));
@@ -74,7 +74,7 @@ fn a_hard_limit_of_bytes_refuses_more_than_it() {
 }
 
 #[test]
-fn soft_limits_and_limits_that_nobody_enforces_refuse_nothing() {
+fn soft_limits_and_unenforced_limits_refuse_nothing() {
     let leader = limited("count=1,bytes=1");
     assert_eq!(ask(&leader, data("/q/a", "12")).expect_created(), "/q/a");
     let mut leader = limited("count=-1,bytes=-1=;byteHardLimit=1;countHardLimit=1");
@@ -83,7 +83,7 @@ fn soft_limits_and_limits_that_nobody_enforces_refuse_nothing() {
     assert_eq!(ask(&leader, data("/q/a", "12")).expect_created(), "/q/a");
 }
 
-/// Creates ask last; setData asks before the version.
+/// Creates check the quota last; setData checks it before the version.
 #[test]
 fn the_order_of_checks() {
     let mut leader = limited("count=-1,bytes=-1=;byteHardLimit=4;countHardLimit=1");
@@ -98,10 +98,10 @@ fn the_order_of_checks() {
     assert_eq!(ask(&leader, data("/q/a", "12345")), TxnBody::Error(NoAuth));
 }
 
-/// What is applied counts, what is under way does not; but the length that a setData replaces is
-/// that of the last one under way.
+/// Only applied znodes count, not those in flight; but the length that a setData replaces is that of the last one in
+/// flight.
 #[test]
-fn what_is_under_way_is_not_counted() {
+fn znodes_in_flight_are_not_counted() {
     let mut leader = limited("count=-1,bytes=-1=;countHardLimit=2;byteHardLimit=6");
     for path in ["/q/a", "/q/b", "/q/c"] {
         leader.write(ALICE, data(path, "")).expect_created();

@@ -51,8 +51,7 @@ fn a_closing_session_is_refused_until_and_after_its_end() {
     assert_eq!(leader.write(ALICE, persistent("/x")), expired);
 }
 
-/// Others' requests see the deletions of a closeSession in flight: HEAD answers the last one with
-/// NotEmpty.
+/// Requests of other sessions see the deletions of a closeSession in flight; HEAD answers the last one with NotEmpty.
 #[test]
 fn the_deletions_of_a_close_count_at_once() {
     let mut leader = Leader::with_znodes();

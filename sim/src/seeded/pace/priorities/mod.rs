@@ -1,38 +1,38 @@
-//! Programs that wait for each other.
+//! Programs that wait for each other by priorities.
 
 use crate::seeded::random::Random;
 use std::fmt;
 use vivarium_model::id::ClientId;
 use vivarium_model::time::{Duration, Time};
 
-/// So many reactions of all programs together are expected of a run, at most.
+/// The largest expected number of reactions of all programs in a run.
 const REACTIONS: u64 = 500;
 
-/// Who waits for whom.
+/// The priorities of the programs in one run.
 ///
-/// A program's reaction (its start, or its next input) waits as long as one of higher priority has reacted
-/// within the last [`quiet`](Priorities::quiet), which is taken for being busy: so the fast ones get far ahead.
-/// At each change the program whose reaction it is falls to the lowest priority, and this one reaction
-/// waits until the others have reacted some times, asleep or not. Nobody waits for more than
+/// A program's reaction (to its start, or to its next input) waits while a program of higher priority has reacted
+/// within the last [`quiet`](Priorities::quiet), because that counts as busy: so the programs of high priority get
+/// far ahead. At each change, the program that would react falls to the lowest priority, and this one reaction waits
+/// until the others have reacted some times, even if they sleep. No program waits for more than
 /// [`longest`](Priorities::longest) before one reaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Priorities {
-    /// The clients, the highest priority first.
+    /// The clients, highest priority first.
     pub order: Vec<ClientId>,
-    /// Who has not reacted for so long is not waited for.
+    /// A program that has not reacted for this long is not waited for.
     pub quiet: Duration,
-    /// Nobody waits for longer.
+    /// The longest wait before one reaction.
     pub longest: Duration,
-    /// When priorities change, in the order of time.
+    /// The changes of priority, in the order of time.
     pub changes: Vec<Change>,
 }
 
-/// The program whose reaction it is falls behind all others.
+/// A change: the program that would react falls behind all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change {
-    /// At which reaction, counted from 1 over all programs.
+    /// The number of the reaction, counted from 1 over all programs.
     pub at: u64,
-    /// How many times the others react before it goes on.
+    /// Number of reactions of others before this program continues.
     pub others: u64,
 }
 
@@ -44,7 +44,7 @@ impl Priorities {
         let quiet =
             random.magnitude_span(Duration::from_millis(1), Duration::from_millis(longest / 10));
         let changes = random.between(1, 8);
-        // Early reactions are chosen as often as late ones: many programs are short.
+        // Early reactions are chosen as often as late ones, because many programs are short.
         let mut change =
             || Change { at: random.magnitude(1, REACTIONS), others: random.magnitude(1, 32) };
         let mut changes: Vec<Change> = (0..changes).map(|_| change()).collect();
@@ -54,24 +54,24 @@ impl Priorities {
     }
 }
 
-/// One program, as the others see it.
+/// The state of one program's reactions.
 #[derive(Clone, Copy, Debug, Default)]
 struct Program {
-    /// When it last reacted.
+    /// The time of its last reaction.
     last: Option<Time>,
-    /// Since when its next reaction waits.
+    /// The time since when its next reaction has been waiting.
     since: Option<Time>,
-    /// It waits until all have reacted so many times.
+    /// It waits until the total number of reactions reaches this.
     until: u64,
 }
 
-/// Who waits for whom, at one moment of a run.
+/// The state of the priorities during a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     order: Vec<ClientId>,
     quiet: Duration,
     longest: Duration,
-    /// Those to come, the last first.
+    /// The changes to come, the last one first.
     changes: Vec<Change>,
     programs: Vec<Program>,
     reactions: u64,
@@ -85,7 +85,7 @@ impl Waiting {
         Waiting { order, quiet, longest, changes, programs, reactions: 0 }
     }
 
-    /// Whether a reaction that comes up now waits: until when, at least. Otherwise it has happened.
+    /// Returns the earliest time for a reaction if it must wait; otherwise records that it happens now.
     pub(crate) fn hold(&mut self, now: Time, client: ClientId) -> Option<Time> {
         let begins = self.programs[client.index()].since.is_none();
         if begins {
@@ -96,7 +96,7 @@ impl Waiting {
         let end = since + self.longest;
         let until = self.busy_until(client).filter(|until| *until > now);
         let until = if self.reactions < program.until {
-            // Nobody says when; look again soon.
+            // The end of this wait is unknown; check again soon.
             Some(until.unwrap_or(now + self.quiet))
         } else {
             until
@@ -110,7 +110,7 @@ impl Waiting {
         None
     }
 
-    /// If it is time for a change, this client falls behind all others.
+    /// Moves this client behind all others, if a change is due.
     fn change(&mut self, client: ClientId) {
         let next = self.reactions + 1;
         while let Some(change) = self.changes.pop_if(|change| change.at <= next) {
@@ -120,7 +120,7 @@ impl Waiting {
         }
     }
 
-    /// Until when somebody of higher priority is taken for busy.
+    /// Returns the time until which a program of higher priority counts as busy.
     fn busy_until(&self, client: ClientId) -> Option<Time> {
         let higher = self.order.iter().take_while(|other| **other != client);
         higher.filter_map(|other| Some(self.programs[other.index()].last? + self.quiet)).max()

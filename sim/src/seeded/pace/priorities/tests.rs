@@ -1,4 +1,4 @@
-//! Who waits for whom, and for how long.
+//! Which programs wait for which, and how long.
 
 use super::*;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ const ONE: ClientId = ClientId(1);
 const TWO: ClientId = ClientId(2);
 const THREE: ClientId = ClientId(3);
 
-/// One before two before three, in milliseconds.
+/// Priorities: client 1, then 2, then 3; times in milliseconds.
 fn waiting(quiet: u64, longest: u64, changes: &[(u64, u64)]) -> Waiting {
     Waiting::new(&Priorities {
         order: vec![ONE, TWO, THREE],
@@ -22,7 +22,7 @@ fn ms(at: u64) -> Time {
 }
 
 #[test]
-fn who_is_lower_waits_until_those_before_it_are_quiet() {
+fn a_program_of_lower_priority_waits_until_the_others_are_quiet() {
     let mut waiting = waiting(10, 100, &[]);
     assert_eq!(waiting.hold(ms(0), TWO), None, "nobody is busy");
     assert_eq!(waiting.hold(ms(1), ONE), None, "nobody is before it");
@@ -36,7 +36,7 @@ fn who_is_lower_waits_until_those_before_it_are_quiet() {
 }
 
 #[test]
-fn nobody_waits_for_longer_than_the_longest() {
+fn the_wait_before_a_reaction_is_bounded() {
     let mut waiting = waiting(10, 25, &[]);
     for at in [0, 8, 16] {
         assert_eq!(waiting.hold(ms(at), ONE), None);
@@ -66,7 +66,7 @@ fn at_a_change_the_one_whose_turn_it_is_falls_behind() {
 }
 
 #[test]
-fn at_a_change_too_nobody_waits_for_longer_than_the_longest() {
+fn at_a_change_too_the_wait_is_bounded() {
     let mut waiting = waiting(10, 35, &[(1, 1_000)]);
     let mut at = ms(0);
     while let Some(until) = waiting.hold(at, ONE) {
@@ -77,7 +77,7 @@ fn at_a_change_too_nobody_waits_for_longer_than_the_longest() {
 }
 
 proptest! {
-    /// Whoever comes up when: each reaction happens, within its time, and a look always goes forward.
+    /// Reactions in any order: each happens within its time, and each check is later than the one before.
     #[test]
     fn every_reaction_happens_in_time(
         quiet in 1..50u64,
@@ -90,7 +90,7 @@ proptest! {
         changes.sort_unstable();
         let mut waiting = waiting(quiet, longest, &changes);
         let mut now = 0;
-        // When each came up, and when to look again.
+        // The time of each reaction, and of its next check.
         let mut held: Vec<(Time, Time, ClientId)> = Vec::new();
         for (client, pause) in pauses {
             now += pause;
