@@ -219,7 +219,7 @@ fn check_envelope(path: &Path, document: &Value) -> Result<u64, CaseFileError> {
     let foreign =
         |found: &str| Err(CaseFileError::Foreign { path: path.clone(), found: found.to_string() });
     let Some(fields) = document.as_object() else {
-        return foreign("it is no JSON object");
+        return foreign("it is not a JSON object");
     };
     match fields.get("format") {
         Some(Value::String(format)) if format == FORMAT => {}
@@ -230,7 +230,7 @@ fn check_envelope(path: &Path, document: &Value) -> Result<u64, CaseFileError> {
         Some(version) if (1..=u64::from(Case::VERSION)).contains(&version) => Ok(version),
         Some(version) => Err(CaseFileError::OtherVersion { path, version }),
         None => {
-            Err(CaseFileError::Damaged { path, reason: "its version is no number".to_string() })
+            Err(CaseFileError::Damaged { path, reason: "its version is not a number".to_string() })
         }
     }
 }

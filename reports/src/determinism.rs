@@ -16,7 +16,7 @@ pub const VERSION: u32 = 1;
 /// The usual reasons why one seed gives two different runs.
 pub const CAUSES: &str = "\
 So a program or a property depends on something other than what it is given.
-Usual causes: the order of a hash map or set (std's is another in each run), a
+Usual causes: the order of a hash map or set (std's differs in each run), a
 clock, a thread, a static or thread-local variable, random numbers of its own,
 an address of memory.";
 

@@ -167,16 +167,19 @@ pub fn exploration_text(report: &ExplorationReport, width: u16) -> String {
         table.add_row([name, value.as_str()]);
     }
     let _ = writeln!(text, "{}\n", table.trim_fmt());
-    let _ = writeln!(text, "properties asked: {}", report.properties.join(", "));
+    let _ = writeln!(text, "properties checked: {}", report.properties.join(", "));
     if !report.unasked.is_empty() {
         let unasked = report.unasked.join(", ");
-        let _ = writeln!(text, "not asked, because they need durations or whole runs: {unasked}");
+        let _ = writeln!(text, "not checked, because they need durations or whole runs: {unasked}");
     }
     let _ = writeln!(text, "{}", report.cycles);
     let _ = writeln!(text, "{}: {}", report.title(), report.verdict);
     if report.verdict.violation().is_none() {
         report.claims.iter().for_each(|claim| _ = writeln!(text, "  {claim}"));
-        report.unseen.iter().for_each(|what| _ = writeln!(text, "  though nobody made {what}"));
+        report
+            .unseen
+            .iter()
+            .for_each(|what| _ = writeln!(text, "  although no program made {what}"));
     }
     text
 }
@@ -203,7 +206,7 @@ fn rows(report: &ExplorationReport) -> Vec<(&'static str, String)> {
         ),
     ];
     if let Some(programs) = figures.programs {
-        rows.push(("places in the programs", grouped(programs)));
+        rows.push(("nodes in the tree of programs", grouped(programs)));
     }
     rows.push(("real time", span(figures.wall)));
     rows

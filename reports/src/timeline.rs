@@ -21,7 +21,7 @@ pub fn last_steps(
     let mut text = String::new();
     // For a run that is shown from its first step, the timeline is the story.
     if first.number > 1 && !turns.is_empty() {
-        let _ = writeln!(text, "How it came to that, turn by turn:\n{}", story(turns, about));
+        let _ = writeln!(text, "What happened:\n{}", story(turns, about));
     }
     // The missing numbers are those of pings.
     let last = lines.last().map_or(0, |line| line.number);
@@ -33,7 +33,7 @@ pub fn last_steps(
         None => write!(text, "The last {count}{pings}:\n{}", timeline(lines)),
     };
     if first.number > 1 || !whole || until.is_some() {
-        let _ = writeln!(text, "\nWhat is left out here is shown by: {every_step}");
+        let _ = writeln!(text, "\nTo see every step: {every_step}");
     }
     text
 }

@@ -70,7 +70,7 @@ pub fn violation_report(finding: &Finding) -> String {
 /// Describes the shorter path that a search has found to the same violation.
 fn shorter(found: &Finding) -> String {
     let way = found.way.map_or(String::new(), |way| way.to_string());
-    let mut text = format!("\nThe same property falls in {way}:\n");
+    let mut text = format!("\nA shorter violation of the same property: {way}:\n");
     let _ = writeln!(text, "  saw        {}", found.violation.objection.saw);
     let _ = writeln!(text, "  asked      {}", found.options.trim_end());
     let _ = writeln!(text, "  replay     {}\n\n{}", found.replay, steps(&found.trace).trim_end());
@@ -82,7 +82,7 @@ fn until(Stopped { client, at, step }: Stopped, violation: &Violation) -> String
     let rest = violation.at.since(at).as_millis();
     let (seconds, milliseconds) = (rest / 1_000, rest % 1_000);
     format!(
-        "up to where {client} stopped (#{step}, at {at}): it did and heard nothing more in the \
+        "up to where {client} stopped (#{step}, at {at}): it made no call and got no input in the \
          {seconds}.{milliseconds:03} s and {} that followed",
         plural((violation.step - step) as usize, "step")
     )
@@ -92,11 +92,11 @@ fn until(Stopped { client, at, step }: Stopped, violation: &Violation) -> String
 fn another_run(Difference { step, says, .. }: &Difference, violation: &Violation) -> String {
     let seen = match violation.objection.property == FUNCTION_OF_ITS_INPUTS {
         true => "",
-        false => "What the first one saw it has seen all the same; the second may not show it.\n",
+        false => "The violation of the first run is valid; the second run may not show it.\n",
     };
     let says: String = says.lines().map(|line| format!("  {line}\n")).collect();
     format!(
-        "This seed, once more, gave another run: they differ first at step {step}.\n\
+        "The same seed, run again, gave a different run: they differ first at step {step}.\n\
          {seen}{says}{CAUSES}\n"
     )
 }

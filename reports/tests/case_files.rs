@@ -69,7 +69,7 @@ fn files_that_are_no_case() {
     let sentence = refusal("seed 42\n");
     assert!(sentence.starts_with("`some.json` is not a case file: it is not JSON ("), "{sentence}");
     let foreign = "is JSON, but not a case file: it should say \"format\": \"vivarium-case\", but";
-    assert_eq!(refusal("[1, 2]"), format!("`some.json` {foreign} it is no JSON object"));
+    assert_eq!(refusal("[1, 2]"), format!("`some.json` {foreign} it is not a JSON object"));
     assert_eq!(refusal("{\"seed\": 3}"), format!("`some.json` {foreign} it does not"));
     let report = "{\"format\": \"vivarium-report\", \"version\": 1}";
     assert_eq!(refusal(report), format!("`some.json` {foreign} it says \"vivarium-report\""));
@@ -105,7 +105,7 @@ fn another_version_says_what_to_do() {
     let text = to_text(&case()).replace("\"version\": 3", "\"version\": 0");
     assert!(refusal(&text).contains("has version 0, but"), "{}", refusal(&text));
     let text = to_text(&case()).replace("\"version\": 3", "\"version\": \"new\"");
-    assert_eq!(refusal(&text), "the case file `some.json` is damaged: its version is no number");
+    assert_eq!(refusal(&text), "the case file `some.json` is damaged: its version is not a number");
 }
 
 #[test]

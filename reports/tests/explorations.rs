@@ -131,6 +131,6 @@ fn a_search_that_was_stopped_is_green_nowhere() {
     assert!(xml.contains("inconclusive: stopped by 10 minutes"), "{xml}");
     let text = exploration_text(&bounded, WIDTH);
     let end = "lock: inconclusive: stopped by 10 minutes after 3 states, 2 left\n  if all is as was claimed\n  \
-               though nobody made an observation `granted`\n";
+               although no program made an observation `granted`\n";
     assert!(text.ends_with(end), "{text}");
 }

@@ -111,7 +111,8 @@ fn a_report_is_as_wide_as_is_said() {
 #[test]
 fn the_shorter_way_to_a_failure_is_seen_again() {
     let text = printed("a_sweep", &[]);
-    let shorter = &text[text.find("The same property falls in ").expect("it does")..];
+    let shorter =
+        &text[text.find("A shorter violation of the same property: ").expect("it does")..];
     let saw = behind(shorter, "\n  saw        ");
     let replay = behind(shorter, "\n  replay     VIVARIUM_CASE=");
     let (file, _command) = replay.split_once(' ').expect("a command follows");

@@ -8,8 +8,8 @@ use vivarium::seeds::SeedRange;
 fn is_told(test: Test) {
     let held: Result<_, TestFailure> = test.run_seeds(&SeedRange::count(200).expect("some"));
     let text = held.expect_err("it is told").to_string();
-    assert!(text.contains("run twice, gave two runs: they differ first at step "), "{text}");
-    assert!(text.contains("This seed, once more, gave another run"), "{text}");
+    assert!(text.contains("run twice, gave two different runs: they differ first at step "), "{text}");
+    assert!(text.contains("The same seed, run again, gave a different run"), "{text}");
 }
 
 #[test]

@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(
             trial().objects(session(SessionState::Expired, None)),
             "H8 an ended session is over: client 1 was told that session 0x10 is expired, but \
-             nobody has proposed to close it."
+             no leader has proposed to close it."
         );
     }
 
@@ -295,7 +295,7 @@ mod tests {
         let mut trial = trial_of_one_that_gives_up();
         trial.accepts(session(SessionState::Disconnected, None));
         let saw = trial.objects(session(SessionState::Expired, Some(TWO)));
-        assert!(saw.ends_with("but nobody has proposed to close it."), "{saw}");
+        assert!(saw.ends_with("but no leader has proposed to close it."), "{saw}");
         // It was connected.
         let mut trial = trial_of_one_that_gives_up();
         assert_eq!(

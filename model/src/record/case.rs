@@ -114,7 +114,10 @@ impl Case {
                 return Err(format!("{client_id} has an empty list of servers"));
             }
             if !matches!(&*client.chroot, "" | "/") && ZnodePath::new(&*client.chroot).is_err() {
-                return Err(format!("{client_id}'s chroot {:?} is no valid path", client.chroot));
+                return Err(format!(
+                    "{client_id}'s chroot {:?} is not a valid path",
+                    client.chroot
+                ));
             }
             for server in &client.servers {
                 self.check_machine(Machine::Server(*server))
@@ -297,7 +300,7 @@ mod tests {
         assert_eq!(found, "client 2's list names server 9, but the configuration has 3 servers");
         broken.config.clients[1].chroot = "/app/".into();
         let found = broken.check().unwrap_err();
-        assert_eq!(found, "client 2's chroot \"/app/\" is no valid path");
+        assert_eq!(found, "client 2's chroot \"/app/\" is not a valid path");
         broken.config.clients[1].servers.clear();
         assert_eq!(broken.check().unwrap_err(), "client 2 has an empty list of servers");
         broken.config.servers = 0;

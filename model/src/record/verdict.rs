@@ -121,7 +121,7 @@ impl fmt::Display for Verdict {
             }
             Verdict::Unreached { seeds, unreached } => write!(
                 f,
-                "inconclusive: held for {seeds} seeds, which are the scenario's own number, but did not reach: {}",
+                "inconclusive: held for {seeds} seeds, the scenario's default, but did not reach: {}",
                 unreached.join(", ")
             ),
             Verdict::Exhausted { states, depth } => {
@@ -201,7 +201,7 @@ mod tests {
         let text = held(&["sync by SNAP"]).demanding_marks().to_string();
         assert_eq!(
             text,
-            "inconclusive: held for 7 seeds, which are the scenario's own number, but did not reach: sync by SNAP"
+            "inconclusive: held for 7 seeds, the scenario's default, but did not reach: sync by SNAP"
         );
         let text = bounded().to_string();
         assert_eq!(text, "inconclusive: stopped by 1 minute after 10 states, 4 left");

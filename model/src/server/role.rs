@@ -29,7 +29,11 @@ impl Server {
 
     /// Begins to lead or to follow.
     pub(super) fn take_role(&mut self, decision: Decision, context: &mut Context<'_>) {
-        assert!(self.is_looking(), "{}: only who looks for a leader is told of one", context.id);
+        assert!(
+            self.is_looking(),
+            "{}: only a LOOKING server can be elected or follow",
+            context.id
+        );
         for timer in TIMERS {
             context.disarm(timer);
         }
@@ -100,7 +104,12 @@ impl Server {
             }
         } else {
             // It fsyncs its appends before it reads on, and cannot leave in between (rule 6.6.3).
-            assert_eq!(context.disk.unsynced(), 0, "{}: nobody fsyncs this any more", self.id);
+            assert_eq!(
+                context.disk.unsynced(),
+                0,
+                "{}: unsynced records remain after the role ended",
+                self.id
+            );
         }
         let loaded = match (reload || drop_tree, served) {
             (true, _) => self.database.reload(context),

@@ -14,7 +14,7 @@ impl DataTree {
         let strange = known.filter(|id| sessions.get(id) != right_sessions.get(id)).min();
         if let Some(session) = strange {
             return Some(match (sessions.get(session), right_sessions.get(session)) {
-                (Some(_), None) => format!("session {session} is open, and must not be"),
+                (Some(_), None) => format!("session {session} is open but should not be"),
                 (None, _) => format!("session {session} is missing"),
                 (Some(has), Some(right)) => {
                     format!("session {session} has the timeout {has:?} instead of {right:?}")
@@ -25,7 +25,7 @@ impl DataTree {
         let strange = paths.filter(|path| self.node(path) != right.node(path)).min()?;
         Some(match (self.node(strange), right.node(strange)) {
             (Some(has), None) => {
-                format!("{strange} stands (czxid {}), and must not", has.czxid)
+                format!("{strange} exists (czxid {}) but should not", has.czxid)
             }
             (None, Some(right)) => format!("{strange} (czxid {}) is missing", right.czxid),
             (Some(has), Some(right)) => format!("{strange}: {}", field(has, right)),
@@ -82,7 +82,7 @@ mod tests {
     fn the_first_difference_is_named() {
         let plain = tree(|_| ());
         assert_eq!(plain.difference(&plain), None);
-        assert_eq!(told(&plain, &DataTree::new()), "/a stands (czxid 0:0), and must not");
+        assert_eq!(told(&plain, &DataTree::new()), "/a exists (czxid 0:0) but should not");
         assert_eq!(told(&DataTree::new(), &plain), "/a (czxid 0:0) is missing");
         let versioned = tree(|znode| znode.version = 3);
         assert_eq!(told(&plain, &versioned), "/a: version is 0 instead of 3");
@@ -96,7 +96,7 @@ mod tests {
     fn sessions_come_first() {
         let (mut with, without) = (tree(|_| ()), DataTree::new());
         with.load_session(SessionId(7), Duration::from_secs(4));
-        assert_eq!(told(&with, &without), "session 0x7 is open, and must not be");
+        assert_eq!(told(&with, &without), "session 0x7 is open but should not be");
         assert_eq!(told(&without, &with), "session 0x7 is missing");
     }
 }

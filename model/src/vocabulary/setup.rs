@@ -47,17 +47,17 @@ enum Written {
 pub enum SetupError {
     /// The path is not valid in ZooKeeper.
     #[error(
-        "`{0}` is no path of a znode: it begins with `/`, has no empty, `.` or `..` part, and does not end with `/`"
+        "`{0}` is not the path of a znode: it begins with `/`, has no empty, `.` or `..` part, and does not end with `/`"
     )]
     NoPath(String),
     /// The path is one of ZooKeeper's own znodes, or below one.
     #[error("`{0}` is ZooKeeper's own")]
     Reserved(String),
     /// The setup names the znode twice.
-    #[error("`{0}` is there already: name each znode once")]
+    #[error("`{0}` is named twice: name each znode once")]
     Twice(String),
     /// The setup does not contain the parent, or names it later.
-    #[error("`{path}` has no parent: put `{parent}` before it")]
+    #[error("`{path}` has no parent: name `{parent}` before it")]
     Orphan { path: String, parent: String },
 }
 
@@ -197,8 +197,8 @@ mod tests {
         for path in ["/", "/zookeeper", "/zookeeper/config", "/zookeeper/quota/a"] {
             assert_eq!(refused(&[path]), format!("`{path}` is ZooKeeper's own"));
         }
-        assert_eq!(refused(&["/a", "/a"]), "`/a` is there already: name each znode once");
-        assert_eq!(refused(&["/a/b", "/a"]), "`/a/b` has no parent: put `/a` before it");
+        assert_eq!(refused(&["/a", "/a"]), "`/a` is named twice: name each znode once");
+        assert_eq!(refused(&["/a/b", "/a"]), "`/a/b` has no parent: name `/a` before it");
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub enum WireError {
         missing: usize,
     },
     /// The frame is longer than the packet.
-    #[error("{0} bytes are left over behind the packet")]
+    #[error("{0} bytes remain after the packet")]
     LeftOver(usize),
     /// A length below -1.
     #[error("{length} is no length of a {field}")]
@@ -32,13 +32,13 @@ pub enum WireError {
         length: i32,
     },
     /// `null` where a value is required.
-    #[error("a text is null that must not be")]
+    #[error("a required text is null")]
     Null,
     /// Text that is neither UTF-8 nor CESU-8.
     #[error("a text is not UTF-8: {0:?}")]
     BadText(Vec<u8>),
     /// A number without a meaning.
-    #[error("{number} is no {field}")]
+    #[error("{number} is not a valid {field}")]
     Unknown {
         /// The meaning that was expected.
         field: &'static str,

@@ -157,7 +157,7 @@ impl<H: Host, G: Grain> World<H, G> {
                     let (for_listeners, over) = (told.is_for_listeners(), told.over);
                     let input = told.input;
                     effects.absorb(&(at, step));
-                    effects.note(|| format!("{client}'s program is told: {input}"));
+                    effects.note(|| format!("{client}'s program receives: {input}"));
                     effects.exchange(client, || Exchange::Told(input.clone()));
                     self.host.feed(client, input, &mut self.outputs);
                     let over = over.filter(|_| !for_listeners || !self.outputs.is_empty());

@@ -20,9 +20,9 @@ pub(super) fn reason<'a>(
         if own.is_some() && owner == own {
             reasons.push(format!("{path} is its own znode, so it waits for itself"));
         } else if awaits.its_creation && znode.is_some() {
-            reasons.push(format!("{path} stands already, so its wake-up was lost"));
+            reasons.push(format!("{path} already exists, so the wake-up was lost"));
         } else if awaits.its_change && znode.is_none() {
-            reasons.push(format!("{path} is gone already, so its wake-up was lost"));
+            reasons.push(format!("{path} was already deleted, so the wake-up was lost"));
         }
     }
     (!reasons.is_empty()).then(|| reasons.join("; "))
@@ -58,9 +58,9 @@ mod tests {
     #[test]
     fn a_change_that_has_happened_already() {
         let saw = told(SESSION, "/there", CREATION);
-        assert_eq!(saw.as_deref(), Some("/there stands already, so its wake-up was lost"));
+        assert_eq!(saw.as_deref(), Some("/there already exists, so the wake-up was lost"));
         let saw = told(SESSION, "/gone", CHANGE);
-        assert_eq!(saw.as_deref(), Some("/gone is gone already, so its wake-up was lost"));
+        assert_eq!(saw.as_deref(), Some("/gone was already deleted, so the wake-up was lost"));
     }
 
     #[test]

@@ -211,7 +211,7 @@ impl Witnesses {
                 return Err(Objection::new(
                     "S2 committed prefix agreement",
                     format!(
-                        "{leader} was established with a history up to {last_zxid}, but nobody has proposed {next}"
+                        "{leader} was established with a history up to {last_zxid}, but no leader has proposed {next}"
                     ),
                 ));
             };

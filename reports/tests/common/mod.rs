@@ -100,7 +100,7 @@ pub(crate) fn trace() -> Vec<TraceLine> {
         number: 10_235,
         step: Step::Input(ClientId(2)),
         notes: vec![
-            "client 2's program is told: [x-0000000002], cversion 4 (call 0)".into(),
+            "client 2's program receives: [x-0000000002], cversion 4 (call 0)".into(),
             "it asks: sleep 100ms (call 1)".into(),
         ],
         events: vec![Event::Observed {

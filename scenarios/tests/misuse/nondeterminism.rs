@@ -45,7 +45,7 @@ fn a_violation_that_a_repeat_does_not_show_is_one() {
         test.run_seeds(&SeedRange::count(100).expect("some")).expect_err("one in twenty fails");
     let text = failure.to_string();
     assert!(text.contains("the count is 13"), "{text}");
-    assert!(text.contains("This seed, once more, gave another run"), "{text}");
+    assert!(text.contains("The same seed, run again, gave a different run"), "{text}");
     assert!(text.contains("a static or thread-local variable"), "{text}");
     let finding = failure.finding().expect("it is a violation");
     let unrepeated = finding.unrepeated.as_ref().expect("it was another run");
@@ -64,7 +64,7 @@ fn so_is_one_of_a_property_that_remembers_other_runs() {
         test.run_seeds(&SeedRange::count(100).expect("some")).expect_err("it objects once");
     let text = failure.to_string();
     assert!(text.contains("it is its time"), "{text}");
-    assert!(text.contains("This seed, once more, gave another run"), "{text}");
+    assert!(text.contains("The same seed, run again, gave a different run"), "{text}");
 }
 
 #[cfg(feature = "explore")]

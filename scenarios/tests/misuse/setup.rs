@@ -65,11 +65,11 @@ fn what_cannot_be_there_is_refused() {
     };
     let nonsense = refused(&["nonsense"]);
     assert!(nonsense.starts_with("connects: `setup`: `nonsense` is no path"), "{nonsense}");
-    let orphan = "connects: `setup`: `/a/b` has no parent: put `/a` before it";
+    let orphan = "connects: `setup`: `/a/b` has no parent: name `/a` before it";
     assert_eq!(refused(&["/a/b"]), orphan);
     let own = "connects: `setup`: `/zookeeper/quota` is ZooKeeper's own";
     assert_eq!(refused(&["/zookeeper/quota"]), own);
-    let twice = "connects: `setup`: `/a` is there already: name each znode once";
+    let twice = "connects: `setup`: `/a` is named twice: name each znode once";
     assert_eq!(refused(&["/a", "/a"]), twice);
 }
 

@@ -152,7 +152,7 @@ fn a_closure_that_remembers_by_itself_is_told_of() {
     };
     let seeds = vivarium::seeds::SeedRange::count(50).expect("some");
     let text = make().run_seeds(&seeds).expect_err("once it objects").to_string();
-    assert!(text.contains("This seed, once more, gave another run"), "{text}");
+    assert!(text.contains("The same seed, run again, gave a different run"), "{text}");
     #[cfg(feature = "explore")]
     {
         let claims = make().explored(&one()).expect("it can be").claims;

@@ -320,7 +320,7 @@ fn a_rate_that_makes_no_sense_is_refused_with_a_sentence() {
     let seeds = SeedRange::count(1).expect("some");
     let refused = lost_wake_up(Waits::WithItsLook).faults(faults).run_seeds(&seeds);
     let sentence = refused.expect_err("it is refused").to_string();
-    let expected = "queue: `turns(3)`: lost reply, applied takes no turns, it strikes some of all \
-                    writes: say `one_in(..)`";
+    let expected = "queue: `turns(3)`: lost reply, applied strikes a share of all writes: use \
+                    `one_in(..)`";
     assert_eq!(sentence, expected);
 }

@@ -101,7 +101,7 @@ fn what_cannot_be_a_container_is_refused() {
     let test = Test::new("refused", puts).container("queue");
     let failure = test.run_seeds(&SeedRange::parse("1").expect("a number")).expect_err("no path");
     assert!(
-        failure.to_string().contains("`container`: `queue` is no path of a znode"),
+        failure.to_string().contains("`container`: `queue` is not the path of a znode"),
         "{failure}"
     );
 }

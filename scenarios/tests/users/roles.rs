@@ -131,7 +131,7 @@ fn options_of_clients_show() {
 fn options_that_make_no_sense_are_refused() {
     let refuses = |options| refused(Test::new("options", site).client_options(options));
     let text = refuses(ClientOptions::new().chroot("app/"));
-    assert_eq!(text, "options: `chroot(\"app/\")` is no valid path");
+    assert_eq!(text, "options: `chroot(\"app/\")` is not a valid path");
     let text = refuses(ClientOptions::new().session_timeout(Duration::ZERO));
     assert_eq!(text, "options: `session_timeout(0ns)`: give more than no time");
     let servers =

@@ -156,7 +156,9 @@ fn twice(
         return (violating(first, OF_ITSELF, saw, step), Some(Twice { difference: None }));
     };
     let step = difference.step;
-    let saw = format!("seed {seed}, run twice, gave two runs: they differ first at step {step}");
+    let saw = format!(
+        "seed {seed}, run twice, gave two different runs: they differ first at step {step}"
+    );
     let run = match second.report.violation.is_some() {
         // Its objection is valid, whatever the first run shows.
         true => second,

@@ -118,7 +118,7 @@ impl ClientOptions {
             None | Some("" | "/") => Ok(()),
             Some(chroot) => ZnodePath::new(chroot)
                 .map(drop)
-                .map_err(|_refused| format!("`chroot({chroot:?})` is no valid path")),
+                .map_err(|_refused| format!("`chroot({chroot:?})` is not a valid path")),
         }
     }
 

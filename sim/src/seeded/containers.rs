@@ -86,7 +86,7 @@ impl fmt::Display for Containers {
         }
         if let Some(interval) = self.check_interval {
             let kind = Fault::ContainerDeletion;
-            writeln!(f, "fault              {kind}: looked for every {interval:?}")?;
+            writeln!(f, "fault              {kind}: searched for every {interval:?}")?;
         }
         Ok(())
     }

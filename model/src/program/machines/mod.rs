@@ -291,7 +291,7 @@ impl<W: Wire> Machines<'_, W> {
         let client = connection.client;
         let node = &self.nodes[client.index()];
         if node.connection != Some(connection) {
-            effects.note(|| "it has left that connection behind and takes no notice".to_string());
+            effects.note(|| "ignored: the client no longer uses this connection".to_string());
             return;
         }
         match delivered {

@@ -55,7 +55,7 @@ named! {
         /// here, by reading; the sweeps and the explorer show it. Repaired: the leader goes by the committed history,
         /// toBeApplied included.
         TruncCutsCommitted =>
-            "a reconnecting learner is told to cut what its leader has committed and not applied (HEAD)",
+            "a reconnecting learner gets a TRUNC of transactions that its leader has committed but not applied (HEAD)",
         /// A leader answers the syncs of its own clients immediately, before commits that it has yet to apply
         /// (`CommitProcessor.needCommit` with `matchSyncs` off; rules 4.5.6 and 4.5.8). A read after such a sync can
         /// miss a write whose reply a client of another server already has. Found here, by reading; the sweeps show
@@ -72,13 +72,13 @@ named! {
         /// leaves its role while its process continues, and later appends to the same file. A start takes the half
         /// record for the end of the file and ignores everything acknowledged since, up to the next new file (rule
         /// 6.9.8). Found here, by reading. Repaired: the server begins a new file after a failure.
-        TornRecordHidesLog => "a log goes on behind the half record of a failed write (HEAD)",
+        TornRecordHidesLog => "a log is appended to after the half-written record of a failed write (HEAD)",
         /// The content of a failed write stays in the file's buffer, which outlives the role. The server has
         /// forgotten it and joins with the content of its memory and disk. Then its next write also writes the
         /// buffer: a transaction that may never have been committed is in the log, before committed ones (rule
         /// 6.9.9). A start replays it. Found here, by reading. Repaired: the buffer is discarded with the file.
         FailedWriteComesLater =>
-            "what a failed write has left in its buffer comes with a later one (HEAD)",
+            "a later write also writes the buffer of a failed one (HEAD)",
         /// A background snapshot counts as valid as soon as it is written, although the log may not hold its content
         /// yet, or not durably: a server can apply a commit before its own log thread has appended it (rule 4.5.3).
         /// Nor is the snapshot fsynced, and `PurgeTxnLog` only counts files. A power loss that takes the log's tail
@@ -98,7 +98,7 @@ named! {
         /// children that is not ephemeral is deleted: a TTL znode that has just changed, a container that was created
         /// anew, a persistent znode created in place of a container. Found here, by reading. Repaired: the leader
         /// checks again before each deletion, and skips a znode with an outstanding change.
-        ContainerListIsOld => "the leader deletes what has taken a container's place (HEAD)",
+        ContainerListIsOld => "the leader deletes a znode created in place of a container (HEAD)",
         /// The end of a role does not wait for the thread that applies commits (`CommitProcessor.shutdown`; rule
         /// 6.8.6; ZOOKEEPER-3598, which was reverted). The main thread applies that thread's current transaction from
         /// the log, and the thread then applies the rest of it late, over whatever the server has applied since:
@@ -118,7 +118,7 @@ named! {
         /// meanwhile has a number that the list lacks. A start that looks the number up fails; otherwise no client
         /// may read the znode until another ACL gets that number, and then that ACL applies. Repaired: an ACL that
         /// the list lacks is written with the first znode that has it.
-        AclByNumber => "a snapshot has numbers of ACLs that its list has not (ZOOKEEPER-4689, HEAD)",
+        AclByNumber => "a snapshot contains ACL numbers that its list lacks (ZOOKEEPER-4689, HEAD)",
         /// Servers write records of any length but read only up to a limit (`BinaryInputArchive.checkLength`; rule
         /// 1.11.2; ZOOKEEPER-4306). A closeSession lists all ephemerals of the session; a multi contains identities
         /// in place of `auth`. If one becomes too long, the learners cannot read the proposal and leave, the leader
@@ -184,7 +184,7 @@ named! {
         /// Planted: in a failed multi, the operations before the failing one are reported as failed too.
         PlantedMultiResults => "planted: a failed multi's first results are wrong",
         /// Planted: an exist watch fires with NodeDataChanged instead of NodeCreated.
-        PlantedExistEvent => "planted: a creation is told as changed data",
+        PlantedExistEvent => "planted: exist watches fire with NodeDataChanged",
         /// Planted: a deletion fires no child watches of the parent.
         PlantedChildWatch => "planted: deletions fire no child watch of the parent",
         /// Planted: a delete checks the znode's ACL instead of the parent's.
@@ -193,7 +193,7 @@ named! {
         PlantedEphemeralParent => "planted: ephemerals can have children",
         /// Planted: a closing session's connection is closed before its ephemerals are deleted, so it receives no
         /// notifications of their deletion.
-        PlantedCloseOrder => "planted: who closes hears nothing of it",
+        PlantedCloseOrder => "planted: a closing client gets no notifications of its deletions",
 
         // ---- planted: no release has these; sweeps must find them ----
         /// Planted: the leader ignores signs of life.
@@ -226,7 +226,7 @@ named! {
         /// Planted: a client does not send its watches after a reconnect.
         PlantedWatchesNotSetAgain => "planted: clients do not set their watches again",
         /// Planted: a client's new session keeps the last zxid seen by the old one.
-        PlantedZxidOutlivesSession => "planted: a new session says what the old one has seen",
+        PlantedZxidOutlivesSession => "planted: a new session keeps the old one's last zxid",
         /// Planted: a client does not pass a deletion to child watches of the deleted znode.
         PlantedDeletionMissesChildWatch => "planted: clients tell child watches of no deletion",
         /// Planted: the requests that wait for a connection fail newest first.
@@ -247,9 +247,9 @@ named! {
         PlantedNewSessionsUnanswered =>
             "planted: a leader answers no client of its own whose session is new",
         /// Planted: a sync that waits for a proposal is never answered.
-        PlantedSyncForgotten => "planted: a sync behind a proposal is forgotten",
+        PlantedSyncForgotten => "planted: a sync that waits for a proposal is never answered",
         /// Planted: the requests that a session queued after a write stay in its queue when the write commits.
-        PlantedReadsWait => "planted: what waits behind a write is left there when it commits",
+        PlantedReadsWait => "planted: requests queued after a write stay queued when it commits",
         /// Planted: at its ping round, a leader closes the connection of any learner with an unacknowledged proposal.
         PlantedHealthyHungUp => "planted: a leader hangs up on learners that are about to acknowledge",
         /// Planted: a leader pings its learners just often enough to keep them, and so learns of their sessions as

@@ -79,7 +79,7 @@ fn sentence(event: &Event) -> String {
             format!("{} tells its leader that it has heard of {sessions}", learner.learner)
         }
         Event::Touched { leader, sessions } => {
-            format!("{leader} is told of {}", plural(sessions.len(), "session"))
+            format!("{leader} learns of {}", plural(sessions.len(), "session"))
         }
         Event::SyncRead { leader, session, xid, by_learner } => {
             let whose = if *by_learner { "a learner's" } else { "its own" };

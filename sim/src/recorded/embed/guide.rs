@@ -118,7 +118,7 @@ impl<'a> Guide<'a> {
     /// Takes a step that a search would try too.
     fn take(&mut self, client: ClientId, step: Step) -> Result<(), String> {
         if !self.can(client, &step) {
-            return Err(format!("{step} is none of the steps that {client} has there"));
+            return Err(format!("{client} cannot take the step `{step}` there"));
         }
         self.force(step)
     }
@@ -251,7 +251,7 @@ impl<'a> Guide<'a> {
             return Err(format!("{client} was given a session that was never committed"));
         };
         if self.names.sessions.get(&session) != Some(&here) {
-            return Err(format!("{client} asked for session {here}, and is told of {session}"));
+            return Err(format!("{client} asked for session {here} and got {session}"));
         }
         match (state, self.service().is_alive(here)) {
             (SessionState::Expired, true) => self.expire(client, here)?,
@@ -287,7 +287,7 @@ impl<'a> Guide<'a> {
     /// Serves the oldest packet at its place in the run.
     fn serve(&mut self, client: ClientId) -> Result<(), String> {
         let Some(packet) = self.service().oldest_packet(client) else {
-            return Err(format!("{client} reads what nobody has sent"));
+            return Err(format!("{client} reads a packet that was not sent"));
         };
         match packet {
             ClientPacket::Request { xid, request } => {
@@ -375,7 +375,7 @@ impl<'a> Guide<'a> {
         let path = match &txn.body {
             TxnBody::DeleteContainer { path } => path,
             TxnBody::Error(_) => return Ok(()),
-            _ => return Err(format!("{txn} is not the leader's to do")),
+            _ => return Err(format!("the leader cannot propose {txn} by itself")),
         };
         let step = self.service().deletion_of(path);
         let step = step.ok_or_else(|| format!("{txn}, but {path} is not due"))?;

@@ -114,15 +114,13 @@ fn misfit(often: Often, kind: Fault) -> String {
     };
     match kind.awaits() {
         _ if kind.holds_throughout() => {
-            format!("`{said}`: {kind} holds throughout a run; say only in how many seeds")
+            format!("`{said}`: {kind} lasts throughout a run; set only the share of seeds")
         }
         Some(awaited) => {
-            format!(
-                "`{said}`: {kind} takes no turns, it strikes some of all {awaited}: say `{instead}`"
-            )
+            format!("`{said}`: {kind} strikes a share of all {awaited}: use `{instead}`")
         }
         None => {
-            format!("`{said}`: {kind} lies in wait for nothing, it takes turns: say `{instead}`")
+            format!("`{said}`: {kind} strikes at random times: use `{instead}`")
         }
     }
 }
@@ -150,11 +148,11 @@ mod tests {
         insta::assert_snapshot!(refused(Fault::SyncCrash, Rate::ALWAYS.one_in(0)),
             @"`one_in(0)`: give at least 1");
         insta::assert_snapshot!(refused(Fault::Crash, Rate::ALWAYS.one_in(4)),
-            @"`one_in(4)`: crash lies in wait for nothing, it takes turns: say `turns(..)`");
+            @"`one_in(4)`: crash strikes at random times: use `turns(..)`");
         insta::assert_snapshot!(refused(Fault::LostReplyApplied, Rate::ALWAYS.turns(4)),
-            @"`turns(4)`: lost reply, applied takes no turns, it strikes some of all writes: say `one_in(..)`");
+            @"`turns(4)`: lost reply, applied strikes a share of all writes: use `one_in(..)`");
         insta::assert_snapshot!(refused(Fault::Priorities, Rate::USUAL.turns(4)),
-            @"`turns(4)`: priorities holds throughout a run; say only in how many seeds");
+            @"`turns(4)`: priorities lasts throughout a run; set only the share of seeds");
     }
 
     #[test]

@@ -143,7 +143,7 @@ impl fmt::Display for Priorities {
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "reaction {} falls behind {} of others", self.at, self.others)
+        write!(f, "reaction {} waits for {} of others", self.at, self.others)
     }
 }
 
