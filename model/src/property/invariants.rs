@@ -12,6 +12,7 @@ use crate::server::Server;
 use crate::server::disk::Disk;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::id::ServerId;
+use crate::vocabulary::release::Bug;
 use crate::vocabulary::zxid::Zxid;
 use crate::world::history::History;
 
@@ -62,13 +63,18 @@ pub fn may_object(server: ServerId, disk: &Disk, process: Option<&Server>) -> bo
     })
 }
 
-/// S3: the last committed transaction, and so all before it, is durable on a quorum's disks.
+/// S3: a start of any server of a quorum would find the last committed transaction, and so all before it, whatever
+/// crashes.
 pub fn durable(ensemble: &Ensemble, history: &History) -> Result<(), Objection> {
     let disks = ensemble.config().server_ids().map(|server| ensemble.disk(server));
     durable_on(ensemble.config(), disks, history.last())
 }
 
-/// S3, of these disks: they hold the last committed transaction.
+/// S3, of these disks: starts from enough of them would find the last committed transaction.
+///
+/// Under [`Bug::FirstSnapshotUnsynced`] a durable log counts also where no durable snapshot precedes it. With that
+/// defect no server has a durable snapshot when the first transaction is committed, so S3 would be violated by every
+/// run, and would hide what else a release does. The start that refuses such a log (rule 6.9.4) violates S13.
 ///
 /// # Errors
 /// Too few do.
@@ -80,7 +86,9 @@ pub fn durable_on<'a>(
     if last == Zxid::ZERO {
         return Ok(());
     }
-    let holders = disks.filter(|disk| disk.holds(last)).count();
+    let log_is_enough = config.bugs.has(Bug::FirstSnapshotUnsynced);
+    let holds = |disk: &&Disk| disk.holds(last) || log_is_enough && disk.logs(last);
+    let holders = disks.filter(holds).count();
     if config.is_quorum(holders) {
         return Ok(());
     }
@@ -262,6 +270,31 @@ mod tests {
         let snapshot = Snapshot { label: z(1, 2), content, durable: true };
         half.add_snapshot(snapshot, Release::Repaired.bugs());
         assert!(half.holds(z(1, 2)));
+    }
+
+    /// A start refuses a log that no snapshot precedes. With the defect that leaves the first one to the page cache that
+    /// is S13's to say, but a record that is not even in a durable log is objected to with it as well.
+    #[test]
+    fn a_durable_log_without_a_durable_snapshot() {
+        let history = history();
+        let mut config = Config::new(1, 0);
+        let unsynced = Bugs::NONE.with(Bug::FirstSnapshotUnsynced);
+        let mut disk = Disk::new(Arc::new(DataTree::new()), unsynced);
+        history.txns().iter().for_each(|txn| disk.append(Arc::clone(txn)));
+        disk.fsync();
+        assert!(disk.logs(z(1, 2)) && !disk.holds(z(1, 2)));
+        let judged = |config: &Config, last| durable_on(config, [&disk].into_iter(), last);
+        assert_eq!(
+            words(judged(&config, z(1, 2))),
+            "S3 committed means durable: 1:2 is committed, but durable on the disks of 0 of 1 servers."
+        );
+        config.bugs = unsynced;
+        assert_eq!(judged(&config, z(1, 2)), Ok(()));
+        assert!(judged(&config, z(1, 3)).is_err());
+        // An older durable snapshot is enough for a log that goes on from it.
+        let content = Arc::new(DataTree::new());
+        disk.add_snapshot(Snapshot { label: Zxid::ZERO, content, durable: true }, Bugs::NONE);
+        assert!(disk.holds(z(1, 2)));
     }
 
     #[test]

@@ -55,7 +55,7 @@ const NEEDS: &[Needs] = &[
     row(Bug::FailedWriteComesLater, &[fsync_errors(1, of(1, 2))]),
     row(Bug::TruncCutsCommitted, &[crashes(1, of(2, 1)), breaks(1, of(2, 1)), timeouts(1, of(2, 1)), fsync_errors(1, of(2, 2))]),
     row(Bug::SnapshotAheadOfLog, &[of(3, 3)]),
-    row(Bug::SnapshotWrittenInPlace, &[crashes(1, of(1, 1))]),
+    row(Bug::SnapshotWrittenInPlace, &[of(1, 1)]),
     row(Bug::FirstSnapshotUnsynced, &[crashes(1, of(1, 1))]),
     row(Bug::SnapshotOutlivesRole, &[timeouts(1, of(2, 2)), breaks(1, of(2, 2)), crashes(1, of(3, 2)), fsync_errors(1, of(3, 2))]),
     row(Bug::RenameUnsynced, &[crashes(1, of(1, 0))]),

@@ -21,7 +21,7 @@ pub const FINDINGS: &[Finding] = &[
         loses: "Everything is gone on every server, after servers that were set up from a backup have found no room on \
                 their disks.",
         tracker: None,
-        search: Search::Swept { scenario: "churn", from: 0, to: 1_000 },
+        search: Search::Swept { scenario: "churn", from: 7, to: 1_000 },
         control: "the servers have their logs and older snapshots as well",
         needs_strace: false,
         reproduction: snapshot_written_in_place::reproduce,

@@ -115,11 +115,17 @@ impl Disk {
         snapshots.map(|snapshot| snapshot.label).fold(logged, Zxid::max)
     }
 
-    /// Whether a start would find a committed transaction after any crash: in a durable snapshot that was begun after
-    /// it, or in the durable log that is replayed above one. (That the log has no gap there is asked apart.)
+    /// Whether a start after any crash would find a committed transaction: in a durable snapshot that was begun after
+    /// it, or in the durable log, replayed above an older durable snapshot. A log without any snapshot is refused
+    /// (rule 6.9.4). Whether the log has a gap between the two is asked apart (S7).
     pub fn holds(&self, zxid: Zxid) -> bool {
-        let in_log = self.log[..self.durable].binary_search_by_key(&zxid, |txn| txn.zxid).is_ok();
-        in_log || self.snapshots.iter().any(|snapshot| snapshot.durable && snapshot.label >= zxid)
+        let mut durable = self.snapshots.iter().filter(|snapshot| snapshot.durable).peekable();
+        durable.peek().is_some() && self.logs(zxid) || durable.any(|it| it.label >= zxid)
+    }
+
+    /// Whether the durable log has this transaction, whatever a start would make of the log.
+    pub fn logs(&self, zxid: Zxid) -> bool {
+        self.log[..self.durable].binary_search_by_key(&zxid, |txn| txn.zxid).is_ok()
     }
 
     /// How many transactions were appended but not fsynced.
