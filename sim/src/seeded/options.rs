@@ -4,7 +4,8 @@
 //! of fault is on or off for the whole run, so that over many seeds every combination of few and
 //! many faults comes up.
 
-use crate::scenario::drawn::{Drawn, Search};
+use crate::budget::programs::Budget;
+use crate::scenario::drawn::Drawn;
 use crate::scenario::{Limits, Scenario};
 use crate::seeded::aftermath::Aftermath;
 use crate::seeded::containers::{self, Containers};
@@ -67,7 +68,7 @@ impl Drawn {
     }
 
     /// The smallest form of a scenario, for a search: one round, nothing drawn.
-    pub fn explored(scenario: &Scenario, clients: u8, search: Search) -> Drawn {
+    pub fn explored(scenario: &Scenario, clients: u8, search: Budget) -> Drawn {
         let quiet = Scenario { faults: FaultSet::NONE, ..scenario.clone() };
         let setup = containers::beginning(scenario);
         let mut config = Config { bugs: scenario.bugs, setup, ..Config::new(1, clients) };

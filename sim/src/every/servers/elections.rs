@@ -5,6 +5,7 @@ use super::state::MAX_SERVERS;
 use super::state::Number;
 use super::view::{Unfolded, View};
 use super::{Action, EnsembleModel};
+use crate::budget::Account;
 use vivarium_model::id::{ServerId, ServerSet};
 use vivarium_model::server::Role;
 use vivarium_model::server::eager::Flaw;
@@ -15,8 +16,8 @@ use vivarium_model::zxid::Epoch;
 /// each time into a new epoch.
 fn price(elected: Elected) -> Charge {
     match elected {
-        Elected::Largest | Elected::Backed => Charge::Free,
-        Elected::Upset => Charge::Upset,
+        Elected::Largest | Elected::Backed => None,
+        Elected::Upset => Some(Account::Upsets),
     }
 }
 
@@ -59,7 +60,7 @@ impl EnsembleModel {
                 }
             }
         }
-        if charge != Charge::Free {
+        if charge.is_some() {
             return;
         }
         if self.reductions.quorums && self.has_flaw(Flaw::NobodyJoins) {

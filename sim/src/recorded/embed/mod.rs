@@ -29,6 +29,7 @@ mod guide;
 mod same;
 mod script;
 
+use crate::budget::ByAccount;
 use crate::run::{HostKind, RunOptions};
 use crate::scenario::Scenario;
 use crate::scenario::drawn::Drawn;
@@ -50,22 +51,9 @@ pub struct Embedded {
     pub events: u64,
 }
 
-/// The faults that an embedded run needs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
-    /// Lost connections, attempts included.
-    pub lost: u64,
-    /// Sessions that expired although somebody kept them alive.
-    pub expiries: u64,
-    /// Killed programs.
-    pub kills: u64,
-    /// Cancellations.
-    pub cancels: u64,
-    /// Timers that ended.
-    pub timers: u64,
-    /// Containers and TTL znodes that the leader deleted.
-    pub deletions: u64,
-}
+/// How much of each account an embedded run needs: lost connections with attempts included, sessions that expired although
+/// their client kept them alive, timers that ended, and so on.
+pub type Cost = ByAccount<u64>;
 
 /// Why a run is not embedded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
