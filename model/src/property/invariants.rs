@@ -11,7 +11,7 @@ use crate::ensemble::Ensemble;
 use crate::server::Server;
 use crate::server::disk::Disk;
 use crate::vocabulary::config::Config;
-use crate::vocabulary::id::ServerId;
+use crate::vocabulary::id::{ServerId, ServerSet};
 use crate::vocabulary::zxid::Zxid;
 use crate::world::history::History;
 
@@ -80,14 +80,16 @@ pub fn durable_on<'a>(
     if last == Zxid::ZERO {
         return Ok(());
     }
-    let holders = disks.filter(|disk| disk.holds(last)).count();
-    if config.is_quorum(holders) {
+    let holding = (1..).map(ServerId).zip(disks).filter(|(_, disk)| disk.holds(last));
+    let holders: ServerSet = holding.map(|(server, _)| server).collect();
+    if config.quorum_verifier().contains_quorum(holders) {
         return Ok(());
     }
     Err(Objection::new(
         "S3 committed means durable",
         format!(
-            "{last} is committed, but durable on the disks of {holders} of {} servers.",
+            "{last} is committed, but durable on the disks of {} of {} servers.",
+            holders.len(),
             config.servers
         ),
     ))

@@ -16,6 +16,7 @@ pub mod op;
 pub mod packet;
 pub mod path;
 pub(crate) mod phrase;
+pub mod quorum;
 pub mod release;
 pub mod session_order;
 pub mod setup;

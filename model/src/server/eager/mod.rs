@@ -37,7 +37,7 @@ use crate::network::Next;
 use crate::server::disk::Disk;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::event::SyncMode;
-use crate::vocabulary::id::LearnerConnection;
+use crate::vocabulary::id::{LearnerConnection, ServerSet};
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
 use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::zxid::Zxid;
@@ -293,8 +293,11 @@ impl Server {
         hold: impl Fn() -> Hold,
     ) -> bool {
         let Role::Leading(leader) = &self.role else { return false };
-        let has_quorum =
-            || leader.has_quorum_of_two() || outlook.threats.are_over() && hold().is_followed;
+        let both = ServerSet::default().with(self.id).with(connection.learner);
+        let has_quorum = || {
+            leader.verifier.contains_quorum(both)
+                || outlook.threats.are_over() && hold().is_followed
+        };
         outlook.stays(Flaw::StreamThoughLeaving)
             && has_quorum()
             && (hold().is_undisputed || outlook.has(Flaw::StreamThoughDisputed))
@@ -369,11 +372,6 @@ impl Leader {
                 HandlerPhase::AwaitingAck | HandlerPhase::AwaitingStart | HandlerPhase::Broadcast
             )
         })
-    }
-
-    /// Whether it and one learner are a quorum.
-    fn has_quorum_of_two(&self) -> bool {
-        self.servers <= 3
     }
 
     /// Whether this learner's acks are acks of proposals.

@@ -50,7 +50,7 @@ impl Leading<'_> {
         proposal.acks.insert(server);
         // tryToCommit: never before its predecessor; a later proposal is tried again by its own next
         // ack only (rule 4.4.4).
-        if at == 0 && context.config.is_quorum(proposal.acks.len()) {
+        if at == 0 && leader.verifier.contains_quorum(proposal.acks) {
             self.commit_first(context);
         }
     }

@@ -182,7 +182,7 @@ fn is_deserted(ensemble: &Ensemble, server: ServerId) -> bool {
 }
 
 fn is_alone(ensemble: &Ensemble, server: ServerId) -> bool {
-    ensemble.is_leading(server) && !ensemble.config().is_quorum(ensemble.supporters(server).len())
+    ensemble.is_leading(server) && !ensemble.has_quorum(server)
 }
 
 /// Nothing happens: time limits end what has not come to serve, and elections begin anew.

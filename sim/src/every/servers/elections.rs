@@ -46,11 +46,11 @@ impl EnsembleModel {
             let choice: Number = self.election(state, numbers, charge, (leader, followers));
             actions.push(Action(choice));
         };
+        let verifier = self.config.quorum_verifier();
         for chosen in 1..1_u32 << servers().count() {
             let quorum: ServerSet = servers().filter(|id| chosen >> id.index() & 1 == 1).collect();
             let vote = |id: ServerId| view(id).looking.map(|(vote, _)| vote);
-            let is_smallest = !quorum.is_empty() && !self.config.is_quorum(quorum.len() - 1);
-            if !is_smallest && self.reductions.quorums {
+            if self.reductions.quorums && !verifier.is_minimal_quorum(quorum) {
                 continue;
             }
             for leader in quorum.iter() {

@@ -20,6 +20,7 @@ use crate::seeded::random::{Random, Ratio};
 use vivarium_model::id::{
     ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId,
 };
+use vivarium_model::quorum::QuorumVerifier;
 use vivarium_model::step::Step;
 use vivarium_model::time::Duration;
 
@@ -33,6 +34,8 @@ pub use set::FaultSet;
 pub(crate) trait Look {
     /// How many servers there are.
     fn servers(&self) -> u8;
+    /// Which sets of servers are quorums.
+    fn quorum_verifier(&self) -> QuorumVerifier;
     /// How many client machines there are.
     fn clients(&self) -> u8;
     /// Whether a server's process runs.
