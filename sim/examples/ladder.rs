@@ -36,11 +36,11 @@ struct Arguments {
 }
 
 fn budget(text: &str) -> Budget {
-    let numbers: Vec<u8> =
-        text.split('/').map(|it| it.parse().expect("numbers between slashes")).collect();
-    let at = |index: usize| numbers.get(index).copied().unwrap_or(0);
-    let (breaks, timeouts, fsync_errors, upsets) = (at(3), at(4), at(5), at(6));
-    Budget { breaks, timeouts, fsync_errors, upsets, ..Budget::new(at(0), at(1), at(2)) }
+    let mut budget = Budget::default();
+    for (account, number) in Budget::ACCOUNTS.into_iter().zip(text.split('/')) {
+        budget[account] = number.parse().expect("numbers between slashes");
+    }
+    budget
 }
 
 fn arguments() -> Arguments {
@@ -98,7 +98,8 @@ fn measure(budget: Budget, reductions: bool, arguments: &Arguments) {
     options.max_memory = Some(8 << 30);
     let outcome = search(&model, &options, &Silent);
     let figures = &outcome.statistics;
-    let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = budget;
+    let rung: Vec<String> = budget.each().map(|(_, number)| number.to_string()).collect();
+    let rung = rung.join("/");
     let verdict = match &outcome.ending {
         Ending::Exhausted { .. } => "exhausted".to_owned(),
         Ending::Bounded { by, .. } => format!("bounded by {by}"),
@@ -107,7 +108,7 @@ fn measure(budget: Budget, reductions: bool, arguments: &Arguments) {
         }
     };
     println!(
-        "{servers}/{txns}/{crashes}/{breaks}/{timeouts}/{fsync_errors}/{upsets} {:7} {:>11} generated {:>10} distinct depth {:>3} \
+        "{rung} {:7} {:>11} generated {:>10} distinct depth {:>3} \
          {:>7.2} s {:>8.0}/s {:>4.0}+{:.0} B/state  {verdict}",
         if reductions { "reduced" } else { "plain" },
         figures.generated,

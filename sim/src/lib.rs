@@ -5,6 +5,7 @@
 //! violated. [`run()`] is one seed, [`sweep()`] many, [`replay()`] takes recorded steps again, and
 //! [`check_determinism`] makes sure that a seed means one run and no other.
 
+pub mod budget;
 #[cfg(feature = "explore")]
 pub mod every;
 pub mod host;
@@ -23,7 +24,7 @@ pub use run::pulse::{Beat, Pulses};
 pub use run::record::Caused;
 pub use run::standstill::Stopped;
 pub use run::{HostKind, RunOptions, RunReport};
-pub use scenario::drawn::{Drawn, Search};
+pub use scenario::drawn::Drawn;
 pub use scenario::settings::{ClientOptions, Settings};
 pub use scenario::{Choice, Explored, Limits, Scenario, Servers, bounds};
 pub use seeded::faults::{Fault, FaultSet, Rate};

@@ -90,7 +90,12 @@ impl Ensemble {
 
     /// Returns true if a LOOKING server would learn that this server leads: a quorum says so.
     pub fn can_be_joined(&self, leader: ServerId) -> bool {
-        self.is_leading(leader) && self.config().is_quorum(self.supporters(leader).len())
+        self.is_leading(leader) && self.has_quorum(leader)
+    }
+
+    /// Whether a leader's supporters are a quorum with itself.
+    pub fn has_quorum(&self, leader: ServerId) -> bool {
+        self.config().quorum_verifier().contains_quorum(self.supporters(leader))
     }
 
     pub(super) fn elect(

@@ -9,11 +9,10 @@ use super::Objection;
 use crate::ensemble::Ensemble;
 use crate::vocabulary::config::{self, Config};
 use crate::vocabulary::event::Event;
-use crate::vocabulary::id::ServerId;
+use crate::vocabulary::id::{ServerId, ServerSet};
 use crate::vocabulary::packet::{Notification, PeerState, Vote};
 use crate::vocabulary::step::Step;
 use crate::vocabulary::timer::{ServerTimer, Timer};
-use std::collections::BTreeSet;
 
 const NAME: &str = "S17 who is elected has the votes";
 
@@ -121,7 +120,7 @@ impl Elections {
     fn has_quorum(&self, stood: &Candidate, config: &Config) -> bool {
         let same = |said: &&(ServerId, Notification)| is_for(&said.1, stood.proposal, stood.round);
         let agree = self.read[stood.server.index()].iter().filter(same);
-        config.is_quorum(servers(agree, Some(stood.server)).len())
+        config.quorum_verifier().contains_quorum(servers(agree, Some(stood.server)))
     }
 
     fn decided(
@@ -166,7 +165,7 @@ fn candidate(
 fn servers<'a>(
     said: impl Iterator<Item = &'a (ServerId, Notification)>,
     and: Option<ServerId>,
-) -> BTreeSet<ServerId> {
+) -> ServerSet {
     said.map(|(from, _)| *from).chain(and).collect()
 }
 
@@ -212,7 +211,8 @@ fn joins(
             settled || is_for(said, vote, round)
         };
         let own = (stood.proposal == vote && stood.round == round).then_some(stood.server);
-        config.is_quorum(servers(read.iter().filter(|(_, said)| agrees(said)), own).len())
+        let agree = servers(read.iter().filter(|(_, said)| agrees(said)), own);
+        config.quorum_verifier().contains_quorum(agree)
     };
     let mut settled = read.iter().filter(|(_, said)| {
         said.state != PeerState::Looking && said.vote.leader == leader && said.round == round

@@ -11,7 +11,7 @@ use crate::ensemble::Ensemble;
 use crate::server::Server;
 use crate::server::disk::Disk;
 use crate::vocabulary::config::Config;
-use crate::vocabulary::id::ServerId;
+use crate::vocabulary::id::{ServerId, ServerSet};
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::zxid::Zxid;
 use crate::world::history::History;
@@ -87,15 +87,17 @@ pub fn durable_on<'a>(
         return Ok(());
     }
     let log_is_enough = config.bugs.has(Bug::FirstSnapshotUnsynced);
-    let holds = |disk: &&Disk| disk.holds(last) || log_is_enough && disk.logs(last);
-    let holders = disks.filter(holds).count();
-    if config.is_quorum(holders) {
+    let holds = |disk: &Disk| disk.holds(last) || log_is_enough && disk.logs(last);
+    let holding = (1..).map(ServerId).zip(disks).filter(|(_, disk)| holds(disk));
+    let holders: ServerSet = holding.map(|(server, _)| server).collect();
+    if config.quorum_verifier().contains_quorum(holders) {
         return Ok(());
     }
     Err(Objection::new(
         "S3 committed means durable",
         format!(
-            "{last} is committed, but durable on the disks of {holders} of {} servers.",
+            "{last} is committed, but durable on the disks of {} of {} servers.",
+            holders.len(),
             config.servers
         ),
     ))

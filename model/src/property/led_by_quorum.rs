@@ -8,6 +8,7 @@ use super::{Asked, LooksBack, Monitor, Objection, View};
 use crate::vocabulary::config::Config;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ServerId, ServerSet};
+use crate::vocabulary::quorum::QuorumVerifier;
 use crate::vocabulary::zxid::Epoch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 /// The monitor of S16.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct LedByQuorum {
-    servers: u8,
+    verifier: QuorumVerifier,
     /// Of each leader that is not established yet: its epoch, and who follows it into that.
     followed: BTreeMap<ServerId, (Epoch, ServerSet)>,
 }
@@ -51,7 +52,7 @@ impl Monitor for LedByQuorum {
     }
 
     fn begin(&mut self, config: &Arc<Config>) {
-        self.servers = config.servers;
+        self.verifier = config.quorum_verifier();
     }
 
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
@@ -68,14 +69,17 @@ impl Monitor for LedByQuorum {
             }
             Event::Established { leader, epoch, .. } => {
                 let followed = self.followed.remove(leader).filter(|(its, _)| its == epoch);
-                let quorum = followed.unwrap_or_default().1.with(*leader).len();
-                if quorum * 2 <= usize::from(self.servers) {
+                let quorum = followed.unwrap_or_default().1.with(*leader);
+                // Nothing is known of voters before the run begins.
+                let voters = self.verifier.voters();
+                if !voters.is_empty() && !self.verifier.contains_quorum(quorum) {
                     return Err(Objection::new(
                         self.name(),
                         format!(
-                            "{leader} was established as the leader of epoch {epoch} by {quorum} of {} \
+                            "{leader} was established as the leader of epoch {epoch} by {} of {} \
                              servers.",
-                            self.servers
+                            quorum.len(),
+                            voters.len()
                         ),
                     ));
                 }

@@ -297,7 +297,8 @@ fn is_larger(one: Vote, other: Vote, config: &Config) -> bool {
 
 /// Returns true if a quorum of these votes agrees with `with`.
 fn is_agreed(votes: &BTreeMap<ServerId, Received>, with: &Received, config: &Config) -> bool {
-    config.is_quorum(votes.values().filter(|vote| vote.agrees(with)).count())
+    let agree = votes.iter().filter(|(_, vote)| vote.agrees(with)).map(|(server, _)| *server);
+    config.quorum_verifier().contains_quorum(agree.collect())
 }
 
 /// The timers of an election, which its end disarms.

@@ -49,19 +49,22 @@ pub fn elected_by(
     leader: ServerId,
     vote: impl Fn(ServerId) -> Option<Vote>,
 ) -> Option<Elected> {
-    if !config.is_quorum(servers.len()) || !servers.contains(leader) {
+    let verifier = config.quorum_verifier();
+    if !verifier.contains_quorum(servers) || !servers.contains(leader) {
         return None;
     }
     let own = vote(leader)?;
-    let (mut best, mut not_ahead) = (own, 0);
+    let (mut best, mut not_ahead) = (own, ServerSet::default());
     for server in servers.iter() {
         let other = vote(server)?;
         best = best.max(other);
-        not_ahead += usize::from((other.peer_epoch, other.zxid) <= (own.peer_epoch, own.zxid));
+        if (other.peer_epoch, other.zxid) <= (own.peer_epoch, own.zxid) {
+            not_ahead.insert(server);
+        }
     }
     let elected = match best == own {
         true => Elected::Largest,
-        false if config.is_quorum(not_ahead) => Elected::Backed,
+        false if verifier.contains_quorum(not_ahead) => Elected::Backed,
         false => Elected::Upset,
     };
     let may = elected == Elected::Largest || config.election == config::Election::Any;

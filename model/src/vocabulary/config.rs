@@ -2,6 +2,7 @@
 
 use crate::vocabulary::file_system::{FileSystem, Metadata};
 use crate::vocabulary::id::ServerId;
+use crate::vocabulary::quorum::QuorumVerifier;
 use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::session_order::SessionOrder;
 use crate::vocabulary::setup::Setup;
@@ -342,9 +343,9 @@ impl Config {
         self.snap_count != u32::MAX
     }
 
-    /// Returns true if `count` servers are a majority (rule 5.4.1).
-    pub fn is_quorum(&self, count: usize) -> bool {
-        count > usize::from(self.servers) / 2
+    /// Which sets of servers are quorums (rule 5.4.1).
+    pub fn quorum_verifier(&self) -> QuorumVerifier {
+        QuorumVerifier::Majority { voters: self.servers }
     }
 
     /// Returns the ids of all servers.

@@ -68,9 +68,38 @@ impl ServerSet {
         self
     }
 
-    /// Returns the servers of this set, in ascending order of ids.
+    /// Servers 1 to `servers` (up to 64).
+    pub fn first(servers: u8) -> ServerSet {
+        ServerSet(u64::MAX.checked_shr(64 - u32::from(servers)).unwrap_or(0))
+    }
+
+    /// This set with one server less.
+    #[must_use]
+    pub fn without(mut self, server: ServerId) -> ServerSet {
+        self.remove(server);
+        self
+    }
+
+    /// The servers in both.
+    #[must_use]
+    pub fn intersection(self, other: ServerSet) -> ServerSet {
+        ServerSet(self.0 & other.0)
+    }
+
+    /// The servers in this set, but not in the other one.
+    #[must_use]
+    pub fn difference(self, other: ServerSet) -> ServerSet {
+        ServerSet(self.0 & !other.0)
+    }
+
+    /// The servers in it, in the order of their ids.
     pub fn iter(self) -> impl Iterator<Item = ServerId> {
-        (0..64).filter(move |at| self.0 & (1 << at) != 0).map(ServerId::at)
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let at = (left != 0).then_some(left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(ServerId::at(at))
+        })
     }
 }
 

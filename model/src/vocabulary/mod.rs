@@ -17,6 +17,7 @@ pub mod outside;
 pub mod packet;
 pub mod path;
 pub(crate) mod phrase;
+pub mod quorum;
 pub mod release;
 pub mod session_order;
 pub mod setup;

@@ -55,8 +55,8 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> AckWork {
         return AckWork {
             puts: (client == 1).then_some(1),
             requeues: u32::from(client > 2),
-            cancel: search.cancels,
-            close: search.cancels,
+            cancel: search.cancels > 0,
+            close: search.cancels > 0,
             ..work
         };
     }

@@ -53,7 +53,7 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> BarrierWork {
     let waiters = (1..drawn.clients).map(|client| ClientId::at(client.into())).collect();
     if let Some(search) = drawn.search {
         let lean = BarrierWork::lean(BARRIERS, waiters);
-        return BarrierWork { rounds: drawn.rounds, cancel: search.cancels, mutants, ..lean };
+        return BarrierWork { rounds: drawn.rounds, cancel: search.cancels > 0, mutants, ..lean };
     }
     let random: &mut Random = &mut Seeds::new(drawn.seed).stream("barrier work", client.into());
     let impatient = random.chance(Ratio::one_in(4));

@@ -6,10 +6,11 @@
 
 use super::{Entry, Group, Switches, servers_alone};
 use vivarium_model::config::Election;
+use vivarium_sim::budget::servers::Budget;
 use vivarium_sim::{Scenario, Servers};
 
 /// What a search takes within seconds, and what most of the servers' defects need.
-const SMALLEST: Servers = Servers { servers: 3, txns: 1, crashes: 1, election: Election::Oracle };
+const SMALLEST: Servers = Servers { budget: Budget::new(3, 1, 1), election: Election::Oracle };
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {

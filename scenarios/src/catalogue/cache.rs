@@ -138,7 +138,7 @@ fn work(drawn: &Drawn, client: u8, extent: Extent, mutants: Mutants) -> CacheWor
             beside: Vec::new(),
             pause: Duration::ZERO,
             follow,
-            cancel: search.cancels,
+            cancel: search.cancels > 0,
             close: false,
             mutants,
         };

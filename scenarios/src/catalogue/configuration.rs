@@ -52,7 +52,7 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> ConfigurationWork {
             1 => (vec![Step::Remove, Step::Publish], None),
             _ => (Vec::new(), Some(drawn.config.tick)),
         };
-        let (pause, cancel) = (Duration::ZERO, search.cancels);
+        let (pause, cancel) = (Duration::ZERO, search.cancels > 0);
         return ConfigurationWork { path, steps, pause, follow, cancel, close: false, mutants };
     }
     let random: &mut Random =

@@ -55,7 +55,7 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> CounterWork {
     let delta = 1_000_i64.pow(u32::from(client.min(6)) - 1);
     let work = CounterWork { rounds: drawn.rounds, delta, mutants, ..CounterWork::new(COUNTER) };
     if let Some(search) = drawn.search {
-        return CounterWork { tries: client.is_multiple_of(2), cancel: search.cancels, ..work };
+        return CounterWork { tries: client.is_multiple_of(2), cancel: search.cancels > 0, ..work };
     }
     let random: &mut Random = &mut Seeds::new(drawn.seed).stream("counter work", client.into());
     let keeping = Seeds::new(drawn.seed).stream("counter", 0).chance(Ratio::one_in(3));

@@ -50,7 +50,7 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> DelayWork {
         puts: (client == 1).then(|| vec![Duration::from_millis(500)]),
         takes: true,
         producers: 1,
-        cancel: drawn.search.is_some_and(|search| search.cancels),
+        cancel: drawn.search.is_some_and(|search| search.cancels > 0),
         pause: Duration::ZERO,
         mutants,
     };

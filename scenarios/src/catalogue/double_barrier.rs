@@ -61,10 +61,10 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> DoubleBarrierWork {
     if let Some(search) = drawn.search {
         return DoubleBarrierWork {
             generations: drawn.rounds.into(),
-            patience: search.timers.then_some(Duration::from_secs(1)),
-            cancel: search.cancels,
+            patience: (search.timers > 0).then_some(Duration::from_secs(1)),
+            cancel: search.cancels > 0,
             // What is done in the background ends with the program.
-            close: search.cancels || search.timers,
+            close: search.cancels > 0 || search.timers > 0,
             mutants,
             ..DoubleBarrierWork::lean(BARRIER, party, parties(drawn))
         };

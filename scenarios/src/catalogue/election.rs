@@ -6,10 +6,11 @@
 
 use super::{Entry, Group, Switches, servers_alone};
 use vivarium_model::config::Election;
+use vivarium_sim::budget::servers::Budget;
 use vivarium_sim::{Scenario, Servers};
 
 /// What a search takes within seconds. Three servers, or a transaction, are many more states.
-const SMALLEST: Servers = Servers { servers: 2, txns: 0, crashes: 1, election: Election::Fast };
+const SMALLEST: Servers = Servers { budget: Budget::new(2, 0, 1), election: Election::Fast };
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {

@@ -17,8 +17,9 @@ use vivarium_model::mark::Mark;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::lock::{self, LockWork, Mutants, lock_worker};
+use vivarium_sim::budget::programs::Budget;
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, Explored, Scenario, Search, Settings};
+use vivarium_sim::{Choice, Drawn, Explored, Scenario, Settings};
 
 /// The lock's directory.
 const LOCK: &str = "/lock";
@@ -97,7 +98,7 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> LockWork {
 const WHOLE_WORK: u8 = 2;
 
 /// What one client does in a search.
-fn explored_work(drawn: &Drawn, search: Search, whole: LockWork) -> LockWork {
+fn explored_work(drawn: &Drawn, search: Budget, whole: LockWork) -> LockWork {
     let lean = LockWork { mutants: whole.mutants, ..LockWork::lean(LOCK) };
     let work = if drawn.clients <= WHOLE_WORK {
         LockWork { counter: whole.counter, guard_watch: true, ..lean }
@@ -105,7 +106,7 @@ fn explored_work(drawn: &Drawn, search: Search, whole: LockWork) -> LockWork {
         lean
     };
     // Who can be cancelled leaves duties to the background, which end with the program.
-    let cancel = search.cancels;
+    let cancel = search.cancels > 0;
     let linger = if cancel { drawn.config.tick } else { Duration::ZERO };
     LockWork { rounds: drawn.rounds, cancel, linger, close: cancel, ..work }
 }

@@ -48,7 +48,7 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> MemberWork {
     let id: Arc<str> = client.to_string().into();
     if let Some(search) = drawn.search {
         // Who can be cancelled leaves duties to the background, which end with the program.
-        let cancel = search.cancels;
+        let cancel = search.cancels > 0;
         let (group, rounds, span) = (GROUP.into(), drawn.rounds, drawn.config.tick);
         let (stay, linger) = (span, span);
         return MemberWork { group, id, rounds, stay, cancel, linger, close: cancel, mutants };

@@ -189,7 +189,7 @@ fn servers_alone(entry: &Entry, smallest: Servers, switches: &Switches) -> Scena
     Scenario {
         name: entry.name.to_string(),
         summary: entry.summary.to_string(),
-        servers: Choice::from(u32::from(smallest.servers)),
+        servers: Choice::from(u32::from(smallest.budget.servers)),
         clients: Choice::from(0),
         rounds: Choice::from(0),
         limits: Limits::Varied,

@@ -71,7 +71,7 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> PartitionWork {
     let directory: Arc<str> = PARTITION.into();
     if let Some(search) = drawn.search {
         // Who can be cancelled leaves duties to the background, which end with the program.
-        let (cancel, tick) = (search.cancels, drawn.config.tick);
+        let (cancel, tick) = (search.cancels > 0, drawn.config.tick);
         return PartitionWork {
             directory,
             items: set(&EXPLORED),

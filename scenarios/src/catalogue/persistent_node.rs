@@ -58,7 +58,7 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> PersistentWork {
         role,
         rounds: drawn.rounds,
         span,
-        cancel: drawn.search.is_some_and(|search| search.cancels),
+        cancel: drawn.search.is_some_and(|search| search.cancels > 0),
         linger: drawn.config.tick,
         close: false,
         mutants,

@@ -73,7 +73,7 @@ fn work(drawn: &Drawn, client: u8, text: Text) -> PublishedCommit {
         site: site(client),
         coordinates: client == drawn.clients,
         patience: None,
-        cancel: drawn.search.is_some_and(|search| search.cancels),
+        cancel: drawn.search.is_some_and(|search| search.cancels > 0),
         close: false,
     };
     if drawn.is_explored() {

@@ -86,7 +86,7 @@ fn build(entry: &Entry, switches: &Switches, priorities: bool) -> Scenario {
 fn work(drawn: &Drawn, client: u8, priorities: bool, mutants: Mutants) -> QueueWork {
     let work = QueueWork { mutants, ..QueueWork::new(QUEUE) };
     if let Some(search) = drawn.search {
-        let items: Vec<u32> = match (priorities, search.kills) {
+        let items: Vec<u32> = match (priorities, search.kills > 0) {
             (false, _) => Vec::new(),
             (true, false) => vec![10, 10, 9],
             (true, true) => vec![10, 9],
@@ -95,8 +95,8 @@ fn work(drawn: &Drawn, client: u8, priorities: bool, mutants: Mutants) -> QueueW
             puts: (client == 1).then_some(items.len().max(1) as u32),
             priorities: items,
             takes: client != 1 || !priorities,
-            cancel: search.cancels,
-            reap: search.cancels && !priorities,
+            cancel: search.cancels > 0,
+            reap: search.cancels > 0 && !priorities,
             ..work
         };
     }

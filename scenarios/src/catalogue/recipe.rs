@@ -9,8 +9,9 @@ use vivarium_model::property::{self, Livelock, Monitor};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::contention::Routine;
+use vivarium_sim::budget::programs::Budget;
 use vivarium_sim::random::{Random, Ratio};
-use vivarium_sim::{Choice, Drawn, Explored, FaultSet, Limits, Scenario, Search, Settings};
+use vivarium_sim::{Choice, Drawn, Explored, FaultSet, Limits, Scenario, Settings};
 
 /// So often a program of a recipe may be answered the same without news: it watches, and asks again because of
 /// something.
@@ -72,12 +73,12 @@ pub(super) fn routine(drawn: &Drawn, random: &mut Random) -> Routine {
 }
 
 /// How it goes about it in a search: who can be cancelled leaves duties to the background, and ends after them.
-pub(super) fn explored_routine(drawn: &Drawn, search: Search) -> Routine {
+pub(super) fn explored_routine(drawn: &Drawn, search: Budget) -> Routine {
     Routine {
         rounds: drawn.rounds,
-        cancel: search.cancels,
-        linger: if search.cancels { drawn.config.tick } else { Duration::ZERO },
-        close: search.cancels,
+        cancel: search.cancels > 0,
+        linger: if search.cancels > 0 { drawn.config.tick } else { Duration::ZERO },
+        close: search.cancels > 0,
         ..Routine::ONCE
     }
 }

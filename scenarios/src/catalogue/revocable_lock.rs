@@ -13,8 +13,9 @@ use vivarium_recipes::contention::Routine;
 use vivarium_recipes::revocable_lock::{
     self, Force, Mutant, Mutants, RevocableWork, Turn, revocable_lock_worker,
 };
+use vivarium_sim::budget::programs::Budget;
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Drawn, Explored, Scenario, Search};
+use vivarium_sim::{Drawn, Explored, Scenario};
 
 /// The lock's directory.
 const LOCK: &str = "/revocable";
@@ -115,7 +116,7 @@ fn work(drawn: &Drawn, client: u8, force: Force, mutants: Mutants) -> RevocableW
 /// What one client does in a search.
 fn explored_work(
     drawn: &Drawn,
-    search: Search,
+    search: Budget,
     client: u8,
     force: Force,
     mutants: Mutants,

@@ -8,8 +8,9 @@ use super::recipe::{self, calm_bound, explored_routine, routine};
 use super::{Entry, Group, Mutant, Switches};
 use vivarium_model::setup::Setup;
 use vivarium_recipes::rwlock::{self, Mutants, RwLockWork, Turn, rw_lock_worker};
+use vivarium_sim::budget::programs::Budget;
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Drawn, Explored, Scenario, Search};
+use vivarium_sim::{Drawn, Explored, Scenario};
 
 /// The lock's directory.
 const LOCK: &str = "/rwlock";
@@ -64,7 +65,7 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> RwLockWork {
 }
 
 /// What one client does in a search.
-fn explored_work(drawn: &Drawn, search: Search, client: u8, mutants: Mutants) -> RwLockWork {
+fn explored_work(drawn: &Drawn, search: Budget, client: u8, mutants: Mutants) -> RwLockWork {
     let turn = match client {
         0 => Turn::Downgrade,
         1 => Turn::Write,

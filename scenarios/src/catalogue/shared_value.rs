@@ -67,7 +67,7 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> SharedValueWork {
             tries: client % 2 == 1,
             pause: Duration::ZERO,
             follow: is_last.then_some(drawn.config.tick),
-            cancel: search.cancels,
+            cancel: search.cancels > 0,
             keeping: None,
             close: false,
             mutants,

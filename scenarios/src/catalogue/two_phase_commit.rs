@@ -120,7 +120,12 @@ fn work(drawn: &Drawn, client: u8, way: Way, mutants: Mutants) -> CommitWork {
     };
     if let Some(search) = drawn.search {
         let lean = CommitWork::lean(DIRECTORY, sites, part(Vec::new()), way);
-        return CommitWork { transactions: drawn.rounds, cancel: search.cancels, mutants, ..lean };
+        return CommitWork {
+            transactions: drawn.rounds,
+            cancel: search.cancels > 0,
+            mutants,
+            ..lean
+        };
     }
     let votes = (0..drawn.rounds).map(|_| match random.chance(Ratio::one_in(6)) {
         true => Decision::Abort,

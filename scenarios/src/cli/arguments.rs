@@ -1,5 +1,6 @@
 //! The words of the command line, and one sentence for each that makes no sense.
 
+use super::budget::BudgetArguments;
 use super::output::Failure;
 use super::select::nearest;
 use crate::catalogue::Entry;
@@ -221,59 +222,8 @@ pub(super) struct ExploreArguments {
     /// How many clients [default: the fewest of the scenario]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) clients: Option<String>,
-    /// How many connections may be lost on a path; a refused attempt to connect again is one more [default: 0]
-    #[arg(long, value_name = "K", allow_hyphen_values = true)]
-    pub(super) lost: Option<String>,
-    /// How many sessions may expire although their client lives [default: 0]
-    #[arg(long, value_name = "E", allow_hyphen_values = true)]
-    pub(super) expiries: Option<String>,
-    /// How often programs may be cancelled [default: 0]
-    #[arg(long, value_name = "X", allow_hyphen_values = true)]
-    pub(super) cancels: Option<String>,
-    /// How many timers may end although something else could happen first [default: as many as it takes, up to 12]
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    pub(super) timers: Option<String>,
-    /// How many programs may crash and start anew [default: 0]
-    #[arg(long, value_name = "K", allow_hyphen_values = true)]
-    pub(super) kills: Option<String>,
-    /// How many readings of programs' clocks may be late on a path [default: 1]
-    #[arg(long, value_name = "D", allow_hyphen_values = true)]
-    pub(super) delays: Option<String>,
-    /// A span by which such a reading can be late, beside an hour and the sessions' timeouts
-    #[arg(long = "delay", value_name = "SECONDS", allow_hyphen_values = true)]
-    pub(super) delay: Vec<String>,
-    /// How many containers and TTL znodes the leader may delete although something else could happen first [default: 0]
-    #[arg(long, value_name = "D", allow_hyphen_values = true)]
-    pub(super) deletions: Option<String>,
-    /// How many servers [default: the scenario's]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(super) servers: Option<String>,
-    /// How many writes leaders propose [default: the scenario's]
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    pub(super) txns: Option<String>,
-    /// How many servers may crash and start again [default: the scenario's]
-    #[arg(long, value_name = "C", allow_hyphen_values = true)]
-    pub(super) crashes: Option<String>,
-    /// How many connections between servers may break [default: 0]
-    #[arg(long, value_name = "B", allow_hyphen_values = true)]
-    pub(super) breaks: Option<String>,
-    /// How many servers may leave their role though nothing is wrong [default: 0]
-    #[arg(long, value_name = "O", allow_hyphen_values = true)]
-    pub(super) timeouts: Option<String>,
-    /// How many writes to servers' disks may fail, of logs and of snapshots [default: 0]
-    #[arg(long, value_name = "F", allow_hyphen_values = true)]
-    pub(super) fsync_errors: Option<String>,
-    /// Servers take a background snapshot after at most this number of transactions; 2 is the least that ZooKeeper takes
-    /// [default: never]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(super) snap_count: Option<String>,
-    /// In which order changes of directories and of files' lengths become durable on servers' disks: unordered, as POSIX
-    /// has it; ordered, as the journals of ext4 and XFS have it [default: unordered]
-    #[arg(long, value_name = "ORDER")]
-    pub(super) metadata: Option<String>,
-    /// How many elections may choose a server that needs the vote of one ahead of it, with --election any [default: 1]
-    #[arg(long, value_name = "U", allow_hyphen_values = true)]
-    pub(super) upsets: Option<String>,
+    #[command(flatten)]
+    pub(super) budget: BudgetArguments,
     /// How leaders are elected: oracle, the largest vote of each quorum; fast, as in the code; any, whomever a quorum
     /// could be made to follow [default: the scenario's]
     #[arg(long, value_name = "ELECTION")]

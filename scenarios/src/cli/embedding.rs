@@ -8,6 +8,7 @@ use super::progress::Meter;
 use super::select::Selected;
 use std::fmt::Write;
 use std::sync::Mutex;
+use vivarium_sim::budget::Account;
 use vivarium_sim::embed::{Cost, Embedded, NotEmbedded, Why, check_embedding};
 
 /// Runs the command and returns the exit code.
@@ -20,6 +21,16 @@ pub(super) fn check(plan: &Plan<'_>) -> Result<u8, String> {
     }
     Ok(emit(&text, code))
 }
+
+/// What a run can need, in the order of the report.
+const COUNTED: [Account; 6] = [
+    Account::Lost,
+    Account::Expiries,
+    Account::Kills,
+    Account::Cancels,
+    Account::Timers,
+    Account::Deletions,
+];
 
 /// What came of a scenario's seeds.
 #[derive(Default)]
@@ -52,18 +63,13 @@ impl Sum {
         self.steps.0 += steps.0;
         self.steps.1 += steps.1;
         self.events += events;
-        let most = &mut self.most;
-        most.lost = most.lost.max(cost.lost);
-        most.expiries = most.expiries.max(cost.expiries);
-        most.kills = most.kills.max(cost.kills);
-        most.cancels = most.cancels.max(cost.cancels);
-        most.timers = most.timers.max(cost.timers);
-        most.deletions = most.deletions.max(cost.deletions);
+        for account in Account::ALL {
+            self.most[account] = self.most[account].max(cost[account]);
+        }
     }
 
     fn report(&self, name: &str, text: &mut String) {
         let Sum { seeds, steps, events, most, failure } = self;
-        let Cost { lost, expiries, kills, cancels, timers, deletions } = most;
         let _ = writeln!(text, "{name}");
         if let Some(failure) = failure {
             let seed = failure.seed;
@@ -85,10 +91,7 @@ impl Sum {
         let _ = writeln!(text, "  steps of servers and clients        {}", steps.0);
         let _ = writeln!(text, "  steps of the service grain          {}", steps.1);
         let _ = writeln!(text, "  events of clients, all the same     {events}");
-        let _ = writeln!(
-            text,
-            "  the most that one run needed        {lost} lost, {expiries} expiries, {kills} kills, \
-             {cancels} cancels, {timers} timers, {deletions} deletions"
-        );
+        let most = COUNTED.map(|account| format!("{} {account}", most[account])).join(", ");
+        let _ = writeln!(text, "  the most that one run needed        {most}");
     }
 }

@@ -12,14 +12,15 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use vivarium_model::bounds::{SEARCHED_CLIENTS, SEARCHED_SERVERS};
-use vivarium_model::case::Case;
+use vivarium_model::bounds::SEARCHED_CLIENTS;
+use vivarium_model::case::{Case, GrainKind};
 use vivarium_reports::case_file;
 use vivarium_reports::exploration::{ExplorationReport, exploration_json, exploration_text};
 use vivarium_reports::junit::exploration_junit;
 use vivarium_reports::table::WIDTH;
 use vivarium_sim::Explored;
 use vivarium_sim::bounds::within;
+use vivarium_sim::budget::Account;
 
 /// Runs the command and returns the exit code.
 pub(super) fn explore(arguments: &ExploreArguments, entries: &[Entry]) -> Result<u8, String> {
@@ -72,37 +73,23 @@ fn check_grain(name: Option<&str>, selected: &Selected<'_>) -> Result<(), String
 
 /// A flag that means nothing at the scenario's grain is refused: who gives it expects something.
 fn check_flags(arguments: &ExploreArguments, selected: &Selected<'_>) -> Result<(), String> {
-    let service = [
-        ("--clients", &arguments.clients),
-        ("--lost", &arguments.lost),
-        ("--expiries", &arguments.expiries),
-        ("--cancels", &arguments.cancels),
-        ("--timers", &arguments.timers),
-        ("--kills", &arguments.kills),
-        ("--delays", &arguments.delays),
-        ("--deletions", &arguments.deletions),
-    ];
-    let ensemble = [
-        ("--servers", &arguments.servers),
-        ("--txns", &arguments.txns),
-        ("--crashes", &arguments.crashes),
-        ("--breaks", &arguments.breaks),
-        ("--timeouts", &arguments.timeouts),
-        ("--fsync-errors", &arguments.fsync_errors),
-        ("--upsets", &arguments.upsets),
+    let clients = [("--clients", &arguments.clients)];
+    let servers = [
         ("--election", &arguments.election),
         ("--coarse", &arguments.coarse),
-        ("--snap-count", &arguments.snap_count),
-        ("--metadata", &arguments.metadata),
+        ("--snap-count", &arguments.budget.disks.snap_count),
+        ("--metadata", &arguments.budget.disks.metadata),
     ];
-    let (own, others) = match grain_of(selected) {
-        Some("service") => ("service", ("ensemble", &ensemble[..])),
-        Some(own) => (own, ("service", &service[..])),
+    let (own, theirs, flags) = match grain_of(selected) {
+        Some("service") => ("service", GrainKind::Ensemble, &servers[..]),
+        Some(own) => (own, GrainKind::Service, &clients[..]),
         None => return Ok(()),
     };
-    let (theirs, flags) = others;
-    match flags.iter().find(|(_flag, value)| value.is_some()) {
-        Some((flag, _value)) => Err(format!(
+    let mut others = flags.iter().filter(|(_, value)| value.is_some());
+    let mut numbers = arguments.budget.numbers.iter().map(|(account, _)| *account);
+    let number = numbers.find(|account| account.grain() == theirs).map(Account::flag);
+    match number.or_else(|| others.next().map(|(flag, _)| flag.to_string())) {
+        Some(flag) => Err(format!(
             "`{flag}` belongs to the {theirs} grain, and `{}` is explored over the {own} grain",
             selected.entry.name
         )),
@@ -112,23 +99,13 @@ fn check_flags(arguments: &ExploreArguments, selected: &Selected<'_>) -> Result<
 
 /// What was asked for.
 fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
-    let small = |flag: &str, text: &Option<String>| -> Result<u8, String> {
-        text.as_deref().map_or(Ok(0), |text| number(flag, text, 0, u8::MAX.into()).map(to_small))
-    };
-    let mut exploration = Exploration::new()
-        .unbounded()
-        .lost(small("--lost", &arguments.lost)?)
-        .expiries(small("--expiries", &arguments.expiries)?)
-        .cancels(small("--cancels", &arguments.cancels)?)
-        .kills(small("--kills", &arguments.kills)?)
-        .deletions(small("--deletions", &arguments.deletions)?);
-    if arguments.timers.is_some() {
-        exploration = exploration.timers(small("--timers", &arguments.timers)?);
+    let mut exploration = Exploration::new().unbounded();
+    for (account, text) in &arguments.budget.numbers {
+        let (least, most) = account.bounds();
+        let number = number(&account.flag(), text, least.into(), most.into())?;
+        exploration = exploration.with(*account, to_small(number));
     }
-    if arguments.delays.is_some() {
-        exploration = exploration.delays(small("--delays", &arguments.delays)?);
-    }
-    for text in &arguments.delay {
+    for text in &arguments.budget.clocks.delay {
         let seconds = number("--delay", text, 1, u32::MAX.into())?;
         exploration = exploration.delay(Duration::from_secs(seconds));
     }
@@ -136,34 +113,11 @@ fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
         exploration =
             exploration.clients(to_small(number("--clients", text, 1, SEARCHED_CLIENTS.into())?));
     }
-    if let Some(text) = &arguments.servers {
-        exploration =
-            exploration.servers(to_small(number("--servers", text, 1, SEARCHED_SERVERS.into())?));
-    }
-    if arguments.txns.is_some() {
-        exploration = exploration.txns(small("--txns", &arguments.txns)?);
-    }
-    if arguments.crashes.is_some() {
-        exploration = exploration.crashes(small("--crashes", &arguments.crashes)?);
-    }
-    if arguments.breaks.is_some() {
-        exploration = exploration.breaks(small("--breaks", &arguments.breaks)?);
-    }
-    if arguments.timeouts.is_some() {
-        exploration = exploration.timeouts(small("--timeouts", &arguments.timeouts)?);
-    }
-    if arguments.fsync_errors.is_some() {
-        let number = small("--fsync-errors", &arguments.fsync_errors)?;
-        exploration = exploration.fsync_errors(number);
-    }
-    if arguments.upsets.is_some() {
-        exploration = exploration.upsets(small("--upsets", &arguments.upsets)?);
-    }
-    if let Some(text) = &arguments.snap_count {
+    if let Some(text) = &arguments.budget.disks.snap_count {
         let count = number("--snap-count", text, 2, 2 * u64::from(u8::MAX))?;
         exploration = exploration.snap_count(u32::try_from(count).expect("it is less than that"));
     }
-    if let Some(name) = &arguments.metadata {
+    if let Some(name) = &arguments.budget.disks.metadata {
         exploration = exploration.metadata(select::metadata(name)?);
     }
     if let Some(name) = &arguments.election {

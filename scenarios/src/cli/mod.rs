@@ -6,6 +6,7 @@
 //! standard output, progress to standard error.
 
 mod arguments;
+mod budget;
 mod cases;
 mod conform;
 mod each_seed;

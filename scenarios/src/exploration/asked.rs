@@ -8,8 +8,9 @@ use std::time::Duration;
 use vivarium_model::config::Election;
 use vivarium_model::file_system::Metadata;
 use vivarium_sim::Servers;
-use vivarium_sim::every::programs::Budget;
-use vivarium_sim::every::servers::Budget as EnsembleBudget;
+use vivarium_sim::budget::programs::Budget;
+use vivarium_sim::budget::servers::Budget as ServersBudget;
+use vivarium_sim::budget::{Account, ByAccount};
 use vivarium_sim::every::{Options, Strategy};
 
 /// How far to explore, and how.
@@ -19,8 +20,8 @@ use vivarium_sim::every::{Options, Strategy};
 /// states and three quarters of the machine's memory.
 ///
 /// Each `lost`, `expiries`, … is how often that may happen on one path; together they are the
-/// dimensions in which a search is exhaustive. `clients` to `kills` and `setup` are for programs, over
-/// the service grain; `servers` to `election` for servers alone, over the ensemble grain (`broadcast`
+/// dimensions in which a search is exhaustive. `lost` to `deletions`, `clients` and `setup` are for programs, over
+/// the service grain; `servers` to `upsets` and `election` for servers alone, over the ensemble grain (`broadcast`
 /// and `election` of the catalogue), which have numbers of their own where nothing is said.
 ///
 /// A program that can try again without end has runs without end, and only a bound ends its search.
@@ -31,12 +32,10 @@ use vivarium_sim::every::{Options, Strategy};
 #[derive(Clone, Debug)]
 pub struct Exploration {
     pub(crate) clients: Option<u8>,
-    pub(crate) budget: Budget,
+    pub(super) said: ByAccount<Option<u8>>,
     /// By how much a reading of a clock can be late, beside an hour and the sessions' timeouts.
     pub(crate) delays: Vec<Duration>,
     pub(crate) varied: Varied,
-    /// Somebody has said how many timers may end early.
-    pub(crate) timers_are_said: bool,
     pub(crate) setup: Vec<String>,
     pub(crate) ensemble: Ensemble,
     pub(crate) reductions: bool,
@@ -45,44 +44,18 @@ pub struct Exploration {
     pub(crate) options: Options,
 }
 
-/// What is said of servers alone.
+/// What is said of servers alone, beside the budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ensemble {
-    pub(super) servers: Option<u8>,
-    pub(super) txns: Option<u8>,
-    pub(super) crashes: Option<u8>,
-    pub(super) breaks: Option<u8>,
-    pub(super) timeouts: Option<u8>,
-    pub(super) fsync_errors: Option<u8>,
-    pub(super) upsets: Option<u8>,
     pub(super) election: Option<Election>,
     pub(super) applies_at_once: bool,
     pub(super) snap_count: Option<u32>,
     pub(super) metadata: Metadata,
 }
 
-/// What may go wrong in programs by default.
-pub(super) const UNASKED: Budget =
-    Budget { lost: 0, expiries: 0, cancels: 0, timers: 0, kills: 0, delays: 1, deletions: 0 };
-
 impl Ensemble {
     pub(super) fn election_of(&self, smallest: Servers) -> Election {
         self.election.unwrap_or(smallest.election)
-    }
-
-    /// What may happen on a path.
-    pub(super) fn budget(&self, smallest: Servers) -> EnsembleBudget {
-        // One upset where any server can be elected, unless another number is given.
-        let usual_upsets = u8::from(self.election_of(smallest) == Election::Any);
-        EnsembleBudget {
-            servers: self.servers.unwrap_or(smallest.servers),
-            txns: self.txns.unwrap_or(smallest.txns),
-            crashes: self.crashes.unwrap_or(smallest.crashes),
-            breaks: self.breaks.unwrap_or(0),
-            timeouts: self.timeouts.unwrap_or(0),
-            fsync_errors: self.fsync_errors.unwrap_or(0),
-            upsets: self.upsets.unwrap_or(usual_upsets),
-        }
     }
 }
 
@@ -98,6 +71,73 @@ fn most_memory() -> Option<u64> {
     Some(kibibytes * 1024 / 4 * 3)
 }
 
+macro_rules! methods {
+    ($(
+        $grain:ident over $Grain:ident {
+            $($(#[$doc:meta])* $field:ident: $Account:ident { $($rest:tt)* })*
+        }
+    )*) => {
+        /// The budget: one method for each account.
+        impl Exploration {
+            $($(
+                $(#[$doc])*
+                #[must_use]
+                pub fn $field(self, $field: u8) -> Exploration {
+                    self.with(Account::$Account, $field)
+                }
+            )*)*
+        }
+    };
+}
+
+vivarium_sim::accounts!(methods);
+
+impl Exploration {
+    /// With so much of an account.
+    #[must_use]
+    pub(crate) fn with(mut self, account: Account, number: u8) -> Exploration {
+        self.said[account] = Some(number);
+        self
+    }
+
+    /// With this budget.
+    #[must_use]
+    pub(super) fn with_all(self, budget: Budget) -> Exploration {
+        budget.each().fold(self, |asked, (account, number)| asked.with(account, number))
+    }
+
+    /// The number that was given.
+    pub(super) fn said(&self, account: Account) -> Option<u8> {
+        self.said[account]
+    }
+
+    /// The numbers that were given, as flags of the command line.
+    #[cfg(feature = "conform")]
+    pub(crate) fn flags(&self) -> String {
+        let said = |account: Account| Some(format!("{} {}", account.flag(), self.said(account)?));
+        let snap_count = self.ensemble.snap_count.map(|count| format!("--snap-count {count}"));
+        let flags = Account::ALL.into_iter().filter_map(said).chain(snap_count);
+        flags.collect::<Vec<_>>().join(" ")
+    }
+
+    /// What may happen to programs on a path.
+    pub(crate) fn budget(&self) -> Budget {
+        Budget::by(|account| self.said(account).unwrap_or(account.usual()))
+    }
+
+    /// What may happen to servers on a path.
+    pub(super) fn budget_of_servers(&self, smallest: Servers) -> ServersBudget {
+        // Only where any server can be elected can there be an upset.
+        let any = self.ensemble.election_of(smallest) == Election::Any;
+        let usual = |account: Account| match account {
+            Account::Upsets if any => account.usual(),
+            Account::Upsets => 0,
+            _ => smallest.budget[account],
+        };
+        ServersBudget::by(|account| self.said(account).unwrap_or(usual(account)))
+    }
+}
+
 impl Default for Exploration {
     fn default() -> Exploration {
         Exploration::new()
@@ -110,10 +150,9 @@ impl Exploration {
         let threads = NonZeroUsize::new(crate::sweeping::all_cores()).unwrap_or(NonZeroUsize::MIN);
         Exploration {
             clients: None,
-            budget: UNASKED,
+            said: ByAccount::default(),
             delays: Vec::new(),
             varied: Varied::default(),
-            timers_are_said: false,
             setup: Vec::new(),
             ensemble: Ensemble::default(),
             reductions: true,
@@ -135,71 +174,6 @@ impl Exploration {
         self
     }
 
-    /// How many connections may be lost, each at any moment: before the server reads a request,
-    /// after, or before the reply is read. If the reply to a connect request is lost, the session exists and its client
-    /// never learns of it.
-    ///
-    /// An attempt to connect again that is refused is one more: an outage that fails two calls in a row, the second
-    /// while it was queued for the next connection, is two.
-    #[must_use]
-    pub fn lost(mut self, lost: u8) -> Exploration {
-        self.budget.lost = lost;
-        self
-    }
-
-    /// How many sessions may expire although their client lives.
-    #[must_use]
-    pub fn expiries(mut self, expiries: u8) -> Exploration {
-        self.budget.expiries = expiries;
-        self
-    }
-
-    /// How often a program may be cancelled where it lets itself be.
-    #[must_use]
-    pub fn cancels(mut self, cancels: u8) -> Exploration {
-        self.budget.cancels = cancels;
-        self
-    }
-
-    /// How many sleeps and timeouts may end although something else could happen first. A search
-    /// that had to keep one from ending is bounded, not exhausted. (Where nothing else can happen
-    /// time passes, and they end anyway.) Unless this is called, there are none at first, and more
-    /// as long as that bounds the search, up to twelve.
-    #[must_use]
-    pub fn timers(mut self, timers: u8) -> Exploration {
-        self.budget.timers = timers;
-        self.timers_are_said = true;
-        self
-    }
-
-    /// How many programs may crash, each followed by a replacement.
-    #[must_use]
-    pub fn kills(mut self, kills: u8) -> Exploration {
-        self.budget.kills = kills;
-        self
-    }
-
-    /// How many readings of programs' clocks ([`now`](crate::prelude::ZooKeeper::now)) may be late on one path: 1, unless
-    /// this is called. A program's clock goes on by what the program sleeps. A reading that is late is later than that
-    /// by the timeout of a session, by an hour, or by one of the spans of [`delay`](Exploration::delay).
-    #[must_use]
-    pub fn delays(mut self, delays: u8) -> Exploration {
-        self.budget.delays = delays;
-        self
-    }
-
-    /// How many containers and TTL znodes the leader may delete on one path although something else could happen first:
-    /// none, unless this is called. A container can go when it is empty and was not always, a TTL znode when it has no
-    /// children, however long its time to live.
-    ///
-    /// Where nothing else can happen they go anyway, as long as a program has not finished. (If this is 0 and servers have no
-    /// [`extended_types`](vivarium_model::config::ServerOptions::extended_types), none ever goes: a container then stays.)
-    #[must_use]
-    pub fn deletions(mut self, deletions: u8) -> Exploration {
-        self.budget.deletions = deletions;
-        self
-    }
-
     /// One more span by which a reading of a program's clock can be late: one that lies between two limits that a program
     /// compares the time with.
     #[must_use]
@@ -212,59 +186,6 @@ impl Exploration {
     #[must_use]
     pub fn setup(mut self, path: &str) -> Exploration {
         self.setup.push(path.to_string());
-        self
-    }
-
-    /// How many servers there are.
-    #[must_use]
-    pub fn servers(mut self, servers: u8) -> Exploration {
-        self.ensemble.servers = Some(servers);
-        self
-    }
-
-    /// How many writes established leaders propose.
-    #[must_use]
-    pub fn txns(mut self, txns: u8) -> Exploration {
-        self.ensemble.txns = Some(txns);
-        self
-    }
-
-    /// How many servers may crash, each at any moment and with any part of what it has not fsynced
-    /// lost. They start again.
-    #[must_use]
-    pub fn crashes(mut self, crashes: u8) -> Exploration {
-        self.ensemble.crashes = Some(crashes);
-        self
-    }
-
-    /// How many connections between learners and leaders may break, with any number of packets that
-    /// still arrive.
-    #[must_use]
-    pub fn breaks(mut self, breaks: u8) -> Exploration {
-        self.ensemble.breaks = Some(breaks);
-        self
-    }
-
-    /// How many servers may leave their role though nothing is wrong.
-    #[must_use]
-    pub fn timeouts(mut self, timeouts: u8) -> Exploration {
-        self.ensemble.timeouts = Some(timeouts);
-        self
-    }
-
-    /// How many fsyncs of servers' logs may fail, with any part of what they were to make durable
-    /// lost; the server leaves its role.
-    #[must_use]
-    pub fn fsync_errors(mut self, fsync_errors: u8) -> Exploration {
-        self.ensemble.fsync_errors = Some(fsync_errors);
-        self
-    }
-
-    /// How many elections may choose a server that needs the vote of one that is ahead of it, with [`Election::Any`]: 1
-    /// unless this is called.
-    #[must_use]
-    pub fn upsets(mut self, upsets: u8) -> Exploration {
-        self.ensemble.upsets = Some(upsets);
         self
     }
 

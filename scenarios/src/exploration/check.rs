@@ -1,12 +1,12 @@
 //! Whether what a search is asked for makes sense for its scenario, and what follows from both.
 
 use super::ExploreError;
-use super::asked::{Ensemble, Exploration, UNASKED};
+use super::asked::{Ensemble, Exploration};
 use vivarium_model::bounds::SEARCHED_CLIENTS;
 use vivarium_model::case::GrainKind;
 use vivarium_model::setup::{Setup, SetupError};
 use vivarium_sim::bounds::{OutOfBounds, some_time, within};
-use vivarium_sim::every::programs::MOST;
+use vivarium_sim::budget::Account;
 use vivarium_sim::every::{Options, Strategy};
 use vivarium_sim::{Explored, Scenario};
 
@@ -19,11 +19,15 @@ impl Exploration {
         if self.interchangeable && scenario.settings.tell_clients_apart() {
             return Err(ExploreError::ClientsDiffer { scenario: scenario_name() });
         }
-        let service = self.clients.is_some() || !self.setup.is_empty();
+        let said = |grain| Account::of(grain).iter().any(|account| self.said(*account).is_some());
         let (other, grain) = match &scenario.explored {
-            Explored::Programs { .. } => (self.ensemble != Ensemble::default(), GrainKind::Service),
+            Explored::Programs { .. } => {
+                let ensemble = said(GrainKind::Ensemble) || self.ensemble != Ensemble::default();
+                (ensemble, GrainKind::Service)
+            }
             Explored::Servers(_) => {
-                let service = service || self.budget != UNASKED || !self.delays.is_empty();
+                let clients = self.clients.is_some() || !self.setup.is_empty();
+                let service = said(GrainKind::Service) || clients || !self.delays.is_empty();
                 (service, GrainKind::Ensemble)
             }
             Explored::No(_) => return Ok(()),
@@ -50,8 +54,12 @@ impl Exploration {
         if let Some(bytes) = max_memory {
             within(&format!("max_memory({bytes})"), bytes, 1, u64::MAX)?;
         }
-        for (kind, number) in self.budget.kinds() {
-            within(&format!("{kind}({number})"), number.into(), 0, MOST.into())?;
+        for account in Account::ALL {
+            if let Some(number) = self.said(account) {
+                let (least, most) = account.bounds();
+                let said = format!("{account}({number})");
+                within(&said, number.into(), least.into(), most.into())?;
+            }
         }
         self.delays.iter().try_for_each(|span| some_time("delay", *span))?;
         max_time.map_or(Ok(()), |time| some_time("max_time", time))

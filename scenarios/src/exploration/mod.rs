@@ -22,6 +22,7 @@ use std::net::{TcpListener, ToSocketAddrs};
 use std::sync::Arc;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_reports::exploration::{Dimension, ExplorationReport, Figures};
+use vivarium_sim::budget::Account;
 use vivarium_sim::every::trie::ToldAgain;
 use vivarium_sim::every::{Observer, Silent, Statistics};
 use vivarium_sim::steps::Replayed;
@@ -143,12 +144,20 @@ fn figures(statistics: &Statistics, programs: Option<u64>) -> Figures {
     }
 }
 
-/// Something that can go wrong so often, brought in by a flag.
-fn faults(name: &str, number: u8, flag: &str, what: &str) -> Dimension {
+/// An account of the budget as a row: how much there is of it, or the flag that brings it in.
+fn faults(account: Account, number: u8) -> Dimension {
     match number {
-        0 => Dimension::new(name, false, format!("{flag} brings it in")),
-        _ => Dimension::new(name, true, format!("up to {number} on a path: {what}")),
+        0 => left_out(account.row(), account),
+        _ => {
+            let how = account.how();
+            Dimension::new(account.row(), true, format!("up to {number} on a path: {how}"))
+        }
     }
+}
+
+/// Something that is left out unless an account has something in it.
+fn left_out(name: &str, account: Account) -> Dimension {
+    Dimension::new(name, false, format!("{} brings it in", account.flag()))
 }
 
 fn cannot(scenario: &Scenario, why: &str) -> ExploreError {

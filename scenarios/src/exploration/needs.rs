@@ -6,7 +6,8 @@
 
 use vivarium_model::config::Election;
 use vivarium_model::release::Bug;
-use vivarium_sim::every::servers::Budget;
+use vivarium_sim::budget::Account;
+use vivarium_sim::budget::servers::Budget;
 
 /// The least budgets that show a defect.
 struct Needs {
@@ -18,60 +19,40 @@ struct Needs {
 }
 
 const fn of(servers: u8, txns: u8) -> Budget {
-    Budget { servers, txns, crashes: 0, breaks: 0, timeouts: 0, fsync_errors: 0, upsets: 0 }
-}
-
-const fn crashes(crashes: u8, others: Budget) -> Budget {
-    Budget { crashes, ..others }
-}
-
-const fn breaks(breaks: u8, others: Budget) -> Budget {
-    Budget { breaks, ..others }
-}
-
-const fn timeouts(timeouts: u8, others: Budget) -> Budget {
-    Budget { timeouts, ..others }
-}
-
-const fn fsync_errors(fsync_errors: u8, others: Budget) -> Budget {
-    Budget { fsync_errors, ..others }
-}
-
-const fn upsets(upsets: u8, others: Budget) -> Budget {
-    Budget { upsets, ..others }
+    Budget::new(servers, txns, 0)
 }
 
 #[rustfmt::skip]
 const NEEDS: &[Needs] = &[
-    row(Bug::RefuseNewerZxid, &[crashes(1, of(3, 0))]),
-    row(Bug::TruncKeepsNewerSnapshot, &[timeouts(2, of(3, 1)), crashes(1, timeouts(1, of(3, 1))), crashes(1, breaks(1, of(3, 1))), breaks(1, timeouts(1, of(3, 1)))]),
-    row(Bug::TruncKeepsRecordBeyond, &[crashes(1, of(2, 1)), breaks(1, of(2, 1)), timeouts(1, of(2, 1)), fsync_errors(1, of(2, 1))]),
-    row(Bug::InterruptedTruncKeepsTree, &[breaks(2, of(3, 1)), crashes(1, breaks(1, of(3, 1))), crashes(2, of(3, 1)), crashes(1, timeouts(1, of(3, 1))), breaks(1, timeouts(1, of(3, 1))), timeouts(2, of(3, 1)), fsync_errors(1, crashes(1, of(3, 1))), fsync_errors(1, breaks(1, of(3, 1))), fsync_errors(1, timeouts(1, of(3, 1)))]),
-    row(Bug::TruncSnapshotUnsynced, &[crashes(1, of(3, 1)), breaks(1, of(3, 1)), timeouts(1, of(3, 1)), fsync_errors(1, of(3, 1))]),
-    row(Bug::LeaderIgnoresNewerEpoch, &[timeouts(2, of(3, 0)), crashes(2, of(3, 0)), breaks(2, of(3, 0)), crashes(1, breaks(1, of(3, 0))), crashes(1, timeouts(1, of(3, 0))), breaks(1, timeouts(1, of(3, 0))), fsync_errors(1, crashes(1, of(3, 1))), fsync_errors(1, breaks(1, of(3, 1))), fsync_errors(1, timeouts(1, of(3, 1)))]),
-    row(Bug::AcksOutliveReconnect, &[crashes(1, of(2, 1)), breaks(1, of(2, 1)), timeouts(1, of(2, 1)), fsync_errors(1, of(2, 2))]),
-    row(Bug::FsyncErrorKeepsMemory, &[fsync_errors(1, of(3, 1)), fsync_errors(1, crashes(1, of(2, 2))), fsync_errors(1, breaks(1, of(2, 2))), fsync_errors(1, timeouts(1, of(2, 2)))]),
-    row(Bug::TornRecordHidesLog, &[fsync_errors(1, of(1, 2)), fsync_errors(1, of(3, 1)), fsync_errors(1, crashes(1, of(2, 1))), fsync_errors(1, breaks(1, of(2, 1))), fsync_errors(1, timeouts(1, of(2, 1)))]),
-    row(Bug::FailedWriteComesLater, &[fsync_errors(1, of(1, 2))]),
-    row(Bug::TruncCutsCommitted, &[crashes(1, of(2, 1)), breaks(1, of(2, 1)), timeouts(1, of(2, 1)), fsync_errors(1, of(2, 2))]),
+    row(Bug::RefuseNewerZxid, &[of(3, 0).crashes(1)]),
+    row(Bug::TruncKeepsNewerSnapshot, &[of(3, 1).timeouts(2), of(3, 1).timeouts(1).crashes(1), of(3, 1).breaks(1).crashes(1), of(3, 1).timeouts(1).breaks(1)]),
+    row(Bug::TruncKeepsRecordBeyond, &[of(2, 1).crashes(1), of(2, 1).breaks(1), of(2, 1).timeouts(1), of(2, 1).fsync_errors(1)]),
+    row(Bug::InterruptedTruncKeepsTree, &[of(3, 1).breaks(2), of(3, 1).breaks(1).crashes(1), of(3, 1).crashes(2), of(3, 1).timeouts(1).crashes(1), of(3, 1).timeouts(1).breaks(1), of(3, 1).timeouts(2), of(3, 1).crashes(1).fsync_errors(1), of(3, 1).breaks(1).fsync_errors(1), of(3, 1).timeouts(1).fsync_errors(1)]),
+    row(Bug::TruncSnapshotUnsynced, &[of(3, 1).crashes(1), of(3, 1).breaks(1), of(3, 1).timeouts(1), of(3, 1).fsync_errors(1)]),
+    row(Bug::LeaderIgnoresNewerEpoch, &[of(3, 0).timeouts(2), of(3, 0).crashes(2), of(3, 0).breaks(2), of(3, 0).breaks(1).crashes(1), of(3, 0).timeouts(1).crashes(1), of(3, 0).timeouts(1).breaks(1), of(3, 1).crashes(1).fsync_errors(1), of(3, 1).breaks(1).fsync_errors(1), of(3, 1).timeouts(1).fsync_errors(1)]),
+    row(Bug::AcksOutliveReconnect, &[of(2, 1).crashes(1), of(2, 1).breaks(1), of(2, 1).timeouts(1), of(2, 2).fsync_errors(1)]),
+    row(Bug::FsyncErrorKeepsMemory, &[of(3, 1).fsync_errors(1), of(2, 2).crashes(1).fsync_errors(1), of(2, 2).breaks(1).fsync_errors(1), of(2, 2).timeouts(1).fsync_errors(1)]),
+    row(Bug::TornRecordHidesLog, &[of(1, 2).fsync_errors(1), of(3, 1).fsync_errors(1), of(2, 1).crashes(1).fsync_errors(1), of(2, 1).breaks(1).fsync_errors(1), of(2, 1).timeouts(1).fsync_errors(1)]),
+    row(Bug::FailedWriteComesLater, &[of(1, 2).fsync_errors(1)]),
+    row(Bug::TruncCutsCommitted, &[of(2, 1).crashes(1), of(2, 1).breaks(1), of(2, 1).timeouts(1), of(2, 2).fsync_errors(1)]),
     row(Bug::SnapshotAheadOfLog, &[of(3, 3)]),
     row(Bug::SnapshotWrittenInPlace, &[of(1, 1)]),
-    row(Bug::FirstSnapshotUnsynced, &[crashes(1, of(1, 1))]),
-    row(Bug::SnapshotOutlivesRole, &[timeouts(1, of(2, 2)), breaks(1, of(2, 2)), crashes(1, of(3, 2)), fsync_errors(1, of(3, 2))]),
-    row(Bug::RenameUnsynced, &[crashes(1, of(1, 0))]),
+    row(Bug::FirstSnapshotUnsynced, &[of(1, 1).crashes(1)]),
+    row(Bug::SnapshotOutlivesRole, &[of(2, 2).timeouts(1), of(2, 2).breaks(1), of(3, 2).crashes(1), of(3, 2).fsync_errors(1)]),
+    row(Bug::RenameUnsynced, &[of(1, 0).crashes(1)]),
     row(Bug::MissedWakeUp, &[of(2, 1)]),
     guard(Bug::PlantedEpochWithoutQuorum, UPSET_OF_THREE),
     guard(Bug::PlantedAheadCounts, UPSET_OF_THREE),
     guard(Bug::PlantedHastyEpoch, UPSET_OF_THREE),
-    row(Bug::PlantedAckedTwice, &[breaks(1, of(4, 0)), timeouts(1, of(4, 0)), crashes(1, of(4, 0))]),
+    row(Bug::PlantedAckedTwice, &[of(4, 0).breaks(1), of(4, 0).timeouts(1), of(4, 0).crashes(1)]),
 ];
 
 /// One fault that leaves a write on too few servers, and one election of a server that lacks it.
 const UPSET_OF_THREE: &[Budget] = &[
-    upsets(1, crashes(1, of(3, 1))),
-    upsets(1, breaks(1, of(3, 1))),
-    upsets(1, timeouts(1, of(3, 1))),
-    upsets(1, fsync_errors(1, of(3, 1))),
+    of(3, 1).crashes(1).upsets(1),
+    of(3, 1).breaks(1).upsets(1),
+    of(3, 1).timeouts(1).upsets(1),
+    of(3, 1).fsync_errors(1).upsets(1),
 ];
 
 const fn row(bug: Bug, least: &'static [Budget]) -> Needs {
@@ -122,25 +103,19 @@ pub(super) fn missing(bug: Bug, budget: Budget, election: Election) -> Option<St
         None => ("--election any ", nearest(Election::Any).expect("there is a way to find it")),
     };
     // One upset is usual where anybody can be elected.
-    let is_usual =
-        |flag: &str, needed: u8| !election.is_empty() && flag == "--upsets" && needed == 1;
-    let flags = flags.iter().filter(|(flag, _, needed)| !is_usual(flag, *needed));
-    let flags: Vec<String> = flags.map(|(flag, _, needed)| format!("{flag} {needed}")).collect();
+    let is_usual = |account: Account, needed: u8| {
+        !election.is_empty() && account == Account::Upsets && needed == account.usual()
+    };
+    let flags = flags.iter().filter(|(account, _, needed)| !is_usual(*account, *needed));
+    let flag = |(account, _, needed): &(Account, u8, u8)| format!("{} {needed}", account.flag());
+    let flags: Vec<String> = flags.map(flag).collect();
     Some(format!("{election}{}", flags.join(" ")).trim_end().to_string())
 }
 
-/// Of what there is less than there must be: the flag, how much there is and how much it takes.
-fn lacks(budget: Budget, least: Budget) -> Vec<(&'static str, u8, u8)> {
-    let accounts = [
-        ("--servers", budget.servers, least.servers),
-        ("--txns", budget.txns, least.txns),
-        ("--crashes", budget.crashes, least.crashes),
-        ("--breaks", budget.breaks, least.breaks),
-        ("--timeouts", budget.timeouts, least.timeouts),
-        ("--fsync-errors", budget.fsync_errors, least.fsync_errors),
-        ("--upsets", budget.upsets, least.upsets),
-    ];
-    accounts.into_iter().filter(|(_, has, needed)| has < needed).collect()
+/// Of what there is less than there must be: the account, how much there is and how much it takes.
+fn lacks(budget: Budget, least: Budget) -> Vec<(Account, u8, u8)> {
+    let each = least.each().map(|(account, needed)| (account, budget[account], needed));
+    each.filter(|(_, has, needed)| has < needed).collect()
 }
 
 #[cfg(test)]
@@ -160,23 +135,12 @@ mod tests {
         })
     }
 
-    type Account = fn(&mut Budget) -> &mut u8;
-
-    /// What is one less of something.
-    fn lesser(budget: Budget) -> impl Iterator<Item = (&'static str, Budget)> {
-        let accounts: [(&str, Account); 7] = [
-            ("--servers", |budget| &mut budget.servers),
-            ("--txns", |budget| &mut budget.txns),
-            ("--crashes", |budget| &mut budget.crashes),
-            ("--breaks", |budget| &mut budget.breaks),
-            ("--timeouts", |budget| &mut budget.timeouts),
-            ("--fsync-errors", |budget| &mut budget.fsync_errors),
-            ("--upsets", |budget| &mut budget.upsets),
-        ];
-        accounts.into_iter().filter_map(move |(flag, account)| {
+    /// What is one less of something, and of what.
+    fn lesser(budget: Budget) -> impl Iterator<Item = (String, Budget)> {
+        Budget::ACCOUNTS.into_iter().filter_map(move |account| {
             let mut less = budget;
-            *account(&mut less) = account(&mut less).checked_sub(1)?;
-            (less.servers > 0).then_some((flag, less))
+            less[account] = less[account].checked_sub(1)?;
+            (less.servers > 0).then_some((account.flag(), less))
         })
     }
 
@@ -216,20 +180,20 @@ mod tests {
                     panic!("{bug}: {least:?} is more than it takes");
                 }
                 let flags = missing(bug, less, election).expect("it is less than it takes");
-                let is_named = flags.contains(flag) || needs.with(election).count() > 1;
+                let is_named = flags.contains(&flag) || needs.with(election).count() > 1;
                 assert!(is_named && flags.starts_with("--"), "{bug} without a {flag}: {flags}");
             }
         }
-        let three = upsets(1, crashes(1, of(3, 1)));
+        let three = of(3, 1).crashes(1).upsets(1);
         let oracle = |bug, budget| missing(bug, budget, Election::Oracle);
         assert_eq!(
-            oracle(Bug::PlantedAheadCounts, crashes(1, of(3, 1))).as_deref(),
+            oracle(Bug::PlantedAheadCounts, of(3, 1).crashes(1)).as_deref(),
             Some("--election any")
         );
         let sentence =
             missing(Bug::PlantedAheadCounts, Budget { upsets: 0, ..three }, Election::Any);
         assert_eq!(sentence.as_deref(), Some("--upsets 1"));
-        let two = oracle(Bug::TornRecordHidesLog, crashes(1, of(3, 0)));
+        let two = oracle(Bug::TornRecordHidesLog, of(3, 0).crashes(1));
         assert_eq!(two.as_deref(), Some("--txns 1 --fsync-errors 1"));
     }
 

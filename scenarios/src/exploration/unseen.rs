@@ -1,6 +1,5 @@
 //! Defects that a search cannot come upon. It would say "held" of them, and that would say nothing.
 
-use super::asked::Ensemble;
 use super::{Exploration, ExploreError, needs};
 use vivarium_model::release::Bug;
 use vivarium_sim::{Explored, Scenario, Servers};
@@ -23,7 +22,7 @@ pub(super) fn check(
         Explored::Programs { .. } => {
             Some("the service grain has no servers; sweep it with that defect".to_string())
         }
-        Explored::Servers(smallest) => exploration.ensemble.hides(bug, names, smallest),
+        Explored::Servers(smallest) => exploration.hides(bug, names, smallest),
         Explored::No(_) => None,
     };
     let named = Bug::ALL.into_iter().filter(|bug| names.iter().any(|name| name == bug.name()));
@@ -72,10 +71,11 @@ fn swept_in(bug: Bug) -> &'static str {
     }
 }
 
-impl Ensemble {
+impl Exploration {
     /// Why a search over servers with these bounds cannot come upon a defect, or is not known to, as a clause. `None`
     /// if it does.
     fn hides(&self, bug: Bug, names: &[String], smallest: Servers) -> Option<String> {
+        let ensemble = self.ensemble;
         let kind = match bug {
             Bug::PlantedLeaderNotCounted => {
                 Some("every server comes back in it; sweep `churn` with it")
@@ -87,7 +87,7 @@ impl Ensemble {
                 ));
             }
             bug if needs::takes_snapshots(bug)
-                && self.snap_count.is_none_or(|count| count > needs::MOST_SNAP_COUNT) =>
+                && ensemble.snap_count.is_none_or(|count| count > needs::MOST_SNAP_COUNT) =>
             {
                 Some(
                     "it takes background snapshots after as few transactions as there can be; add `--snap-count 2`, or \
@@ -100,13 +100,15 @@ impl Ensemble {
             Bug::GapsAreReplayed if names.len() == 1 => {
                 Some("no log has a gap unless another defect leaves one; sweep `churn` with both")
             }
-            Bug::TruncCutsCommitted | Bug::MissedWakeUp if self.applies_at_once => {
+            Bug::TruncCutsCommitted | Bug::MissedWakeUp if ensemble.applies_at_once => {
                 Some("to commit and to apply must be two steps; leave out `--coarse commit-apply`")
             }
             _ => None,
         };
         kind.map(str::to_string).or_else(|| {
-            let flags = needs::missing(bug, self.budget(smallest), self.election_of(smallest))?;
+            let (budget, election) =
+                (self.budget_of_servers(smallest), ensemble.election_of(smallest));
+            let flags = needs::missing(bug, budget, election)?;
             Some(format!("so little is not known to show it; add `{flags}`"))
         })
     }

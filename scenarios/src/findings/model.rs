@@ -23,13 +23,11 @@ const LAST_TURNS: usize = 12;
 /// How to ask the model.
 #[derive(Clone, Copy, Debug)]
 pub enum Search {
-    /// A search: `vivarium explore SCENARIO` with these flags.
+    /// A search: `vivarium explore SCENARIO` with the flags of its budget.
     Explored {
         /// The scenario's name.
         scenario: &'static str,
-        /// The flags.
-        words: &'static str,
-        /// What they mean.
+        /// How far it goes.
         budget: fn(Exploration) -> Exploration,
     },
     /// A sweep of a scenario of the catalogue: `vivarium run SCENARIO --seeds FROM..TO`.
@@ -87,8 +85,9 @@ impl Search {
     /// What is asked, in words: the command, where there is one.
     pub fn words(&self, switch: Switch) -> String {
         match self {
-            Search::Explored { scenario, words, .. } => {
-                format!("`vivarium explore {scenario} {words} --bug {switch}`")
+            Search::Explored { scenario, budget } => {
+                let flags = budget(Exploration::new()).flags();
+                format!("`vivarium explore {scenario} {flags} --bug {switch}`")
             }
             Search::Swept { scenario, from, to } => {
                 format!("`vivarium run {scenario} --bug {switch} --seeds {from}..{to}`")
@@ -124,7 +123,7 @@ impl Found {
 /// Looks for a defect.
 pub(super) fn search(switch: Switch, search: &Search) -> Result<Found, String> {
     match search {
-        Search::Explored { scenario, budget, .. } => {
+        Search::Explored { scenario, budget } => {
             let budget = budget(Exploration::new().unbounded().max_states(MAX_STATES));
             explored(&with(scenario, switch)?, switch, &budget)
         }

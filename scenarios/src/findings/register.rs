@@ -34,7 +34,6 @@ pub const FINDINGS: &[Finding] = &[
         tracker: None,
         search: Search::Explored {
             scenario: "broadcast",
-            words: "--servers 3 --txns 1 --crashes 1",
             budget: |three| three.servers(3).txns(1).crashes(1),
         },
         control: "the system has written through the first snapshots before the power fails",
@@ -71,7 +70,6 @@ pub const FINDINGS: &[Finding] = &[
         tracker: None,
         search: Search::Explored {
             scenario: "broadcast",
-            words: "--servers 3 --txns 1 --crashes 1",
             budget: |three| three.servers(3).txns(1).crashes(1),
         },
         control: "the system has written through the directories before the power fails",
@@ -95,7 +93,6 @@ pub const FINDINGS: &[Finding] = &[
         tracker: None,
         search: Search::Explored {
             scenario: "broadcast",
-            words: "--servers 3 --txns 1 --crashes 1",
             budget: |three| three.servers(3).txns(1).crashes(1),
         },
         control: "the leader is not slow to apply what it has committed",
@@ -110,7 +107,6 @@ pub const FINDINGS: &[Finding] = &[
         tracker: None,
         search: Search::Explored {
             scenario: "broadcast",
-            words: "--servers 3 --txns 1 --crashes 1",
             budget: |three| three.servers(3).txns(1).crashes(1),
         },
         control: "the leader sends a SNAP in place of TRUNC, and the learner fsyncs its snapshot",
@@ -136,7 +132,6 @@ pub const FINDINGS: &[Finding] = &[
         tracker: None,
         search: Search::Explored {
             scenario: "broadcast",
-            words: "--servers 2 --txns 2 --crashes 0 --fsync-errors 1",
             budget: |two| two.servers(2).txns(2).crashes(0).fsync_errors(1),
         },
         control: "the server whose disk was full is started again as soon as there is room",
@@ -160,7 +155,6 @@ pub const FINDINGS: &[Finding] = &[
         tracker: None,
         search: Search::Explored {
             scenario: "broadcast",
-            words: "--servers 3 --txns 2 --crashes 0 --fsync-errors 1",
             budget: |three| three.servers(3).txns(2).crashes(0).fsync_errors(1),
         },
         control: "the server whose disk was full is started again as soon as there is room",
@@ -184,7 +178,6 @@ pub const FINDINGS: &[Finding] = &[
         tracker: None,
         search: Search::Explored {
             scenario: "broadcast",
-            words: "--servers 2 --txns 2 --crashes 0 --timeouts 1 --snap-count 2",
             budget: |two| two.servers(2).txns(2).crashes(0).timeouts(1).snap_count(2),
         },
         control: "the snapshot is written before server 3 leaves its role",
@@ -229,7 +222,6 @@ pub const FINDINGS: &[Finding] = &[
         tracker: Some(5094),
         search: Search::Explored {
             scenario: "broadcast",
-            words: "--servers 3 --txns 1 --crashes 1 --breaks 1",
             budget: |three| three.servers(3).txns(1).crashes(1).breaks(1),
         },
         control: "the link does not break a second time",
@@ -283,7 +275,6 @@ pub const FINDINGS: &[Finding] = &[
         tracker: Some(4882),
         search: Search::Explored {
             scenario: "broadcast",
-            words: "--servers 3 --txns 1 --crashes 0 --fsync-errors 1",
             budget: |three| three.servers(3).txns(1).crashes(0).fsync_errors(1),
         },
         control: "the log file is made late, and is made",
@@ -297,7 +288,6 @@ pub const FINDINGS: &[Finding] = &[
         tracker: Some(2354),
         search: Search::Explored {
             scenario: "broadcast",
-            words: "--servers 3 --txns 1 --crashes 1",
             budget: |three| three.servers(3).txns(1).crashes(1),
         },
         control: "server 1 is killed a moment later, with its epoch written",
@@ -311,7 +301,6 @@ pub const FINDINGS: &[Finding] = &[
         tracker: None,
         search: Search::Explored {
             scenario: "broadcast",
-            words: "--servers 3 --txns 0 --crashes 2",
             budget: |three| three.servers(3).txns(0).crashes(2),
         },
         control: "the server has accepted no other epoch",
@@ -333,7 +322,7 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Mutant("RecoverBySync"),
         loses: "With one property set, a session does not see its own create behind a sync, and waits for itself at a lock.",
         tracker: Some(3690),
-        search: Search::Explored { scenario: "lock", words: "--lost 1", budget: |two| two.lost(1) },
+        search: Search::Explored { scenario: "lock", budget: |two| two.lost(1) },
         control: "the property is not set, as by default: the session's requests wait",
         needs_strace: false,
         reproduction: sync_at_leader::reproduce,
@@ -341,8 +330,5 @@ pub const FINDINGS: &[Finding] = &[
 ];
 
 /// One write, and one crash.
-const TWO_SERVERS: Search = Search::Explored {
-    scenario: "broadcast",
-    words: "--servers 2 --txns 1 --crashes 1",
-    budget: |two| two.servers(2).txns(1).crashes(1),
-};
+const TWO_SERVERS: Search =
+    Search::Explored { scenario: "broadcast", budget: |two| two.servers(2).txns(1).crashes(1) };

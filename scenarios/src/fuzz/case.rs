@@ -173,10 +173,8 @@ pub struct Case {
 impl Case {
     /// The number of statements and of faults: what a smaller case has fewer of.
     pub fn size(&self) -> usize {
-        let Budget { lost, expiries, cancels, timers, kills, delays, deletions } = self.budget;
-        let faults = [lost, expiries, cancels, timers, kills, delays, deletions].map(usize::from);
         let statements: usize = self.programs.iter().map(|program| program.len() + 1).sum();
-        statements + faults.iter().sum::<usize>() + self.setup.len()
+        statements + self.budget.sum() + self.setup.len()
     }
 }
 

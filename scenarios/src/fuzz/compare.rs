@@ -8,7 +8,8 @@ use super::record::Ends;
 use super::reference::{Reference, in_its_words, is_covered, reference};
 use std::num::NonZeroUsize;
 use vivarium_model::release::Bugs;
-use vivarium_sim::every::programs::{Flaw, MOST, Reductions};
+use vivarium_sim::budget::Account;
+use vivarium_sim::every::programs::{Flaw, Reductions};
 use vivarium_sim::every::{Ending, Model, Options, Silent, Strategy, search};
 
 /// What came of a case.
@@ -100,7 +101,8 @@ fn with_more_timers(case: &Case) -> Case {
     // A statement makes two calls at most.
     let calls: usize = case.programs.iter().map(|program| 2 * program.len()).sum();
     let lives = 1 + usize::from(case.budget.kills);
-    more.budget.timers = u8::try_from(calls * lives).map_or(MOST, |calls| calls.min(MOST));
+    let (_, most) = Account::Timers.bounds();
+    more.budget.timers = u8::try_from(calls * lives).map_or(most, |calls| calls.min(most));
     more
 }
 

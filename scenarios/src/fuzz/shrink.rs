@@ -1,6 +1,7 @@
 //! The smallest case that still shows a difference.
 
 use super::case::{Call, Case, Statement, Watched};
+use vivarium_sim::budget::programs::Budget;
 
 /// Makes a case smaller as long as `fails` says that it still shows what it showed.
 pub fn shrink(case: &Case, fails: impl Fn(&Case) -> bool) -> Case {
@@ -36,13 +37,9 @@ fn smaller(case: &Case) -> Vec<Case> {
             with(&|case| _ = case.programs[client].remove(at));
         }
     }
-    with(&|case| case.budget.lost = case.budget.lost.saturating_sub(1));
-    with(&|case| case.budget.expiries = case.budget.expiries.saturating_sub(1));
-    with(&|case| case.budget.cancels = case.budget.cancels.saturating_sub(1));
-    with(&|case| case.budget.timers = case.budget.timers.saturating_sub(1));
-    with(&|case| case.budget.kills = case.budget.kills.saturating_sub(1));
-    with(&|case| case.budget.delays = case.budget.delays.saturating_sub(1));
-    with(&|case| case.budget.deletions = case.budget.deletions.saturating_sub(1));
+    for account in Budget::ACCOUNTS {
+        with(&|case| case.budget[account] = case.budget[account].saturating_sub(1));
+    }
     with(&|case| case.deletes = case.budget.deletions > 0);
     with(&|case| case.chroot = false);
     with(&|case| case.gives_up = false);

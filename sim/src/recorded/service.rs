@@ -4,9 +4,10 @@
 //! steps, and so the hash, must be the same.
 
 use super::steps::{Replayed, replayed};
+use crate::budget::programs::Budget;
 use crate::host::DirectHost;
 use crate::run::demands::{all_have_finished, asserted, ends_well};
-use crate::scenario::drawn::{Drawn, Search};
+use crate::scenario::drawn::Drawn;
 use crate::scenario::{Explored, Scenario};
 use std::sync::Arc;
 use vivarium_model::case::Case;
@@ -51,14 +52,7 @@ pub fn replay(scenario: &Scenario, case: &Case) -> Result<Replayed, String> {
     case.check()?;
     let clients = u8::try_from(case.config.clients.len()).expect("checked above");
     scenario.settings.takes_clients(&scenario.name, case.config.clients.len())?;
-    let asked = |name: &str| case.parameters.get(name).is_some_and(|number| number != "0");
-    let search = Search {
-        lost: asked("lost"),
-        expiries: asked("expiries"),
-        cancels: asked("cancels"),
-        timers: asked("timers"),
-        kills: asked("kills"),
-    };
+    let search = Budget::read(&case.parameters)?;
     let drawn = Drawn { config: case.config.clone(), ..Drawn::explored(scenario, clients, search) };
     let steps: Vec<Step> = case.steps.iter().map(|(_at, step)| *step).collect();
     replay_steps(scenario, &drawn, &steps)

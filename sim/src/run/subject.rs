@@ -26,6 +26,7 @@ use vivarium_model::property::AskedOfServers;
 use vivarium_model::property::disks::Disks;
 use vivarium_model::property::elections::Elections;
 use vivarium_model::property::{Measure, Monitor, Objection, Telling, told_timeout};
+use vivarium_model::quorum::QuorumVerifier;
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::world::World;
@@ -250,6 +251,10 @@ impl<H: Host> Subject for Watched<H> {
 impl<H: Host> Look for Watched<H> {
     fn servers(&self) -> u8 {
         self.ensemble().config().servers
+    }
+
+    fn quorum_verifier(&self) -> QuorumVerifier {
+        self.ensemble().config().quorum_verifier()
     }
 
     fn clients(&self) -> u8 {

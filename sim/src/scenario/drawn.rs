@@ -1,5 +1,6 @@
 //! What a run is of its scenario: every number that was left open, decided, and printed.
 
+use crate::budget::programs::Budget;
 use crate::seeded::aftermath::Aftermath;
 use crate::seeded::containers::Containers;
 use crate::seeded::faults::Fault;
@@ -45,32 +46,10 @@ pub struct Drawn {
     pub chaos: Duration,
     /// How long after that everything must be done.
     pub progress_bound: Duration,
-    /// If this is no run of a seed but a search: what it can do to programs that let it.
-    pub search: Option<Search>,
-}
-
-/// What a search can do to programs. Each opportunity that they give to cancel and to end sleeps early, and that it
-/// does not take, costs states, so they should give no other; and where it has faults they may do less.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Search {
-    /// It loses connections.
-    pub lost: bool,
-    /// It lets sessions expire.
-    pub expiries: bool,
-    /// It cancels.
-    pub cancels: bool,
-    /// It lets a timer fire although something else could happen first.
-    pub timers: bool,
-    /// It kills: whose program is killed begins anew, with all that it does.
-    pub kills: bool,
-}
-
-impl Search {
-    /// Whether anything can go wrong. Early timers are no fault.
-    pub fn has_faults(&self) -> bool {
-        let Search { lost, expiries, cancels, timers: _, kills } = *self;
-        lost || expiries || cancels || kills
-    }
+    /// If this is no run of a seed but a search: what it can do to programs that let it. Each opportunity that they give to
+    /// cancel and to end sleeps early, and that it does not take, costs states, so they should give no other; and where it
+    /// has faults they may do less.
+    pub search: Option<Budget>,
 }
 
 impl Drawn {

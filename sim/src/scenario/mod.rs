@@ -5,6 +5,7 @@ pub mod bounds;
 pub(crate) mod drawn;
 pub(crate) mod settings;
 
+use crate::budget::servers::Budget;
 use crate::scenario::drawn::Drawn;
 use crate::scenario::settings::Settings;
 use crate::seeded::containers;
@@ -88,12 +89,8 @@ pub enum Explored {
 /// What a search over servers looks at where nobody says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Servers {
-    /// How many there are.
-    pub servers: u8,
-    /// How many writes their leaders propose.
-    pub txns: u8,
-    /// How often servers crash.
-    pub crashes: u8,
+    /// How many there are, and what may happen to them. Upsets are not counted here.
+    pub budget: Budget,
     /// How leaders are elected.
     pub election: Election,
 }

@@ -21,6 +21,7 @@ use vivarium_model::op::{CreateMode, Op, Request};
 use vivarium_model::path::ZnodePath;
 use vivarium_model::property::AskedOfServers;
 use vivarium_model::property::{Measure, Objection, Telling};
+use vivarium_model::quorum::QuorumVerifier;
 use vivarium_model::release::Bugs;
 use vivarium_model::setup::Setup;
 use vivarium_model::step::Step;
@@ -381,6 +382,10 @@ impl Subject for Mock {
 impl Look for Mock {
     fn servers(&self) -> u8 {
         self.up.len() as u8
+    }
+
+    fn quorum_verifier(&self) -> QuorumVerifier {
+        QuorumVerifier::Majority { voters: self.servers() }
     }
 
     fn clients(&self) -> u8 {

@@ -3,7 +3,8 @@
 //! As in swarm testing, each seed has its own sizes, timeouts, latencies and probabilities, and each kind of fault is
 //! on or off for the whole run, so that many seeds cover every combination of few and many faults.
 
-use crate::scenario::drawn::{Drawn, Search};
+use crate::budget::programs::Budget;
+use crate::scenario::drawn::Drawn;
 use crate::scenario::{Limits, Scenario};
 use crate::seeded::aftermath::Aftermath;
 use crate::seeded::containers::{self, Containers};
@@ -65,8 +66,8 @@ impl Drawn {
         }
     }
 
-    /// Returns the smallest form of a scenario, for a search: one round, and nothing drawn.
-    pub fn explored(scenario: &Scenario, clients: u8, search: Search) -> Drawn {
+    /// The smallest form of a scenario, for a search: one round, nothing drawn.
+    pub fn explored(scenario: &Scenario, clients: u8, search: Budget) -> Drawn {
         let quiet = Scenario { faults: FaultSet::NONE, ..scenario.clone() };
         let setup = containers::beginning(scenario);
         let mut config = Config { bugs: scenario.bugs, setup, ..Config::new(1, clients) };

@@ -36,7 +36,7 @@ use crate::network::Next;
 use crate::server::disk::Disk;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::event::SyncMode;
-use crate::vocabulary::id::LearnerConnection;
+use crate::vocabulary::id::{LearnerConnection, ServerSet};
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
 use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::zxid::Zxid;
@@ -292,8 +292,11 @@ impl Server {
         hold: impl Fn() -> Hold,
     ) -> bool {
         let Role::Leading(leader) = &self.role else { return false };
-        let has_quorum =
-            || leader.has_quorum_of_two() || outlook.threats.are_over() && hold().is_followed;
+        let both = ServerSet::default().with(self.id).with(connection.learner);
+        let has_quorum = || {
+            leader.verifier.contains_quorum(both)
+                || outlook.threats.are_over() && hold().is_followed
+        };
         outlook.stays(Flaw::StreamThoughLeaving)
             && has_quorum()
             && (hold().is_undisputed || outlook.has(Flaw::StreamThoughDisputed))
@@ -370,12 +373,7 @@ impl Leader {
         })
     }
 
-    /// Returns true if the leader and one learner form a quorum.
-    fn has_quorum_of_two(&self) -> bool {
-        self.servers <= 3
-    }
-
-    /// Returns true if this learner's acks are acks of proposals.
+    /// Whether this learner's acks are acks of proposals.
     fn is_in_broadcast(&self, connection: LearnerConnection) -> bool {
         let handler = self.handlers.get(&connection);
         handler.is_some_and(|handler| handler.phase == HandlerPhase::Broadcast)

@@ -47,7 +47,7 @@ impl Leading<'_> {
         let leader = &*self.leader;
         if leader.phase == Phase::Synchronization
             && leader.new_leader_acks.contains(context.id)
-            && context.config.is_quorum(leader.new_leader_votes())
+            && leader.has_quorum_of_votes(leader.new_leader_acks)
         {
             self.activate(context);
         }

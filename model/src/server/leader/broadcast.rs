@@ -48,9 +48,9 @@ impl Leading<'_> {
         let Some(proposal) = leader.outstanding.get_mut(at as usize) else { return };
         debug_assert_eq!(proposal.txn.zxid, zxid);
         proposal.acks.insert(server);
-        // tryToCommit: a proposal never commits before its predecessor. A later proposal is tried again only on its
-        // own next ack (rule 4.4.4).
-        if at == 0 && context.config.is_quorum(proposal.acks.len()) {
+        // tryToCommit: never before its predecessor; a later proposal is tried again by its own next
+        // ack only (rule 4.4.4).
+        if at == 0 && leader.verifier.contains_quorum(proposal.acks) {
             self.commit_first(context);
         }
     }

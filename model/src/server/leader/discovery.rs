@@ -47,7 +47,7 @@ impl Leading<'_> {
         leader.epoch = leader.epoch.max(accepted.next());
         leader.connecting.insert(server);
         if leader.connecting.contains(context.id)
-            && context.config.is_quorum(leader.connecting.len())
+            && leader.verifier.contains_quorum(leader.connecting)
         {
             self.thread.write(Writing::AcceptedEpoch, context);
         }
@@ -117,7 +117,7 @@ impl Leading<'_> {
     /// learners, and the main thread writes the current epoch.
     fn consider_election(&mut self, context: &mut Context<'_>) {
         let leader = &mut *self.leader;
-        let is_quorum = context.config.is_quorum(leader.electing.len())
+        let is_quorum = leader.verifier.contains_quorum(leader.electing)
             || context.config.bugs.has(Bug::PlantedEpochWithoutQuorum);
         if leader.election_finished || !leader.electing.contains(context.id) || !is_quorum {
             return;

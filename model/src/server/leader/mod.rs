@@ -59,7 +59,7 @@ impl Leader {
         context.open_snapshot(database.tree.last_processed());
         thread.write(Writing::LeadSnapshot, context);
         let summary = (context.disk.current_epoch(), database.tree.last_processed());
-        Leader::new(summary, context.config.servers)
+        Leader::new(summary, context.config.quorum_verifier())
     }
 }
 
@@ -122,7 +122,7 @@ impl Leading<'_> {
             for (connection, _) in leader.handlers.iter().filter(|(_, it)| !it.is_overdue) {
                 synced.insert(connection.learner);
             }
-            if !context.config.is_quorum(synced.len()) {
+            if !leader.verifier.contains_quorum(synced) {
                 return Err(Leave("not sufficient followers synced"));
             }
         }

@@ -7,6 +7,7 @@ use crate::server::prep::Prep;
 use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet, SessionId, Xid};
 use crate::vocabulary::packet::LeaderPacket;
 use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::quorum::QuorumVerifier;
 use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::{ServerTimer, Watched};
@@ -199,16 +200,16 @@ pub struct Leader {
     pub(super) last_proposed: Zxid,
     pub(super) last_committed: Zxid,
     pub(super) prep: Option<Box<Prep>>,
-    /// Number of servers.
-    pub(in crate::server) servers: u8,
+    /// Which servers must agree.
+    pub(in crate::server) verifier: QuorumVerifier,
     pub(super) containers: Containers,
     /// Alternates with each ping round; every second round counts synchronised learners (rule 6.7.3).
     pub(super) skip_tick: bool,
 }
 
 impl Leader {
-    /// Returns a leader that has just been elected, with this (currentEpoch, last zxid).
-    pub(super) fn new(summary: (Epoch, Zxid), servers: u8) -> Leader {
+    /// One that has just been elected, with this (currentEpoch, last zxid).
+    pub(super) fn new(summary: (Epoch, Zxid), verifier: QuorumVerifier) -> Leader {
         Leader {
             phase: Phase::Preparing,
             epoch: Epoch(0),
@@ -223,7 +224,7 @@ impl Leader {
             last_proposed: Zxid::ZERO,
             last_committed: Zxid::ZERO,
             prep: None,
-            servers,
+            verifier,
             containers: Containers::default(),
             skip_tick: true,
         }
@@ -283,19 +284,20 @@ impl Leader {
     /// Returns true if an ack of this zxid by this server would commit it.
     pub(in crate::server) fn would_commit(&self, server: ServerId, zxid: Zxid) -> bool {
         let first = self.outstanding.front().filter(|first| first.txn.zxid == zxid);
-        let half = usize::from(self.servers) / 2;
-        first.is_some_and(|first| first.acks.with(server).len() > half)
+        first.is_some_and(|first| self.verifier.contains_quorum(first.acks.with(server)))
     }
 
     /// Returns true if its own ack of NEWLEADER would complete its quorum.
     pub(in crate::server) fn would_be_activated_by_itself(&self, id: ServerId) -> bool {
-        let others = self.new_leader_acks.with(id).len() - self.new_leader_acks.len();
-        self.new_leader_votes() + others > usize::from(self.servers) / 2
+        self.has_quorum_of_votes(self.new_leader_acks.with(id))
     }
 
-    /// Returns the number of acks of NEWLEADER.
-    pub(super) fn new_leader_votes(&self) -> usize {
-        self.new_leader_acks.len() + usize::from(self.acked_again)
+    /// Whether a quorum has acknowledged its NEWLEADER if these servers have. Under [`Bug::PlantedAckedTwice`] each ack that
+    /// came again counts as that of a server whose ack is missing.
+    pub(super) fn has_quorum_of_votes(&self, acks: ServerSet) -> bool {
+        let missing = self.verifier.voters().difference(acks).iter();
+        let counted_again = missing.take(usize::from(self.acked_again));
+        self.verifier.contains_quorum(counted_again.fold(acks, ServerSet::with))
     }
 
     /// Returns true if it refuses a learner that has accepted this epoch, and continues to lead.

@@ -9,10 +9,11 @@ use vivarium_model::bounds::SEARCHED_CLIENTS;
 use vivarium_model::case::Case;
 use vivarium_model::property::{Asked, Objection, zookeeper};
 use vivarium_reports::summary::Finding;
+use vivarium_sim::budget::Account;
+use vivarium_sim::budget::programs::Budget;
 use vivarium_sim::demands::PROGRAM;
-use vivarium_sim::every::programs::Budget;
 use vivarium_sim::every::{Silent, search};
-use vivarium_sim::{Drawn, Explored, Fault, RunReport, Scenario, Search};
+use vivarium_sim::{Drawn, Explored, Fault, RunReport, Scenario};
 
 /// All searches together take no longer than this.
 const TIME: Duration = Duration::from_secs(10);
@@ -53,8 +54,7 @@ pub(crate) fn hand_over(scenario: &Scenario, run: &RunReport, objection: &Object
     let objection = objection.clone();
     let began = Instant::now();
     let question = move |budget: Budget| {
-        let mut exploration = Exploration::new().max_states(STATES);
-        exploration.budget = budget;
+        let mut exploration = Exploration::new().max_states(STATES).with_all(budget);
         exploration.options.max_time = Some(TIME.saturating_sub(began.elapsed()));
         Question::new(scenario.clone(), &[], clients, &exploration)
     };
@@ -87,7 +87,7 @@ pub(crate) fn hand_over(scenario: &Scenario, run: &RunReport, objection: &Object
 /// Whether a search asks for that property at all.
 fn is_asked(scenario: &Scenario, clients: u8, objection: &Objection) -> bool {
     let property = objection.property.as_str();
-    let all = (scenario.monitors)(&Drawn::explored(scenario, clients, Search::default()));
+    let all = (scenario.monitors)(&Drawn::explored(scenario, clients, Budget::default()));
     let of = |class: Asked| all.iter().filter(move |monitor| monitor.asked() == class);
     // What a monitor objects to may have another name than the monitor. ZooKeeper's own properties a search
     // takes for granted.
@@ -126,36 +126,32 @@ fn clients_of(scenario: &Scenario, run: &RunReport) -> Option<u8> {
 /// Budgets of what struck, and of early timers, the smallest first.
 fn budgets(run: &RunReport) -> Vec<Budget> {
     let struck = |fault: Fault| run.struck.contains_key(&fault);
-    let most = |can: bool| if can { MOST_FAULTS } else { 0 };
     // Most faults cost a client its connection, and with bad luck its session.
     let others = [Fault::ProgramCrash, Fault::Cancellation];
     let any = run.struck.keys().any(|fault| !others.contains(fault));
-    let deletions = u8::from(struck(Fault::ContainerDeletion));
-    let mut all = Vec::new();
-    for lost in 0..=most(any) {
-        for expiries in 0..=most(any || struck(Fault::ProgramCrash)) {
-            for cancels in 0..=most(struck(Fault::Cancellation)) {
-                for timers in 0..=MOST_FAULTS {
-                    for kills in 0..=most(struck(Fault::ProgramCrash)) {
-                        all.push(Budget {
-                            lost,
-                            expiries,
-                            cancels,
-                            timers,
-                            kills,
-                            delays: 1,
-                            deletions,
-                        });
-                    }
-                }
-            }
-        }
-    }
-    let sum = |budget: &Budget| {
-        let Budget { lost, expiries, cancels, timers, kills, delays: _, deletions: _ } = *budget;
-        lost + expiries + cancels + timers + kills
+    let varied = |account: Account| match account {
+        Account::Lost => any,
+        Account::Expiries => any || struck(Fault::ProgramCrash),
+        Account::Cancels => struck(Fault::Cancellation),
+        Account::Timers => true,
+        Account::Kills => struck(Fault::ProgramCrash),
+        _ => false,
     };
-    all.retain(|budget| (1..=MOST_FAULTS).contains(&sum(budget)));
+    let deletions = u8::from(struck(Fault::ContainerDeletion));
+    let fixed = Budget { deletions, delays: Account::Delays.usual(), ..Budget::default() };
+    let mut all = vec![fixed];
+    for account in Budget::ACCOUNTS.into_iter().filter(|account| varied(*account)) {
+        let with = |budget: Budget| {
+            let mut budget = budget;
+            (0..=MOST_FAULTS).map(move |number| {
+                budget[account] = number;
+                budget
+            })
+        };
+        all = all.into_iter().flat_map(with).collect();
+    }
+    let sum = |budget: &Budget| budget.sum() - fixed.sum();
+    all.retain(|budget| (1..=usize::from(MOST_FAULTS)).contains(&sum(budget)));
     all.sort_by_key(sum);
     all
 }

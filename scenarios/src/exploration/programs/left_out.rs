@@ -4,7 +4,8 @@
 use vivarium_model::release::Bugs;
 use vivarium_model::words::plural;
 use vivarium_reports::exploration::Dimension;
-use vivarium_sim::every::programs::Budget;
+use vivarium_sim::budget::Account;
+use vivarium_sim::budget::programs::Budget;
 use vivarium_sim::{Drawn, Scenario};
 
 /// The rows.
@@ -42,11 +43,12 @@ fn containers(drawn: &Drawn, deletions: u8) -> Dimension {
     let deletes = drawn.config.deletes_containers;
     let how = match deletes {
         false => {
-            "no leader deletes one that has become empty; --deletions brings it in".to_string()
+            let flag = Account::Deletions.flag();
+            format!("no leader deletes one that has become empty; {flag} brings it in")
         }
         true => format!("one that has become empty {}", goes(deletions)),
     };
-    Dimension::new("deletion of containers", deletes, format!("{of_setup}{how}"))
+    Dimension::new(Account::Deletions.row(), deletes, format!("{of_setup}{how}"))
 }
 
 /// Whether there can be TTL znodes.
@@ -63,10 +65,11 @@ fn ttl_znodes(drawn: &Drawn, deletions: u8) -> Dimension {
 }
 
 fn goes(deletions: u8) -> String {
+    let (flag, how) = (Account::Deletions.flag(), Account::Deletions.how());
     match deletions {
-        0 => "goes where nothing else can happen; --deletions brings the others in".to_string(),
-        1 => "goes where nothing else can happen, and once elsewhere".to_string(),
-        some => format!("goes where nothing else can happen, and up to {some} times elsewhere"),
+        0 => format!("{how}; {flag} brings the others in"),
+        1 => format!("{how}, and once elsewhere"),
+        some => format!("{how}, and up to {some} times elsewhere"),
     }
 }
 
@@ -78,13 +81,14 @@ fn of_clients(drawn: &Drawn, expiries: u8) -> Vec<Dimension> {
         rows.push(Dimension::new("ends of watches", true, "with each lost connection"));
     }
     if clients.iter().any(|client| client.expires_locally) {
-        let how = match expiries {
-            0 => "--expiries brings it in",
-            _ => {
-                "by the client's own clock, as one of the expiries; its servers keep the session for a while"
-            }
-        };
-        rows.push(Dimension::new("sessions given up", expiries > 0, how));
+        let (name, how) = (
+            "sessions given up",
+            "by the client's own clock, as one of the expiries; its servers keep the session for a while",
+        );
+        rows.push(match expiries {
+            0 => super::super::left_out(name, Account::Expiries),
+            _ => Dimension::new(name, true, how),
+        });
     }
     if drawn.config.has_services() {
         let services = (1..).zip(clients).filter(|(_, client)| client.serves);

@@ -12,7 +12,6 @@ use super::{Answer, Exploration, ExploreError, faults, figures};
 use crate::sweeping::deeds::Deeds;
 use crate::sweeping::quiet;
 use crate::sweeping::watchdog::{self, Ended, PATIENCE, Teller};
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -26,15 +25,16 @@ use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_reports::exploration::{Dimension, ExplorationReport};
 use vivarium_reports::numbers::grouped;
 use vivarium_reports::summary::{Finding, Way};
+use vivarium_sim::budget::Account;
 use vivarium_sim::every::Shortest;
-use vivarium_sim::every::programs::{Action, Audited, Budget, DELAYS, ProgramModel};
+use vivarium_sim::every::programs::{Action, Audited, DELAYS, ProgramModel};
 use vivarium_sim::every::trie::{Again, Deeds as Did, Told, ToldAgain};
 use vivarium_sim::every::{
     Counterexample, Ending, Observer, Options, Outcome, search, serve as serve_model,
 };
 use vivarium_sim::service::{monitors, replay_steps};
 use vivarium_sim::steps::Replayed;
-use vivarium_sim::{Drawn, Scenario, Search};
+use vivarium_sim::{Drawn, Scenario};
 
 /// In so many states a shorter way is looked for. The bound is one of states and not of time, so
 /// that the same search always tells the same way.
@@ -66,15 +66,8 @@ impl Question {
         clients: u8,
         exploration: &Exploration,
     ) -> Question {
-        let budget = exploration.budget;
-        let search = Search {
-            lost: budget.lost > 0,
-            expiries: budget.expiries > 0,
-            cancels: budget.cancels > 0,
-            timers: budget.timers > 0,
-            kills: budget.kills > 0,
-        };
-        let mut drawn = Drawn::explored(&scenario, clients, search);
+        let budget = exploration.budget();
+        let mut drawn = Drawn::explored(&scenario, clients, budget);
         let varied = &exploration.varied;
         drawn.config.session_order = varied.order();
         // Where there can be TTL znodes they go at least where nothing else can happen.
@@ -182,9 +175,8 @@ impl Question {
 
     /// The same with this many timers, and these options of the search.
     fn with_timers(self, timers: u8, options: Options) -> Question {
-        let Question { scenario, bugs, drawn, mut exploration, .. } = self;
-        exploration.budget.timers = timers;
-        exploration.options = options;
+        let Question { scenario, bugs, drawn, exploration, .. } = self;
+        let exploration = Exploration { options, ..exploration.timers(timers) };
         Question::new(scenario, &bugs, drawn.clients, &exploration)
     }
 
@@ -276,7 +268,7 @@ impl Question {
 
     fn dimensions(&self, did: &Did, told: &ToldAgain) -> Vec<Dimension> {
         let mut all = dimensions(self.drawn.clients, &self.exploration, did, told);
-        all.extend(left_out::rows(&self.scenario, &self.drawn, self.exploration.budget));
+        all.extend(left_out::rows(&self.scenario, &self.drawn, self.exploration.budget()));
         all
     }
 
@@ -380,7 +372,7 @@ impl Question {
         };
         let roles = self.scenario.settings.roles_told();
         let roles = roles.map_or(String::new(), |roles| format!(" ({roles})"));
-        let mut budget = self.exploration.budget;
+        let mut budget = self.exploration.budget();
         if !self.model.trie().deeds().time {
             budget.delays = 0;
         }
@@ -392,7 +384,7 @@ impl Question {
             version: Case::VERSION,
             scenario: self.scenario.name.clone(),
             grain: GrainKind::Service,
-            parameters: parameters(self.exploration.budget),
+            parameters: self.exploration.budget().parameters(),
             seed: None,
             bugs: self.bugs.to_vec(),
             config: self.drawn.config.clone(),
@@ -407,20 +399,18 @@ impl Question {
 /// What a search does about programs' clocks.
 fn clock(delays: u8, did: &Did) -> Dimension {
     let sleeps = "goes on by what the program sleeps";
+    let (row, flag, late) = (Account::Delays.row(), Account::Delays.flag(), Account::Delays.how());
     match (did.time, delays) {
-        (false, _) => Dimension::new("clock", true, "no program reads it"),
-        (true, 0) => Dimension::new(
-            "clock",
-            false,
-            format!("{sleeps}, and no further; --delays brings it in"),
-        ),
+        (false, _) => Dimension::new(row, true, "no program reads it"),
+        (true, 0) => {
+            Dimension::new(row, false, format!("{sleeps}, and no further; {flag} brings it in"))
+        }
         (true, _) => {
-            let late = "later by a session's timeout, by an hour, or by a --delay";
             let times = match delays {
                 1 => "once".to_string(),
                 _ => format!("up to {delays} times"),
             };
-            Dimension::new("clock", true, format!("{sleeps}; {times} a reading is {late}"))
+            Dimension::new(row, true, format!("{sleeps}; {times} a reading is {late}"))
         }
     }
 }
@@ -438,11 +428,6 @@ fn some_of(number: u64, of: u64, what: &str) -> String {
     }
 }
 
-/// The budget as a case notes it.
-fn parameters(budget: Budget) -> BTreeMap<String, String> {
-    budget.kinds().map(|(name, number)| (name.to_string(), number.to_string())).into()
-}
-
 /// What such a search varies, and what it leaves out.
 fn dimensions(
     clients: u8,
@@ -450,44 +435,42 @@ fn dimensions(
     did: &Did,
     told: &ToldAgain,
 ) -> Vec<Dimension> {
-    let Budget { lost, expiries, cancels, timers, kills, delays, deletions: _ } =
-        exploration.budget;
     let [random, sessions, times] = values::dimensions(&exploration.varied, clients, did, told);
     let order = "every order in which requests, replies, notifications and programs take turns";
-    let fates = "never applied, applied, applied later than the next connection; an attempt to connect again that is \
-         refused is one more lost connection";
     let new_session =
         "begun when the client learns of the expiry, before or after its closeSession";
-    let early = "ends although something else could happen first";
-    let timers = match timers {
-        0 => Dimension::new(
-            "early timers",
-            false,
-            "timers end where nothing else can happen; --timers brings the others in",
-        ),
-        _ => faults("early timers", timers, "--timers", early),
-    };
-    vec![
+    let mut rows = vec![
         Dimension::new("clients", true, format!("{clients}: {order}")),
         Dimension::new("stale views", true, "each server lags by any prefix that a session allows"),
-        faults("fates of a lost reply", lost, "--lost", fates),
-        faults("session expiry", expiries, "--expiries", "at any moment, known to nobody at first"),
-        match expiries {
-            0 => faults("new session after expiry", 0, "--expiries", ""),
-            _ => Dimension::new("new session after expiry", true, new_session),
-        },
-        faults(
-            "cancellations",
-            cancels,
-            "--cancels",
-            "at each await that lets itself be cancelled",
-        ),
-        timers,
-        faults("kills", kills, "--kills", "a program dies at any moment and is started anew"),
-        clock(delays, did),
+    ];
+    for (account, number) in exploration.budget().each() {
+        match (account, number) {
+            (Account::Timers, 0) => rows.push(Dimension::new(
+                account.row(),
+                false,
+                format!(
+                    "timers end where nothing else can happen; {} brings the others in",
+                    account.flag()
+                ),
+            )),
+            (Account::Delays, _) => rows.push(clock(number, did)),
+            // Among what some scenarios leave out.
+            (Account::Deletions, _) => {}
+            _ => rows.push(faults(account, number)),
+        }
+        if account == Account::Expiries {
+            let name = "new session after expiry";
+            rows.push(match number {
+                0 => super::left_out(name, account),
+                _ => Dimension::new(name, true, new_session),
+            });
+        }
+    }
+    rows.extend([
         times,
         random,
         sessions,
         Dimension::new("servers, elections, disks", false, "only at the ensemble grain"),
-    ]
+    ]);
+    rows
 }

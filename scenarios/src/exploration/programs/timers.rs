@@ -4,6 +4,7 @@ use super::super::Answer;
 use super::Question;
 use std::time::Instant;
 use vivarium_model::verdict::Verdict;
+use vivarium_sim::budget::Account;
 use vivarium_sim::every::Observer;
 use vivarium_sim::every::programs::TIMERS_KEPT;
 
@@ -28,9 +29,10 @@ pub(super) fn raised(
     begins: &dyn Fn(&Question),
 ) -> Answer {
     let asked = question.exploration.clone();
+    let said = asked.said(Account::Timers);
     let mut answer = question.answer(observer);
     let mut question = question;
-    for timers in TRIED.into_iter().filter(|tried| *tried > asked.budget.timers) {
+    for timers in TRIED.into_iter().filter(|tried| *tried > said.unwrap_or(0)) {
         if !is_wanting(&answer) {
             return answer;
         }
@@ -38,14 +40,14 @@ pub(super) fn raised(
             return answer;
         }
         let mut options = asked.options.clone();
-        if asked.timers_are_said {
+        if said.is_some() {
             let worth = WORTH * answer.report.figures.distinct + WORTH_ANYWAY;
             options.max_states = Some(options.max_states.map_or(worth, |most| most.min(worth)));
         }
         question = question.with_timers(timers, options);
         begins(&question);
         let next = question.answer(observer);
-        if !asked.timers_are_said {
+        if said.is_none() {
             answer = next;
         } else if !is_wanting(&next) {
             match &next.report.verdict {
@@ -61,7 +63,7 @@ pub(super) fn raised(
         }
     }
     if is_wanting(&answer) {
-        let most = MOST.max(asked.budget.timers);
+        let most = MOST.max(said.unwrap_or(0));
         tell(&mut answer, &format!("{most} are not enough"));
     }
     answer

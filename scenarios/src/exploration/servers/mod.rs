@@ -6,7 +6,6 @@ use super::asked::Ensemble;
 use super::{Answer, Exploration, ExploreError, ToldAgain, figures};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use vivarium_model::bounds::SEARCHED_SERVERS;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::config::{Config, Election};
 use vivarium_model::fingerprint::Fingerprint;
@@ -17,6 +16,7 @@ use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_reports::exploration::ExplorationReport;
 use vivarium_reports::summary::{Finding, Way};
 use vivarium_sim::bounds::within;
+use vivarium_sim::budget::Account;
 use vivarium_sim::every::servers::{Action, Budget, EnsembleModel, stuck};
 use vivarium_sim::every::{
     Counterexample, Observer, Outcome, Shortest, search, serve as serve_model,
@@ -41,16 +41,14 @@ impl<'a> Question<'a> {
         exploration: &'a Exploration,
     ) -> Result<Question<'a>, ExploreError> {
         let said = exploration.ensemble;
-        let budget = said.budget(smallest);
+        let budget = exploration.budget_of_servers(smallest);
         let election = said.election_of(smallest);
         if election == Election::ByLot {
             return Err(ExploreError::ByLot);
         }
-        if election != Election::Any && said.upsets.is_some() {
+        if election != Election::Any && exploration.said(Account::Upsets).is_some() {
             return Err(ExploreError::UpsetsWithoutAny);
         }
-        let servers = budget.servers;
-        within(&format!("servers({servers})"), servers.into(), 1, SEARCHED_SERVERS.into())?;
         if let Some(count) = said.snap_count {
             let most = 2 * u64::from(u8::MAX);
             within(&format!("snap_count({count})"), count.into(), 2, most)?;
@@ -203,7 +201,7 @@ impl Question<'_> {
             version: Case::VERSION,
             scenario: self.scenario.name.clone(),
             grain: GrainKind::Ensemble,
-            parameters: self.asked().parameters(),
+            parameters: self.budget.parameters(),
             seed: None,
             bugs: self.bugs.to_vec(),
             config: Config::clone(config),

@@ -1,13 +1,12 @@
 //! What a search over servers varies and what it leaves out, in words.
 
 use super::super::faults;
-use std::collections::BTreeMap;
 use vivarium_model::config::{Config, Election};
 use vivarium_model::file_system::Metadata;
 use vivarium_model::property;
-use vivarium_model::words::plural;
 use vivarium_reports::exploration::Dimension;
-use vivarium_sim::every::servers::Budget;
+use vivarium_sim::budget::Account;
+use vivarium_sim::budget::servers::Budget;
 
 /// What is asked beside the monitors: the state properties, after every step, and at the end of every
 /// run that everybody serves.
@@ -46,20 +45,14 @@ impl Asked {
     /// As a line.
     pub(super) fn words(self) -> String {
         let Asked { budget, election, applies_at_once, snap_count, metadata } = self;
-        let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = budget;
-        let budget = [
-            plural(txns.into(), "transaction"),
-            match crashes {
-                1 => "1 crash".to_string(),
-                _ => format!("{crashes} crashes"),
-            },
-            plural(breaks.into(), "broken connection"),
-            plural(timeouts.into(), "timeout"),
-            plural(fsync_errors.into(), "fsync error"),
-            plural(upsets.into(), "upset"),
-        ];
-        let budget = &budget[..budget.len() - usize::from(election != Election::Any)];
-        let servers = plural(servers.into(), "server");
+        let counted = budget.each().filter(|(account, _)| match account {
+            Account::Servers => false,
+            Account::Upsets => election == Election::Any,
+            _ => true,
+        });
+        let counted: Vec<String> =
+            counted.map(|(account, number)| account.counted(number)).collect();
+        let servers = Account::Servers.counted(budget.servers);
         let election = match election {
             Election::Oracle => "elections by oracle",
             Election::Any => "any member of a quorum elected",
@@ -77,39 +70,13 @@ impl Asked {
         };
         format!(
             "{servers} over the ensemble grain, {election}{coarse}{snapshots}{ordered}; budget: {}",
-            budget.join(", ")
+            counted.join(", ")
         )
-    }
-
-    /// The budget as a case notes it.
-    pub(super) fn parameters(self) -> BTreeMap<String, String> {
-        let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = self.budget;
-        let kinds = [
-            ("servers", servers),
-            ("txns", txns),
-            ("crashes", crashes),
-            ("breaks", breaks),
-            ("timeouts", timeouts),
-            ("fsync_errors", fsync_errors),
-            ("upsets", upsets),
-        ];
-        kinds.into_iter().map(|(name, number)| (name.to_string(), number.to_string())).collect()
     }
 
     /// What such a search varies, and what it leaves out.
     pub(super) fn dimensions(self) -> Vec<Dimension> {
         let Asked { budget, election, applies_at_once, snap_count, metadata } = self;
-        let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = budget;
-        let order = "every order in which packets, disk operations and starts take turns";
-        let proposed = "proposed by an established leader at any moment";
-        let crash = "with each part of the unsynced log lost (a torn record counts as lost), with and \
-                 without unsynced snapshots, and each number of packets that still arrive";
-        let broken = "with each number of packets that still arrive";
-        let timeout = "a server leaves its role though nothing is wrong (where it is the only way on, it \
-                   does so anyway)";
-        let failed = "a write to a log or its fsync fails, with each part of the unsynced log lost, and its server \
-                  leaves its role; or a write of a snapshot, and its process exits";
-        let upset = "a server is elected that needs the vote of one that is ahead of it";
         let elections = match election {
             Election::Oracle => Dimension::new(
                 "elections",
@@ -133,18 +100,27 @@ impl Asked {
             true => "--coarse commit-apply: in the step in which a server learns of the commit",
             false => "at any later moment than a server learns of the commit",
         };
-        vec![
-            Dimension::new("servers", true, format!("{servers}: {order}")),
-            faults("transactions", txns, "--txns", proposed),
-            faults("crashes", crashes, "--crashes", crash),
-            faults("broken connections", breaks, "--breaks", broken),
-            faults("timeouts", timeouts, "--timeouts", timeout),
-            faults("fsync errors", fsync_errors, "--fsync-errors", failed),
-            elections,
-            match election {
-                Election::Any => faults("upsets", upsets, "--upsets", upset),
-                _ => Dimension::new("upsets", false, "--election any brings it in"),
-            },
+        let mut rows = Vec::new();
+        for (account, number) in budget.each() {
+            match account {
+                Account::Servers => {
+                    let how = format!("{number}: {}", account.how());
+                    rows.push(Dimension::new(account.row(), true, how));
+                }
+                Account::Upsets => {
+                    rows.push(elections.clone());
+                    rows.push(match election {
+                        Election::Any => faults(account, number),
+                        _ => {
+                            let how = "--election any brings it in";
+                            Dimension::new(account.row(), false, how)
+                        }
+                    });
+                }
+                _ => rows.push(faults(account, number)),
+            }
+        }
+        rows.extend([
             Dimension::new("commit and apply", !applies_at_once, applied),
             match snap_count {
                 Some(count) if !self.reaches(count) => Dimension::new(
@@ -152,7 +128,7 @@ impl Asked {
                     false,
                     format!(
                         "snapCount {count} is never reached with {}",
-                        plural(txns.into(), "transaction")
+                        Account::Txns.counted(budget.txns)
                     ),
                 ),
                 Some(count) => Dimension::new(
@@ -180,8 +156,10 @@ impl Asked {
                 ),
             },
             Dimension::new("clients, sessions", false, "only at the service grain"),
-        ]
+        ]);
+        rows
     }
+
     /// Whether some server can log more transactions than it takes for a background snapshot to begin.
     fn reaches(self, snap_count: u32) -> bool {
         let Budget { servers, txns, .. } = self.budget;

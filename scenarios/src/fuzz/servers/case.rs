@@ -4,7 +4,8 @@ use std::fmt::{self, Write};
 use vivarium_model::config::{Config, Election, TxnLogSync};
 use vivarium_model::file_system::Metadata;
 use vivarium_model::release::{Bug, Bugs};
-use vivarium_sim::every::servers::Budget;
+use vivarium_sim::budget::Account;
+use vivarium_sim::budget::servers::Budget;
 
 /// What is watched beside the servers' own monitors, and so what makes one run another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,10 +55,7 @@ impl Case {
 
     /// Servers, what may happen to them, and defects: what a smaller case has fewer of.
     pub fn size(&self) -> usize {
-        let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = self.budget;
-        let counted =
-            [servers, txns, crashes, breaks, timeouts, fsync_errors, upsets].map(usize::from);
-        counted.iter().sum::<usize>() + self.bugs.len() + usize::from(self.snap_count.is_some())
+        self.budget.sum() + self.bugs.len() + usize::from(self.snap_count.is_some())
     }
 
     /// The same search as a command, where a command can say it.
@@ -67,17 +65,19 @@ impl Case {
         if self.snap_count.is_some() || kept != (plain.commit_log_count, plain.txn_log_sync) {
             return None;
         }
-        let Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets } = self.budget;
         let name = if self.election.is_oracle() { "broadcast" } else { "election" };
-        let mut command = format!(
-            "vivarium explore {name} --servers {servers} --txns {txns} --crashes {crashes} --breaks \
-             {breaks} --timeouts {timeouts} --fsync-errors {fsync_errors}"
-        );
+        let mut command = format!("vivarium explore {name}");
+        for (account, number) in self.budget.each() {
+            if account != Account::Upsets {
+                let _ = write!(command, " {} {number}", account.flag());
+            }
+        }
         if self.metadata == Metadata::Ordered {
             command += " --metadata ordered";
         }
         if self.election == Election::Any {
-            let _ = write!(command, " --election any --upsets {upsets}");
+            let (upsets, number) = (Account::Upsets.flag(), self.budget.upsets);
+            let _ = write!(command, " --election any {upsets} {number}");
         }
         for bug in &self.bugs {
             let _ = write!(command, " --bug {bug}");

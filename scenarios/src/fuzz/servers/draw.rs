@@ -4,7 +4,8 @@ use super::case::{Case, Watched};
 use vivarium_model::config::{Config, Election, TxnLogSync};
 use vivarium_model::file_system::Metadata;
 use vivarium_model::release::Bug;
-use vivarium_sim::every::servers::Budget;
+use vivarium_sim::budget::Account;
+use vivarium_sim::budget::servers::Budget;
 use vivarium_sim::random::{Random, Seeds};
 
 /// The case with this number of a seed.
@@ -63,13 +64,13 @@ fn budget(dice: &mut Random, servers: u8, fast: bool, faults: u64) -> Budget {
     };
     let mut budget = Budget { servers, txns: txns as u8, ..Budget::default() };
     for _ in 0..faults {
-        let kind = match dice.below(10) {
-            0..4 => &mut budget.crashes,
-            4..6 => &mut budget.breaks,
-            6..8 => &mut budget.timeouts,
-            _ => &mut budget.fsync_errors,
+        let account = match dice.below(10) {
+            0..4 => Account::Crashes,
+            4..6 => Account::Breaks,
+            6..8 => Account::Timeouts,
+            _ => Account::FsyncErrors,
         };
-        *kind += 1;
+        budget[account] += 1;
     }
     budget
 }

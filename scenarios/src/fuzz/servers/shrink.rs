@@ -20,20 +20,8 @@ fn smaller(case: &Case) -> Vec<Case> {
             all.push(other);
         }
     };
-    let accounts: [fn(&mut Budget) -> &mut u8; 7] = [
-        |budget| &mut budget.servers,
-        |budget| &mut budget.txns,
-        |budget| &mut budget.crashes,
-        |budget| &mut budget.breaks,
-        |budget| &mut budget.timeouts,
-        |budget| &mut budget.fsync_errors,
-        |budget| &mut budget.upsets,
-    ];
-    for account in accounts {
-        with(&|case| {
-            let account = account(&mut case.budget);
-            *account = account.saturating_sub(1);
-        });
+    for account in Budget::ACCOUNTS {
+        with(&|case| case.budget[account] = case.budget[account].saturating_sub(1));
     }
     for at in 0..case.bugs.len() {
         with(&|case| _ = case.bugs.remove(at));

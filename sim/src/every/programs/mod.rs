@@ -53,7 +53,7 @@ mod told;
 mod trace;
 
 pub use audit::Audited;
-pub use budget::{Budget, MOST};
+pub use budget::Budget;
 pub use check::REDUCTION;
 pub use expand::Pieces;
 pub use model::{Action, INPUTS_KEPT, TIMERS_KEPT};

@@ -1,6 +1,7 @@
 //! A state of the search unfolded into a world, to take steps in.
 
 use super::Budget;
+use super::budget::account_of;
 use crate::every::memo::Memo;
 use crate::run::demands::ends_well;
 use vivarium_model::effect::{Effects, Status};
@@ -9,7 +10,6 @@ use vivarium_model::property::Objection;
 use vivarium_model::service::Service;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
-use vivarium_model::timer::{ClientTimer, Timer};
 use vivarium_model::world::World;
 
 /// A world, and what is left of the budget.
@@ -37,23 +37,10 @@ impl Scene {
         }
     }
 
-    /// Takes a fault off the budget. The expiry of a session that nobody keeps alive is none.
+    /// Takes from the budget what a step costs.
     pub(super) fn spend(&mut self, step: &Step) {
-        let service = self.world.grain();
-        match *step {
-            Step::BreakClient { .. } => self.left.lost -= 1,
-            Step::Cancel(_) => self.left.cancels -= 1,
-            Step::Kill(_) => self.left.kills -= 1,
-            Step::Expire(session) if !service.is_orphan(session) => self.left.expiries -= 1,
-            Step::Fire(Timer::Sleep(..)) => self.left.timers -= 1,
-            Step::DeleteContainer(_) => self.left.deletions -= 1,
-            Step::Fire(Timer::Client(_, ClientTimer::Expiry)) => self.left.expiries -= 1,
-            Step::Clock { client, call, reading }
-                if service.least_reading(client, call) < Some(reading) =>
-            {
-                self.left.delays -= 1;
-            }
-            _ => {}
+        if let Some(account) = account_of(self.world.grain(), step) {
+            self.left[account] -= 1;
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What can happen in a state, and what it costs.
 
+use super::Budget;
 use super::scene::Scene;
+use crate::budget::Account;
 use std::fmt;
 use vivarium_model::ensemble::Ensemble;
 use vivarium_model::id::ServerId;
@@ -8,50 +10,12 @@ use vivarium_model::release::Bug;
 use vivarium_model::step::{OldEpochs, Step, Tail, Unwritten};
 use vivarium_model::timer::{ServerTimer, Timer};
 
-/// What an action takes from the budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Charge {
-    /// Nothing.
-    Free,
-    /// A proposal.
-    Txn,
-    /// A crash.
-    Crash,
-    /// A broken connection.
-    Break,
-    /// A timeout.
-    Timeout,
-    /// An fsync that fails.
-    FsyncError,
-    /// The election of a server that needs the vote of one that is ahead of it.
-    Upset,
-}
+/// The account of the budget from which an action takes one; `None` if it is free.
+pub(super) type Charge = Option<Account>;
 
-impl Charge {
-    /// What there is to pay it from.
-    fn account(self, left: &mut super::Budget) -> Option<&mut u8> {
-        match self {
-            Charge::Free => None,
-            Charge::Txn => Some(&mut left.txns),
-            Charge::Crash => Some(&mut left.crashes),
-            Charge::Break => Some(&mut left.breaks),
-            Charge::Timeout => Some(&mut left.timeouts),
-            Charge::FsyncError => Some(&mut left.fsync_errors),
-            Charge::Upset => Some(&mut left.upsets),
-        }
-    }
-
-    /// Pays; tells which account has one less.
-    pub(super) fn pay(self, left: &mut super::Budget) -> Option<usize> {
-        let account = self.account(left)?;
-        *account = account.checked_sub(1).expect("only what can be paid is offered");
-        Some(self as usize)
-    }
-
-    /// Whether there is enough left.
-    pub(super) fn can_be_paid(self, left: &super::Budget) -> bool {
-        self.account(&mut left.clone()).is_none_or(|account| *account > 0)
-    }
+/// Whether there is enough left.
+pub(super) fn can_be_paid(charge: Charge, left: &Budget) -> bool {
+    charge.is_none_or(|account| left[account] > 0)
 }
 
 /// When a choice can be taken.
@@ -118,7 +82,7 @@ pub(super) struct Offer {
 
 impl Offer {
     pub(super) fn free(step: Step) -> Offer {
-        Offer { step, then: None, charge: Charge::Free }
+        Offer { step, then: None, charge: None }
     }
 }
 
@@ -142,7 +106,7 @@ pub(super) fn of(
         Kind::Free => free(scene, server, offers),
         Kind::Impatient => out_of_patience(scene, server, offers),
         Kind::Txn => {
-            let (step, charge) = (Step::Propose(server), Charge::Txn);
+            let (step, charge) = (Step::Propose(server), Some(Account::Txns));
             if ensemble.can(&step) {
                 offers.push(Offer { step, then: None, charge });
             }
@@ -154,7 +118,7 @@ pub(super) fn of(
         }
         Kind::Break => breaks(ensemble, server, left_out, offers),
         Kind::Timeout => {
-            let (step, charge) = (Step::Rejoin(server), Charge::Timeout);
+            let (step, charge) = (Step::Rejoin(server), Some(Account::Timeouts));
             // A leader that is deserted leaves its role for nothing.
             if ensemble.can(&step) && !is_deserted(ensemble, server) {
                 offers.push(Offer { step, then: None, charge });
@@ -170,7 +134,7 @@ pub(super) fn of(
 
 /// The fsync fails, with every part of the unsynced log, and whatever becomes of the rest.
 fn fsync_errors(ensemble: &Ensemble, server: ServerId, offers: &mut Vec<Offer>) {
-    let charge = Charge::FsyncError;
+    let charge = Some(Account::FsyncErrors);
     let unsynced = ensemble.disk(server).unsynced() as u8;
     let mut offer = |survive, rest| {
         let step = Step::FsyncError { server, survive, rest };
@@ -218,7 +182,7 @@ fn is_deserted(ensemble: &Ensemble, server: ServerId) -> bool {
 }
 
 fn is_alone(ensemble: &Ensemble, server: ServerId) -> bool {
-    ensemble.is_leading(server) && !ensemble.config().is_quorum(ensemble.supporters(server).len())
+    ensemble.is_leading(server) && !ensemble.has_quorum(server)
 }
 
 /// Nothing happens: time limits end what has not come to serve, and elections begin anew.
@@ -263,7 +227,7 @@ fn crashes(ensemble: &Ensemble, server: ServerId, left_out: LeavingOut, offers: 
                 let tail = Tail { survive, torn: false, snapshots, cuts, epochs, packets };
                 let then = left_out.starts.then_some(Step::Restart(server));
                 let step = Step::Crash { server, tail };
-                offers.push(Offer { step, then, charge: Charge::Crash });
+                offers.push(Offer { step, then, charge: Some(Account::Crashes) });
             }
         }
     }
@@ -281,7 +245,7 @@ fn breaks(ensemble: &Ensemble, server: ServerId, left_out: LeavingOut, offers: &
         let mut push = |to_leader: usize, to_learner: usize, then| {
             let (to_leader, to_learner) = (to_leader as u8, to_learner as u8);
             let step = Step::BreakLearner { connection, to_leader, to_learner };
-            offers.push(Offer { step, then, charge: Charge::Break });
+            offers.push(Offer { step, then, charge: Some(Account::Breaks) });
         };
         if !left_out.breaks && connection.learner == server {
             for to_leader in 0..=up {

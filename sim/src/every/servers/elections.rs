@@ -5,6 +5,7 @@ use super::state::MAX_SERVERS;
 use super::state::Number;
 use super::view::{Unfolded, View};
 use super::{Action, EnsembleModel};
+use crate::budget::Account;
 use vivarium_model::id::{ServerId, ServerSet};
 use vivarium_model::server::Role;
 use vivarium_model::server::eager::Flaw;
@@ -15,8 +16,8 @@ use vivarium_model::zxid::Epoch;
 /// each time into a new epoch.
 fn price(elected: Elected) -> Charge {
     match elected {
-        Elected::Largest | Elected::Backed => Charge::Free,
-        Elected::Upset => Charge::Upset,
+        Elected::Largest | Elected::Backed => None,
+        Elected::Upset => Some(Account::Upsets),
     }
 }
 
@@ -45,11 +46,11 @@ impl EnsembleModel {
             let choice: Number = self.election(state, numbers, charge, (leader, followers));
             actions.push(Action(choice));
         };
+        let verifier = self.config.quorum_verifier();
         for chosen in 1..1_u32 << servers().count() {
             let quorum: ServerSet = servers().filter(|id| chosen >> id.index() & 1 == 1).collect();
             let vote = |id: ServerId| view(id).looking.map(|(vote, _)| vote);
-            let is_smallest = !quorum.is_empty() && !self.config.is_quorum(quorum.len() - 1);
-            if !is_smallest && self.reductions.quorums {
+            if self.reductions.quorums && !verifier.is_minimal_quorum(quorum) {
                 continue;
             }
             for leader in quorum.iter() {
@@ -59,7 +60,7 @@ impl EnsembleModel {
                 }
             }
         }
-        if charge != Charge::Free {
+        if charge.is_some() {
             return;
         }
         if self.reductions.quorums && self.has_flaw(Flaw::NobodyJoins) {

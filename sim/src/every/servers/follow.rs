@@ -1,11 +1,12 @@
 //! From state to state by what was worked out before.
 
-use super::actions::{Charge, Kind};
+use super::actions::{Kind, can_be_paid};
 use super::pieces::Witnessed;
 use super::state::Number;
 use super::state::{MAX_SERVERS, PLACES, State, server_at};
 use super::view::{Move, Unfolded};
 use super::{Action, EnsembleModel, Reductions};
+use crate::budget::Account;
 use crate::every::Model;
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -74,12 +75,13 @@ impl EnsembleModel {
             self.add(Kind::Impatient, &here, &views, actions);
         }
         for kind in Kind::PAID {
-            if kind.charge().can_be_paid(&state.left) {
+            if can_be_paid(kind.charge(), &state.left) {
                 self.add(kind, &here, &views, actions);
             }
         }
-        if self.config.election.is_oracle() && Charge::Upset.can_be_paid(&state.left) {
-            self.elections(&here, self.of_servers(&views), Charge::Upset, actions);
+        let upset = Some(Account::Upsets);
+        if self.config.election.is_oracle() && can_be_paid(upset, &state.left) {
+            self.elections(&here, self.of_servers(&views), upset, actions);
         }
     }
 
@@ -105,7 +107,7 @@ impl EnsembleModel {
     fn add_free(&self, here: &Unfolded<'_>, views: &[Number], actions: &mut Vec<Action>) {
         self.add(Kind::Free, here, views, actions);
         if self.config.election.is_oracle() {
-            self.elections(here, self.of_servers(views), Charge::Free, actions);
+            self.elections(here, self.of_servers(views), None, actions);
         }
     }
 
@@ -129,7 +131,9 @@ impl EnsembleModel {
     ) -> State {
         let choice = self.tables.choices.get(action.0);
         let mut next = State { length: 0, objection: None, ..state.clone() };
-        if let Some(account) = choice.offer.charge.pay(&mut next.left) {
+        if let Some(account) = choice.offer.charge {
+            let left = &mut next.left[account];
+            *left = left.checked_sub(1).expect("only what can be paid is offered");
             next.fingerprint.subtract(self.prices[account]);
         }
         let mut note = |took: &Move| steps.as_deref_mut().map_or((), |it| it.push(took.step));

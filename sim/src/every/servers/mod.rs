@@ -49,7 +49,7 @@ mod state;
 mod view;
 mod weights;
 
-pub use actions::Charge;
+pub use crate::budget::servers::Budget;
 pub use pieces::Pieces;
 pub use reductions::Reductions;
 pub use shorten::stuck;
@@ -58,6 +58,7 @@ pub use vivarium_model::config::Election;
 pub use vivarium_model::server::eager::Flaw;
 
 use super::Model;
+use crate::budget::ByAccount;
 use pieces::Tables;
 use state::MAX_SERVERS;
 use std::sync::Arc;
@@ -73,31 +74,7 @@ use vivarium_model::server::eager::{Outlook, Threats};
 use vivarium_model::step::Step;
 use vivarium_model::witnesses::Witnesses;
 
-/// How much of what is counted may happen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Budget {
-    /// Servers.
-    pub servers: u8,
-    /// Writes that leaders propose.
-    pub txns: u8,
-    /// Crashes.
-    pub crashes: u8,
-    /// Broken connections between learners and leaders.
-    pub breaks: u8,
-    /// Roles left without need.
-    pub timeouts: u8,
-    /// Fsyncs of logs that fail.
-    pub fsync_errors: u8,
-    /// Elections of a server that needs the vote of one that is ahead of it, under [`Election::Any`].
-    pub upsets: u8,
-}
-
 impl Budget {
-    /// This many servers, transactions and crashes, and nothing else.
-    pub fn new(servers: u8, txns: u8, crashes: u8) -> Budget {
-        Budget { servers, txns, crashes, ..Budget::default() }
-    }
-
     fn threats(&self) -> Threats {
         let fsync_errors = self.fsync_errors > 0;
         Threats {
@@ -144,8 +121,8 @@ pub struct EnsembleModel {
     /// As they are at the start.
     first_witnesses: Witnesses,
     tables: Tables,
-    /// What one unit of each account of the budget adds to a fingerprint, by [`Charge`].
-    prices: [Fingerprint; 7],
+    /// What one unit of each account adds to a fingerprint.
+    prices: ByAccount<Fingerprint>,
 }
 
 impl EnsembleModel {
@@ -176,6 +153,11 @@ impl EnsembleModel {
         config.bugs = config.bugs.without(Bug::ApplyOutlivesRole).without(Bug::AclByNumber);
         config.election = election;
         let config = Arc::new(config);
+        let mut prices = ByAccount::default();
+        for (place, account) in (0..).zip(Budget::ACCOUNTS) {
+            let place: u8 = place;
+            prices[account] = Fingerprint::of(&("budget", place));
+        }
         monitors.iter_mut().for_each(|monitor| monitor.begin(&config));
         EnsembleModel {
             config,
@@ -184,7 +166,7 @@ impl EnsembleModel {
             flaw: None,
             first_witnesses: Witnesses::new(Arc::default(), Monitors::new(monitors)),
             tables: Tables::new(),
-            prices: [0, 1, 2, 3, 4, 5, 6].map(|account: u8| Fingerprint::of(&("budget", account))),
+            prices,
         }
     }
 

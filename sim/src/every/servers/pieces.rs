@@ -4,12 +4,13 @@
 //! handful of numbers: there are far fewer different pieces than states. So what a step makes of the
 //! pieces that it touches is worked out once, in a real ensemble, and looked up ever after.
 
+use super::EnsembleModel;
 use super::scene::Scene;
 use super::state::{
     MAX_SERVERS, Number, Numbers, REST, State, links_at, packed, server_at, unpacked,
 };
 use super::view::{Choice, Move, View, ViewKey};
-use super::{Charge, EnsembleModel};
+use crate::budget::Account;
 use crate::every::intern::{Index, Table, Weighed};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -212,18 +213,11 @@ impl EnsembleModel {
 
     /// What is left of a budget, as a part of a fingerprint.
     pub(super) fn fingerprint_of_left(&self, state: &State) -> Fingerprint {
-        let left = state.left;
-        let accounts = [
-            (Charge::Txn, left.txns),
-            (Charge::Crash, left.crashes),
-            (Charge::Break, left.breaks),
-            (Charge::Timeout, left.timeouts),
-            (Charge::FsyncError, left.fsync_errors),
-            (Charge::Upset, left.upsets),
-        ];
         let mut whole = Fingerprint::default();
-        for (charge, left) in accounts {
-            let each = self.prices[charge as usize];
+        // The number of servers is the same in all states.
+        let counted = state.left.each().filter(|(account, _)| *account != Account::Servers);
+        for (account, left) in counted {
+            let each = self.prices[account];
             whole.add(Fingerprint(each.0.wrapping_mul(u128::from(left))));
         }
         whole

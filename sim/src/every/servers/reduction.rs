@@ -3,7 +3,7 @@
 use super::reductions::Reductions;
 use vivarium_model::config::Config;
 use vivarium_model::ensemble::ServerNode;
-use vivarium_model::id::{LearnerConnection, ServerId};
+use vivarium_model::id::{LearnerConnection, ServerId, ServerSet};
 use vivarium_model::network::{LearnerLinks, Next};
 use vivarium_model::packet::LeaderPacket;
 use vivarium_model::release::Bug;
@@ -91,8 +91,9 @@ where
             let is_newer = (self.nodes)(id).disk.accepted_epoch() > leader.epoch();
             is_newer || matches!(role(id), Some(Role::Leading(_)))
         };
+        let followers: ServerSet = others().filter(follows).collect();
         Hold {
-            is_followed: self.config.is_quorum(1 + others().filter(follows).count()),
+            is_followed: self.config.quorum_verifier().contains_quorum(followers.with(self.server)),
             is_undisputed: !others().any(disputes),
         }
     }

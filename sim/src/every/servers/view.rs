@@ -13,6 +13,7 @@ use super::reductions::Reductions;
 use super::scene::Scene;
 use super::state::Number;
 use super::state::{Numbers, PLACES, has_several, links_at, server_at, targets, unpacked};
+use crate::budget::Account;
 use std::cell::OnceCell;
 use std::sync::OnceLock;
 use vivarium_model::effect::{Effects, Status};
@@ -306,12 +307,12 @@ impl Kind {
     /// What a choice of this kind costs.
     pub(super) fn charge(self) -> Charge {
         match self {
-            Kind::Free | Kind::Impatient => Charge::Free,
-            Kind::Txn => Charge::Txn,
-            Kind::Crash => Charge::Crash,
-            Kind::Break => Charge::Break,
-            Kind::Timeout => Charge::Timeout,
-            Kind::FsyncError => Charge::FsyncError,
+            Kind::Free | Kind::Impatient => None,
+            Kind::Txn => Some(Account::Txns),
+            Kind::Crash => Some(Account::Crashes),
+            Kind::Break => Some(Account::Breaks),
+            Kind::Timeout => Some(Account::Timeouts),
+            Kind::FsyncError => Some(Account::FsyncErrors),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::same::{Names, plain};
 use super::script::{Does, Script, Turn};
 use super::{Cost, Embedded};
+use crate::budget::Account;
 use crate::host::DirectHost;
 use crate::scenario::drawn::Drawn;
 use std::collections::{BTreeMap, BTreeSet};
@@ -187,10 +188,10 @@ impl<'a> Guide<'a> {
 
     fn same(&mut self, client: ClientId, step: Step) -> Result<(), String> {
         match step {
-            Step::Kill(_) => self.cost.kills += 1,
-            Step::Cancel(_) => self.cost.cancels += 1,
-            Step::Fire(Timer::Sleep(..)) => self.cost.timers += 1,
-            // A search uses another call id for a request that was abandoned.
+            Step::Kill(_) => self.cost[Account::Kills] += 1,
+            Step::Cancel(_) => self.cost[Account::Cancels] += 1,
+            Step::Fire(Timer::Sleep(..)) => self.cost[Account::Timers] += 1,
+            // Of a request that nobody waits for any more a search has another name.
             Step::Resource { .. } if !self.can(client, &step) => {
                 return self.take(client, Step::Resource { client, call: CallId(u16::MAX) });
             }
@@ -206,7 +207,7 @@ impl<'a> Guide<'a> {
         if service.has_hung_up(client) && !service.has_news(client) && self.can(client, &reads) {
             return self.take(client, reads);
         }
-        self.cost.lost += 1;
+        self.cost[Account::Lost] += 1;
         self.take(client, Step::BreakClient { connection, to_server: 0, to_client: 0 })
     }
 
@@ -340,7 +341,7 @@ impl<'a> Guide<'a> {
 
     fn expire(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
         let is_orphan = self.service().is_orphan(session);
-        self.cost.expiries += u64::from(!is_orphan);
+        self.cost[Account::Expiries] += u64::from(!is_orphan);
         let step = Step::Expire(session);
         match self.can(client, &step) {
             true => self.take(client, step),
@@ -379,7 +380,7 @@ impl<'a> Guide<'a> {
         };
         let step = self.service().deletion_of(path);
         let step = step.ok_or_else(|| format!("{txn}, but {path} is not due"))?;
-        self.cost.deletions += 1;
+        self.cost[Account::Deletions] += 1;
         self.force(step)
     }
 

@@ -27,6 +27,7 @@ mod guide;
 mod same;
 mod script;
 
+use crate::budget::ByAccount;
 use crate::run::{HostKind, RunOptions};
 use crate::scenario::Scenario;
 use crate::scenario::drawn::Drawn;
@@ -48,22 +49,9 @@ pub struct Embedded {
     pub events: u64,
 }
 
-/// The faults in an embedded run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
-    /// Number of lost connections, including attempts.
-    pub lost: u64,
-    /// Number of sessions that expired although a client kept them alive.
-    pub expiries: u64,
-    /// Number of killed programs.
-    pub kills: u64,
-    /// Number of cancellations.
-    pub cancels: u64,
-    /// Number of sleeps that ended.
-    pub timers: u64,
-    /// Number of containers and TTL znodes that the leader deleted.
-    pub deletions: u64,
-}
+/// How much of each account an embedded run needs: lost connections with attempts included, sessions that expired although
+/// their client kept them alive, timers that ended, and so on.
+pub type Cost = ByAccount<u64>;
 
 /// Why a run could not be embedded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,15 +8,15 @@ use vivarium_model::step::{OldEpochs, Step, Tail, Unwritten};
 use vivarium_model::time::Duration;
 
 /// Crashes one server and restarts it after a while. Its unsynced data mostly survives in part. A crash that would
-/// leave no majority is skipped three times out of four, because a run without progress shows little.
+/// leave no quorum is skipped three times out of four, because a run without progress shows little.
 pub(super) fn one(random: &mut Random, look: &dyn Look) -> Vec<Order> {
     let victim = victim(random, look);
-    let spare_majority = !random.chance(Ratio::one_in(4));
+    let spare_quorum = !random.chance(Ratio::one_in(4));
     let Some(server) = victim else {
         return Vec::new();
     };
-    let left = servers(look).filter(|id| look.is_up(*id) && *id != server).count();
-    if spare_majority && 2 * left <= usize::from(look.servers()) && look.servers() > 2 {
+    let left = servers(look).filter(|id| look.is_up(*id) && *id != server).collect();
+    if spare_quorum && !look.quorum_verifier().contains_quorum(left) && look.servers() > 2 {
         return Vec::new();
     }
     crash(random, look, server)

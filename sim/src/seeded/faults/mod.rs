@@ -19,6 +19,7 @@ use crate::seeded::random::{Random, Ratio};
 use vivarium_model::id::{
     ClientConnection, ClientId, LearnerConnection, Machine, ServerId, SessionId,
 };
+use vivarium_model::quorum::QuorumVerifier;
 use vivarium_model::step::Step;
 use vivarium_model::time::Duration;
 
@@ -31,6 +32,9 @@ pub use set::FaultSet;
 /// The part of the world that a fault can see.
 pub(crate) trait Look {
     fn servers(&self) -> u8;
+    /// Which sets of servers are quorums.
+    fn quorum_verifier(&self) -> QuorumVerifier;
+    /// How many client machines there are.
     fn clients(&self) -> u8;
     /// Whether a server's process is up.
     fn is_up(&self, server: ServerId) -> bool;

@@ -1,5 +1,6 @@
 //! The shortest way to a violation by programs.
 
+use super::budget::account_of;
 use super::{Action, Budget, ProgramModel, Reductions};
 use crate::every::{Counterexample, Observer, Options, Shortest};
 use crate::recorded::minimise::minimise;
@@ -14,7 +15,7 @@ use vivarium_model::property::Objection;
 use vivarium_model::service::Service;
 use vivarium_model::step::Step;
 use vivarium_model::time::Duration;
-use vivarium_model::timer::{ClientTimer, Timer};
+use vivarium_model::timer::Timer;
 use vivarium_model::world::World;
 
 /// Shorter ways than this are worth a search.
@@ -96,31 +97,25 @@ impl Budget {
         delays: &[Duration],
     ) -> bool {
         let service = world.grain();
-        let left = match *step {
-            Step::BreakClient { .. } => &mut self.lost,
-            Step::Cancel(_) => &mut self.cancels,
-            Step::Kill(_) => &mut self.kills,
-            Step::Expire(session) if !service.is_orphan(session) => &mut self.expiries,
-            Step::Fire(Timer::Client(_, ClientTimer::Expiry)) => &mut self.expiries,
+        let Some(account) = account_of(service, step) else { return true };
+        match *step {
             Step::Clock { client, call, reading } => {
                 let least = service.least_reading(client, call);
-                match least.map(|least| reading.since(least)) {
-                    Some(Duration::ZERO) => return true,
-                    Some(delay) if delays.contains(&delay) => &mut self.delays,
-                    _ => return false,
+                if least.is_none_or(|least| !delays.contains(&reading.since(least))) {
+                    return false;
                 }
             }
-            Step::Fire(Timer::Sleep(..)) if service.has_ordinary_step() => &mut self.timers,
-            Step::DeleteContainer(_) if service.has_ordinary_step() => &mut self.deletions,
+            Step::Fire(Timer::Sleep(..)) if !service.has_ordinary_step() => return true,
             // A search deletes nothing after every program has finished.
-            Step::DeleteContainer(_) => return service.can_go_on(),
-            _ => return true,
-        };
+            Step::DeleteContainer(_) if !service.has_ordinary_step() => return service.can_go_on(),
+            _ => {}
+        }
         let timer = matches!(step, Step::Fire(Timer::Sleep(..)));
         let running = client_of(step).is_none_or(|client| {
             client.index() < service.config().clients.len()
                 && service.program(client) == ProgramState::Running
         });
+        let left = &mut self[account];
         if *left == 0 || !(timer || running && service.can_go_on()) {
             return false;
         }
