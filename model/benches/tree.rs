@@ -1,4 +1,4 @@
-//! How fast a tree applies and answers, by its size: `cargo bench -p vivarium-model --bench tree`.
+//! How fast a tree applies and answers, by its size: `cargo bench -p vivarium-zk-model --bench tree`.
 //!
 //! A tree of so many znodes is ten directories with the same number of children each; the items are
 //! spread over all of it. `SAMPLES` items make one measurement; divan tells items per second.

@@ -16,7 +16,7 @@
 //! `scenarios/faults.rs`, listed in the former's `COMMANDS`. A run is deterministic: due steps are done in the order in which they became due,
 //! except those that the story holds back.
 //!
-//! A mismatch prints both outputs. `UPDATE_SCENARIOS=1 cargo test -p vivarium-model --test scenarios`
+//! A mismatch prints both outputs. `UPDATE_SCENARIOS=1 cargo test -p vivarium-zk-model --test scenarios`
 //! writes what was said into the files: read the difference before it is committed.
 //! `SCENARIO=<part of a name>` runs some files only.
 

@@ -7,7 +7,7 @@
 //!
 //! A number such as `recipe rule 2.8.3` is that of a rule in `RULES.md`, the book of this crate,
 //! where the register of properties (M2) is as well; `rule 6.7.1` is one of ZooKeeper, in the book
-//! of `vivarium-model`.
+//! of `vivarium-zk-model`.
 //!
 //! The feature `checking`, which is on by default, brings what checks the recipes: properties, workers, mutants and
 //! published texts. A service that only uses recipes is built without it.

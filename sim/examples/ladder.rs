@@ -1,7 +1,7 @@
 //! Measures the explorer on the ensemble grain: a ladder of budgets, each with and without reductions.
 //!
 //! ```text
-//! cargo run --release -p vivarium-sim --features explore --example ladder -- [options]
+//! cargo run --release -p vivarium-zk-sim --features explore --example ladder -- [options]
 //!   --rung N/T/C[/B[/O[/F[/U]]]]   servers, transactions, crashes, breaks, timeouts, fsync errors, upsets
 //!                          (repeatable)
 //!   --seconds S            limit for each search (60)
