@@ -342,6 +342,12 @@ impl Event {
         Some((*client, observation.read()?))
     }
 
+    /// The same with the session that the client had at that moment, if any.
+    pub fn observed_in<T: Observation>(&self) -> Option<(ClientId, Option<SessionId>, &T)> {
+        let Event::Observed { client, session, observation, .. } = self else { return None };
+        Some((*client, *session, observation.read()?))
+    }
+
     /// The client whose machine or program it happened to; `None` for what happened among servers.
     pub fn client(&self) -> Option<ClientId> {
         match self {
