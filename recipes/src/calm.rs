@@ -218,7 +218,7 @@ impl Client {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::{S1, Scene};
+    use crate::contention::properties::scene::{S1, Scene};
 
     const ZNODE: &str = "/lock/a";
 

@@ -6,7 +6,7 @@
 //! | M1 to M6, M8 | of each lock, as of the exclusive lock |
 
 use super::{HeldLock, MultiLockSeen};
-use crate::lock::properties::creations::Creations;
+use crate::contention::properties::creations::Creations;
 use std::sync::Arc;
 use vivarium_model::id::ClientId;
 use vivarium_model::minds;
@@ -73,7 +73,7 @@ impl AllOrNone {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
     use crate::multilock::HeldLock;
     use vivarium_model::event::Event;
     use vivarium_model::id::{ClientId, SessionId, Xid};

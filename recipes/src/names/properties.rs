@@ -199,7 +199,7 @@ impl RealAddress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::{S1, Scene, path};
+    use crate::contention::properties::scene::{S1, Scene, path};
     use vivarium_model::event::Event;
     use vivarium_model::id::{ClientId, Xid};
     use vivarium_model::observation::Observed;

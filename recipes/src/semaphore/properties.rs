@@ -7,7 +7,7 @@
 //! | M1 to M6, M8 | of the turns, as with the lock |
 
 use crate::contention::LockSeen;
-use crate::lock::properties::{NoLeak, NoLeakAtRest};
+use crate::contention::properties::{NoLeak, NoLeakAtRest};
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;

@@ -44,7 +44,7 @@ impl GoneByClaimer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::{S1, S2, Scene, path};
+    use crate::contention::properties::scene::{S1, S2, Scene, path};
     use vivarium_model::tree::EphemeralType;
     use vivarium_model::txn::TxnBody;
 

@@ -224,7 +224,7 @@ impl Silent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::{S1, Scene};
+    use crate::contention::properties::scene::{S1, Scene};
     use vivarium_model::id::Xid;
     use vivarium_model::observation::Observed;
     use vivarium_model::property::Monitor;

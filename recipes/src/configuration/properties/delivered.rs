@@ -129,7 +129,7 @@ impl RealValues {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::{S1, Scene, path};
+    use crate::contention::properties::scene::{S1, Scene, path};
     use vivarium_model::id::Xid;
     use vivarium_model::observation::Observed;
     use vivarium_model::tree::EphemeralType;

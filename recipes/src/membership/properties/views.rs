@@ -108,7 +108,7 @@ impl Owed for Converged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::{LOCK, S1, S2, Scene};
+    use crate::contention::properties::scene::{LOCK, S1, S2, Scene};
     use vivarium_model::id::Xid;
     use vivarium_model::observation::Observed;
 

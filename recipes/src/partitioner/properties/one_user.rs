@@ -3,7 +3,7 @@
 //! A client learns of the end of its session later than the servers decide it, and uses what it had until then: a
 //! zombie, which the item's fencing token keeps out.
 
-use crate::lock::properties::is_closed;
+use crate::contention::properties::is_closed;
 use crate::partitioner::PartitionSeen;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ impl Declared for OneUser {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
     use vivarium_model::id::Xid;
     use vivarium_model::observation::Observed;
     use vivarium_model::property::Monitor;

@@ -138,7 +138,7 @@ mod tests {
     use super::super::one_user::tests::seen;
     use super::*;
     use crate::calm::AtRest;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
     use vivarium_model::id::Xid;
     use vivarium_model::observation::Observed;
     use vivarium_model::tree::EphemeralType;

@@ -93,7 +93,7 @@ impl Declared for UnderLock {
 mod tests {
     use super::super::one_user::tests::{seen, stops, uses};
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
     use vivarium_model::zxid::Zxid;
 
     const TOKEN: Zxid = Zxid(7);

@@ -77,7 +77,7 @@ impl TakenInOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::{S1, S2, Scene, path};
+    use crate::contention::properties::scene::{S1, S2, Scene, path};
     use vivarium_model::id::{SessionId, Xid};
     use vivarium_model::observation::Observed;
     use vivarium_model::tree::EphemeralType;

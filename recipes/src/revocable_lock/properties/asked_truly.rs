@@ -49,7 +49,7 @@ impl Declared for AskedTruly {
 mod tests {
     use super::super::consent::tests::{ask, seen, set};
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     #[test]
     fn who_has_not_asked_and_believes_it_is_refused() {

@@ -55,7 +55,7 @@ impl Consent {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
     use crate::revocable_lock::{REQUEST, RevocationSeen};
     use vivarium_model::event::Event;
     use vivarium_model::id::{ClientId, SessionId, Xid};

@@ -63,7 +63,7 @@ impl Grace {
 mod tests {
     use super::super::consent::tests::ask;
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     #[test]
     fn who_takes_too_early_is_refused() {

@@ -92,7 +92,7 @@ mod tests {
     use super::super::consent::tests::{ask, seen};
     use super::*;
     use crate::calm::AtRest;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     fn scene() -> (Scene<AtRest<Informed>>, Zxid) {
         let mut scene = Scene::new(AtRest::new(Informed::new(LOCK)));

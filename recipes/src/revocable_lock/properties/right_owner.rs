@@ -49,7 +49,7 @@ impl RightOwner {
 mod tests {
     use super::super::consent::tests::ask;
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     #[test]
     fn a_request_to_somebody_who_waits_is_refused() {

@@ -96,7 +96,7 @@ impl Told {
 mod tests {
     use super::super::consent::tests::{ask, seen};
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     fn scene() -> (Scene<Told>, Zxid) {
         let mut scene = Scene::new(Told::new(LOCK));

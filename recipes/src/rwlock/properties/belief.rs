@@ -5,9 +5,9 @@
 //! zombie, tokens do not say: a writer that became a reader has a newer token than a writer that waits for it.
 
 use crate::contention::contender::Contender;
+use crate::contention::properties::creations::Creations;
+use crate::contention::properties::is_closed;
 use crate::contention::{Kind, LockSeen};
-use crate::lock::properties::creations::Creations;
-use crate::lock::properties::is_closed;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
@@ -116,7 +116,7 @@ impl Declared for RwBelief {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     fn node(name: &str) -> String {
         format!("{LOCK}/{name}")

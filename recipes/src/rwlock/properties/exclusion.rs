@@ -85,7 +85,7 @@ impl Declared for RwExclusion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     fn node(name: &str) -> String {
         format!("{LOCK}/{name}")

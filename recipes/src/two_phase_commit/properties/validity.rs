@@ -130,7 +130,7 @@ impl Validity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::{S1, Scene};
+    use crate::contention::properties::scene::{S1, Scene};
     use vivarium_model::event::Event;
     use vivarium_model::id::{ClientId, Xid};
     use vivarium_model::observation::Observed;

@@ -6,9 +6,9 @@
 //! whatever the schedule, for zombies too. Smaller means smaller czxid: that is the order in which
 //! contenders came, wherever the sequence counter stands (recipe rule 1.2.1).
 
-use crate::lock::LockSeen;
-use crate::lock::properties::contenders;
-use crate::lock::properties::creations::Creations;
+use crate::contention::LockSeen;
+use crate::contention::properties::contenders;
+use crate::contention::properties::creations::Creations;
 use std::sync::Arc;
 use vivarium_model::id::ClientId;
 use vivarium_model::minds;
@@ -76,7 +76,7 @@ impl Exclusion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
     use vivarium_model::zxid::Zxid;
 
     fn scene() -> Scene<Exclusion> {

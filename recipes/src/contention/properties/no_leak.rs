@@ -11,8 +11,8 @@
 //! clean up nothing, though its session is connected as far as anybody can tell: a pause stops the
 //! time like a disconnection.
 
-use crate::lock::LockSeen;
-use crate::lock::properties::contenders;
+use crate::contention::LockSeen;
+use crate::contention::properties::contenders;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
@@ -223,7 +223,7 @@ impl NoLeak {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     const BOUND: Duration = Duration::from_secs(12);
 

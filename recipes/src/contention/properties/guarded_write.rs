@@ -82,7 +82,7 @@ impl Declared for GuardedWrite {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     fn scene() -> Scene<GuardedWrite> {
         let mut scene = Scene::new(GuardedWrite::new(LOCK));

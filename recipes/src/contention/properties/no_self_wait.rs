@@ -5,9 +5,9 @@
 //! until its session ends. A znode is an attempt's own if its name carries the attempt's id, or if
 //! the attempt's session made it by a request that came after the attempt's beginning.
 
+use crate::contention::LockSeen;
 use crate::contention::contender::Contender;
-use crate::lock::LockSeen;
-use crate::lock::properties::creations::created;
+use crate::contention::properties::creations::created;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::event::Event;
@@ -153,7 +153,7 @@ impl NoSelfWait {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
     use vivarium_model::observation::Observed;
     use vivarium_model::property::Monitor;
     use vivarium_model::txn::TxnBody;

@@ -10,8 +10,8 @@
 //! leak if all of that session's attempts have ended: no number of a request is kept, so that the
 //! ways to one state stay one.
 
-use crate::lock::LockSeen;
-use crate::lock::properties::contenders;
+use crate::contention::LockSeen;
+use crate::contention::properties::contenders;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
@@ -136,7 +136,7 @@ impl NoLeakAtRest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     fn scene() -> Scene<NoLeakAtRest> {
         Scene::new(NoLeakAtRest::new(LOCK))

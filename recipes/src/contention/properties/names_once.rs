@@ -57,7 +57,7 @@ impl NamesOnce {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     #[test]
     fn a_name_that_comes_again_is_refused() {

@@ -18,9 +18,9 @@
 //! (`BeliefSurvivesExpiry`). So is one that begins then, by a znode of the session before
 //! (`AdoptDeadSessionNode`, `NoOwnerCheckOnGrant`; recipe rule 2.8.6).
 
-use crate::lock::LockSeen;
-use crate::lock::properties::creations::Creations;
-use crate::lock::properties::is_closed;
+use crate::contention::LockSeen;
+use crate::contention::properties::creations::Creations;
+use crate::contention::properties::is_closed;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
@@ -239,7 +239,7 @@ impl Belief {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     /// Two contenders; the first is granted.
     fn scene() -> (Scene<Belief>, Zxid, Zxid) {

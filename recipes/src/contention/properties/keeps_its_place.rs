@@ -7,9 +7,9 @@
 //! What somebody else deletes is no fault of the attempt, nor is what goes with its session. Whose a znode is, is
 //! told by the id in its name.
 
+use crate::contention::LockSeen;
 use crate::contention::contender::Contender;
-use crate::lock::LockSeen;
-use crate::lock::properties::contenders;
+use crate::contention::properties::contenders;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
@@ -92,7 +92,7 @@ impl Declared for KeepsItsPlace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
     use vivarium_model::zxid::Zxid;
 
     /// An attempt that has lined up.

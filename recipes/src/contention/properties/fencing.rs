@@ -8,9 +8,9 @@
 //! nothing.
 
 use crate::contention::contender::Contender;
+use crate::contention::properties::creations::Creations;
+use crate::contention::properties::is_closed;
 use crate::contention::{Kind, LockSeen};
-use crate::lock::properties::creations::Creations;
-use crate::lock::properties::is_closed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::event::Event;
@@ -142,7 +142,7 @@ impl Declared for Fencing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     fn scene() -> (Scene<Fencing>, Zxid, Zxid) {
         let mut scene = Scene::new(Fencing::new(LOCK));
