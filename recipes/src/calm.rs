@@ -10,8 +10,9 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
+use vivarium_model::minds;
 use vivarium_model::op::SessionState;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Minds, Objection, View};
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::txn::TxnBody;
 
@@ -20,11 +21,8 @@ pub(crate) trait Owed: Clone + Debug + Hash + Send + Sync + 'static {
     /// The names of its properties, within a time and at rest.
     const NAMES: [&'static str; 2];
 
-    /// Whether an event of this kind can move the account.
-    fn concerns(event: &Event) -> bool;
-
-    /// Takes an event in.
-    fn event(&mut self, event: &Event);
+    /// The events that move the account. None of them objects.
+    const MINDS: Minds<Self>;
 
     /// Whether such a transaction changes what is owed, by everybody.
     fn is_changed_by(&self, body: &TxnBody) -> bool;
@@ -52,20 +50,27 @@ impl<O: Owed> WithinATime<O> {
         for client in self.calm.due(view.at()) {
             if let Some(saw) = self.owed.owes(view, client) {
                 let saw = format!("{saw}, for {:?}", self.calm.bound);
-                return Err(Objection::new(self.name(), saw));
+                return Err(self.objection(saw));
             }
         }
         Ok(())
     }
 }
 
-impl<O: Owed> Monitor for WithinATime<O> {
-    fn name(&self) -> &'static str {
-        O::NAMES[0]
-    }
+impl<O: Owed> Declared for WithinATime<O> {
+    const DECLARATION: Declaration<Self> = Declaration::in_sweeps(
+        O::NAMES[0],
+        LooksBack::Whole,
+        minds! { |this, view, event|
+            _ => this.event(view, event),
+        },
+    )
+    .end(Self::end);
+}
 
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
+impl<O: Owed> WithinATime<O> {
+    fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
+        self.check(view)
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
@@ -81,17 +86,12 @@ impl<O: Owed> Monitor for WithinATime<O> {
             Event::Committed { txn, .. } if self.owed.is_changed_by(&txn.body) => {
                 self.calm.stir_all(view.at());
             }
-            Event::Observed { client, .. } if O::concerns(event) => {
+            Event::Observed { client, .. } if O::MINDS.concerns(event) => {
                 self.calm.stir(view.at(), *client);
             }
             _ => {}
         }
-        self.owed.event(event);
-        Ok(())
-    }
-
-    fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
-        self.check(view)
+        O::MINDS.event(&mut self.owed, view, event)
     }
 }
 
@@ -107,40 +107,27 @@ impl<O: Owed> AtRest<O> {
     }
 }
 
-impl<O: Owed> Monitor for AtRest<O> {
-    fn name(&self) -> &'static str {
-        O::NAMES[1]
-    }
+impl<O: Owed> Declared for AtRest<O> {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        O::NAMES[1],
+        LooksBack::Nothing,
+        minds! { |this, view, event|
+            // An account per client, read at rest only.
+            #[unordered]
+            let true = O::MINDS.concerns(event) => O::MINDS.event(&mut this.owed, view, event),
+        },
+    )
+    .at_rest(Self::at_rest);
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        O::concerns(event)
-    }
-
-    /// An account per client, read at rest only.
-    fn minds_order(&self, _event: &Event) -> bool {
-        false
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.owed.event(event);
-        Ok(())
-    }
-
+impl<O: Owed> AtRest<O> {
     fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {
         let owes = |client| self.owed.owes(view, client);
         match self.owed.clients().into_iter().find_map(owes) {
             None => Ok(()),
             Some(saw) => {
                 let saw = format!("{saw}, and nobody is about to do anything");
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
         }
     }
@@ -231,7 +218,7 @@ impl Client {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::{S1, Scene};
+    use crate::contention::properties::scene::{S1, Scene};
 
     const ZNODE: &str = "/lock/a";
 
@@ -242,11 +229,7 @@ mod tests {
     impl Owed for Gone {
         const NAMES: [&'static str; 2] = ["gone", "gone at rest"];
 
-        fn concerns(_event: &Event) -> bool {
-            false
-        }
-
-        fn event(&mut self, _event: &Event) {}
+        const MINDS: Minds<Self> = minds! { |this, view, event| };
 
         fn is_changed_by(&self, body: &TxnBody) -> bool {
             matches!(body, TxnBody::Create { .. } | TxnBody::Delete { .. })

@@ -17,9 +17,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::minds;
 use vivarium_model::op::SessionState;
 use vivarium_model::path;
-use vivarium_model::property::{Asked, LooksBack, Measure, Monitor, Objection, Unhashed, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Measure, Objection, Unhashed};
 use vivarium_model::txn::Txn;
 use vivarium_model::zxid::Zxid;
 
@@ -146,69 +147,41 @@ impl Herd {
                 "the change of {at} by transaction {zxid} has woken {}, and may wake {bound}",
                 names.join(", "),
             );
-            return Err(Objection::new(self.name(), saw));
+            return Err(self.objection(saw));
         }
         Ok(())
     }
 }
 
-impl Monitor for Herd {
-    fn name(&self) -> &'static str {
-        "herd HM1 woken clients"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(
-            event,
-            Event::Committed { .. }
-                | Event::Notified { .. }
-                | Event::Rearming { .. }
-                | Event::Rearmed { .. }
-                | Event::Session { .. }
-                | Event::Killed { .. }
-                | Event::Finished { .. }
-                | Event::Panicked { .. }
-        ) || event.observed::<LockSeen>().is_some()
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        if let Some((client, seen)) = event.observed::<LockSeen>() {
-            self.told(client, seen);
-        }
-        match event {
-            Event::Killed { client }
-            | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => {
-                if let Some(waiters) = &mut self.waiters {
+impl Declared for Herd {
+    const DECLARATION: Declaration<Self> =
+        Declaration::in_sweeps("herd HM1 woken clients", LooksBack::Nothing, minds! { |this, view, event|
+            Observed(client, seen: LockSeen) => this.told(client, seen),
+            Event::Killed { client } | Event::Finished { client, .. } | Event::Panicked { client, .. } => {
+                if let Some(waiters) = &mut this.waiters {
                     waiters.retain(|(waiter, _), _| waiter != client);
                 }
-                self.awake.retain(|(waiter, _)| waiter != client);
-            }
-            Event::Committed { txn, .. } => self.committed(txn),
-            Event::Rearming { client, .. } => _ = self.rearming.insert(*client),
-            Event::Rearmed { client, .. } => _ = self.rearming.remove(client),
+                this.awake.retain(|(waiter, _)| waiter != client);
+            },
+            Event::Committed { txn, .. } => this.committed(txn),
+            Event::Rearming { client, .. } => _ = this.rearming.insert(*client),
+            Event::Rearmed { client, .. } => _ = this.rearming.remove(client),
             Event::Session { client, state, .. } if *state != SessionState::SyncConnected => {
-                self.rearming.remove(client);
-            }
+                this.rearming.remove(client);
+            },
             // What is made up at a reconnect is no change that wakes: each client comes back by itself.
-            Event::Notified { client, session, event }
-                if !self.rearming.contains(client) && self.counts(*client, &event.path) =>
-            {
-                return self.woken(*client, *session, event.zxid, &event.path);
-            }
-            _ => {}
-        }
-        Ok(())
-    }
+            Event::Notified { client, session, event } => {
+                let wakes = !this.rearming.contains(client) && this.counts(*client, &event.path);
+                match wakes {
+                    true => this.woken(*client, *session, event.zxid, &event.path),
+                    false => Ok(()),
+                }
+            },
+        })
+        .measured(Self::measured);
+}
 
+impl Herd {
     fn measured(&self) -> Vec<Measure> {
         let woken = Measure::most("clients woken by one change", *self.most as u64);
         let may = |bound| Measure::most("clients that one change may wake", bound as u64);
@@ -225,6 +198,8 @@ mod tests {
     use vivarium_model::id::{ServerId, Xid};
     use vivarium_model::op::{EventType, WatchedEvent};
     use vivarium_model::property::Measured;
+    use vivarium_model::property::Monitor;
+    use vivarium_model::property::View;
     use vivarium_model::time::Duration;
     use vivarium_model::time::Time;
     use vivarium_model::txn::TxnBody;

@@ -24,13 +24,14 @@ pub use vivarium_model::handle::{
 };
 pub use vivarium_model::host::Message;
 pub use vivarium_model::id::{ClientId, ServerId, SessionId};
+pub use vivarium_model::minds;
 pub use vivarium_model::observation::{Custom, Observation, Value};
 pub use vivarium_model::op::{
     AddWatchMode, ClientInfo, CreateMode, Data, EventType, Op, OpResult, ReadOp, ReadResult,
     SessionChange, SessionState, Version, WatchedEvent, WatcherType,
 };
 pub use vivarium_model::property::{
-    Asked, LooksBack, Measure, Measured, Monitor, Objection, Unhashed, View,
+    Asked, Declaration, Declared, LooksBack, Measure, Measured, Monitor, Objection, Unhashed, View,
 };
 pub use vivarium_model::release::Release;
 pub use vivarium_model::stat::Stat;

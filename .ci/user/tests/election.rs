@@ -97,35 +97,27 @@ async fn next_ahead(zk: &ZooKeeper, own: &str) -> Result<Option<String>, Error> 
 #[derive(Clone, Hash)]
 struct FirstInLine;
 
-impl Monitor for FirstInLine {
-    fn name(&self) -> &'static str {
-        "first in line"
-    }
+impl Declared for FirstInLine {
+    const DECLARATION: Declaration<Self> =
+        Declaration::everywhere("first in line", LooksBack::Tip, minds! { |this, view, event|
+            #[needed]
+            Observed(client, Seen::Leads { term, own }) => this.leads(view, client, *term, own),
+        });
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<std::sync::Arc<str>> {
-        vec!["leads".into()]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event.observed(), Some((_, Seen::Leads { .. })))
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Some((client, Seen::Leads { term, own })) = event.observed() else { return Ok(()) };
+impl FirstInLine {
+    fn leads(
+        &self,
+        view: View<'_>,
+        client: ClientId,
+        term: Zxid,
+        own: &str,
+    ) -> Result<(), Objection> {
         let tree = view.history.tree();
         for name in tree.children(ELECTION).unwrap_or_default() {
             let ahead = format!("{ELECTION}/{name}");
-            if tree.stat(&ahead).is_some_and(|stat| stat.czxid < *term) {
-                let saw = format!("{client} leads by {own} although {ahead} stands");
-                return Err(Objection::new(self.name(), saw));
+            if tree.stat(&ahead).is_some_and(|stat| stat.czxid < term) {
+                return Err(self.objection(format!("{client} leads by {own} although {ahead} stands")));
             }
         }
         Ok(())

@@ -26,40 +26,36 @@ struct NeverBack {
     writes: Unhashed<BTreeMap<ServerId, u64>>,
 }
 
-impl Monitor for NeverBack {
-    fn name(&self) -> &'static str {
-        "the counter never goes back"
-    }
+impl Declared for NeverBack {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "the counter never goes back",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Event::Committed { txn, leader } if view.history.is_new(txn) => this.committed(txn, *leader),
+        },
+    )
+    .begin(Self::begin)
+    .end(Self::end)
+    .measured(Self::measured);
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
+impl NeverBack {
     fn begin(&mut self, config: &Arc<Config>) {
         self.servers = config.server_ids().collect();
     }
 
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Event::Committed { txn, leader } = event else { return Ok(()) };
+    fn committed(&mut self, txn: &Txn, leader: ServerId) -> Result<(), Objection> {
         let TxnBody::SetData { path, data, .. } = &txn.body else { return Ok(()) };
-        if !view.history.is_new(txn) || path.to_string() != COUNTER {
+        if path.to_string() != COUNTER {
             return Ok(());
         }
         let before = std::mem::replace(&mut self.value, number(data));
-        *self.writes.0.entry(*leader).or_default() += 1;
+        *self.writes.0.entry(leader).or_default() += 1;
         match before < self.value {
             true => Ok(()),
             false => {
                 let saw = format!("it was {before}, and {} wrote {}", txn.session, self.value);
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
         }
     }

@@ -12,7 +12,8 @@
 //! with SessionExpired, is answered EphemeralOnLocalSession where sessions are not upgraded.
 
 use super::read_only::ReadOnlySessions;
-use super::{Asked, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack, View};
+use crate::minds;
 use crate::server::local::creates_ephemeral;
 use crate::vocabulary::config::{Config, ServerOptions};
 use crate::vocabulary::error::Error;
@@ -165,61 +166,55 @@ fn op_answers(op: &Op, body: &TxnBody) -> bool {
     }
 }
 
-impl Monitor for AcknowledgedWrite {
-    fn name(&self) -> &'static str {
-        "H5 acknowledged writes last"
-    }
+impl Declared for AcknowledgedWrite {
+    const DECLARATION: Declaration<Self> =
+        Declaration::everywhere("H5 acknowledged writes last", LooksBack::Whole, minds! { |this, view, event|
+            Event::Session { .. } | Event::Killed { .. } => this.read_only.see(event),
+            Event::Committed { txn, .. }
+                if this.options.local_sessions && matches!(txn.body, TxnBody::CreateSession { .. }) =>
+            {
+                this.global.insert(txn.session);
+            },
+            Event::Replied { client, session, xid, zxid, request, result, .. } => {
+                let reply = Reply { session: *session, xid: *xid, zxid: *zxid, request, result };
+                this.replied(view, *client, reply).map_err(|saw| {
+                    let number = xid.0;
+                    this.objection(format!("request {number} of session {session} ({request}, {client}) {saw}."))
+                })
+            },
+            Event::Session { session: Some(session), state: SessionState::Expired | SessionState::Closed, .. } => {
+                this.acknowledged.remove(session);
+            },
+        })
+        .begin(Self::begin);
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
+impl AcknowledgedWrite {
     fn begin(&mut self, config: &Arc<Config>) {
         self.options = config.options.clone();
     }
 
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.read_only.see(event);
-        match event {
-            Event::Committed { txn, .. }
-                if self.options.local_sessions
-                    && matches!(txn.body, TxnBody::CreateSession { .. }) =>
-            {
-                self.global.insert(txn.session);
-            }
-            Event::Replied { client, session, xid, zxid, request, result, .. } => {
-                let objection = |saw: String| {
-                    let number = xid.0;
-                    let saw = format!(
-                        "request {number} of session {session} ({request}, {client}) {saw}."
-                    );
-                    Objection::new(self.name(), saw)
-                };
-                if let Some(write) = self.acknowledged.get(session).filter(|write| zxid < write) {
-                    return Err(objection(format!(
-                        "was answered at {zxid}, although a write of the session at {write} had \
-                         been acknowledged"
-                    )));
-                }
-                let reply = Reply { session: *session, xid: *xid, zxid: *zxid, request, result };
-                if reply.is_of_write() && !self.is_without_transaction(*client, &reply) {
-                    let told = Err(Error::SessionExpired);
-                    let reply = match self.is_ephemeral_on_local(&reply, view.history.whole()) {
-                        true => Reply { result: &told, ..reply },
-                        false => reply,
-                    };
-                    reply.check(view.history.whole()).map_err(objection)?;
-                    self.acknowledged.insert(*session, *zxid);
-                }
-            }
-            Event::Session {
-                session: Some(session),
-                state: SessionState::Expired | SessionState::Closed,
-                ..
-            } => {
-                self.acknowledged.remove(session);
-            }
-            _ => {}
+    fn replied(
+        &mut self,
+        view: View<'_>,
+        client: ClientId,
+        reply: Reply<'_>,
+    ) -> Result<(), String> {
+        let Reply { session, zxid, .. } = reply;
+        if let Some(write) = self.acknowledged.get(&session).filter(|write| zxid < **write) {
+            return Err(format!(
+                "was answered at {zxid}, although a write of the session at {write} had \
+                 been acknowledged"
+            ));
+        }
+        if reply.is_of_write() && !self.is_without_transaction(client, &reply) {
+            let told = Err(Error::SessionExpired);
+            let reply = match self.is_ephemeral_on_local(&reply, view.history.whole()) {
+                true => Reply { result: &told, ..reply },
+                false => reply,
+            };
+            reply.check(view.history.whole())?;
+            self.acknowledged.insert(session, zxid);
         }
         Ok(())
     }

@@ -5,7 +5,8 @@
 //! serving server applies is the next transaction of that history, none left out and none twice
 //! (`PrefixConsistency`, `TotalOrder` and `committedLogMonotonicity` of the TLA+ specifications).
 
-use super::{Asked, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack, Objection};
+use crate::minds;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::ServerId;
 use crate::vocabulary::txn::Txn;
@@ -94,49 +95,28 @@ impl CommittedPrefix {
     }
 }
 
-impl Monitor for CommittedPrefix {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(
-            event,
-            Event::Committed { .. }
-                | Event::Applied { .. }
-                | Event::Serving { .. }
-                | Event::LeftRole { .. }
-                | Event::Crashed { .. }
-                | Event::Exited { .. }
-        )
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let seen = match event {
+impl Declared for CommittedPrefix {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        NAME,
+        LooksBack::Whole,
+        minds! { |this, view, event|
             Event::Committed { txn, .. } => {
-                let commit = check_commit(view.history.whole(), txn)?;
+                let history = view.history.whole();
+                let commit = check_commit(history, txn)?;
                 assert_eq!(commit, Commit::Known, "the world commits {txn} before it reports it");
-                self.committed(view.history.whole(), txn)
-            }
-            Event::Applied { server, txn, .. } => self.applied(view.history.whole(), *server, txn),
+                this.committed(history, txn).map_err(|saw| this.objection(saw))
+            },
+            Event::Applied { server, txn, .. } => {
+                this.applied(view.history.whole(), *server, txn).map_err(|saw| this.objection(saw))
+            },
             Event::Serving { server, zxid, .. } => {
-                self.applied.insert(*server, *zxid);
-                Ok(())
-            }
-            Event::LeftRole { server, .. }
-            | Event::Crashed { server, .. }
-            | Event::Exited { server, .. } => {
-                self.applied.remove(server);
-                Ok(())
-            }
-            _ => Ok(()),
-        };
-        seen.map_err(|saw| Objection::new(NAME, saw))
-    }
+                this.applied.insert(*server, *zxid);
+            },
+            Event::LeftRole { server, .. } | Event::Crashed { server, .. } | Event::Exited { server, .. } => {
+                this.applied.remove(server);
+            },
+        },
+    );
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 //! and the leader of epoch 1 that then reads it is established late, without what epoch 2 has
 //! committed. It can commit nothing more, for its quorum has moved on.
 
-use super::{Asked, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack};
+use crate::minds;
 use crate::vocabulary::event::Event;
 
 /// The monitor of S4. It has no state of its own.
@@ -20,33 +21,23 @@ impl CompleteLeader {
     }
 }
 
-impl Monitor for CompleteLeader {
-    fn name(&self) -> &'static str {
-        "S4 a new leader has all that is committed"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Established { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Event::Established { leader, epoch, last_zxid } = event else { return Ok(()) };
-        let committed = view.history.whole().last_up_to(epoch.opening());
-        if *last_zxid >= committed {
-            return Ok(());
-        }
-        Err(Objection::new(
-            self.name(),
-            format!(
-                "{leader} was established as the leader of epoch {epoch} with a history that ends \
-                 at {last_zxid}, although {committed} is committed."
-            ),
-        ))
-    }
+impl Declared for CompleteLeader {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "S4 a new leader has all that is committed",
+        LooksBack::Whole,
+        minds! { |this, view, event|
+            Event::Established { leader, epoch, last_zxid } => {
+                let committed = view.history.whole().last_up_to(epoch.opening());
+                match *last_zxid >= committed {
+                    true => Ok(()),
+                    false => Err(this.objection(format!(
+                        "{leader} was established as the leader of epoch {epoch} with a history that ends \
+                         at {last_zxid}, although {committed} is committed."
+                    ))),
+                }
+            },
+        },
+    );
 }
 
 #[cfg(test)]

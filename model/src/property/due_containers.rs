@@ -15,7 +15,8 @@
 //! deletion, unless a change of the znode is outstanding. An error transaction does not name the znode, so a refused
 //! deletion counts for each znode.
 
-use super::{Asked, LooksBack, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack, Objection, View};
+use crate::minds;
 use crate::tree::{DataTree, EphemeralType};
 use crate::vocabulary::config::{Config, ServerOptions};
 use crate::vocabulary::event::Event;
@@ -208,78 +209,42 @@ impl DueContainers {
     }
 }
 
-impl Monitor for DueContainers {
-    fn name(&self) -> &'static str {
-        "S18 containers go when they are due"
-    }
+impl Declared for DueContainers {
+    const DECLARATION: Declaration<Self> =
+        Declaration::in_sweeps("S18 containers go when they are due", LooksBack::Tip, minds! { |this, view, event|
+            Event::Committed { leader, txn } if view.history.is_new(txn) => this.committed(view, *leader, txn),
+            Event::Established { leader, last_zxid, .. } => {
+                let (touched, under_way) = (BTreeMap::new(), BTreeMap::new());
+                let (since, applied) = (view.at(), *last_zxid);
+                this.leaders.insert(*leader, Leader { since, applied, touched, under_way, refused: None });
+            },
+            Event::Applied { server, txn, .. } => this.applied(view.at(), *server, txn.zxid),
+            Event::Proposed { leader, txn } => this.proposed(view.at(), *leader, txn),
+            Event::LeftRole { server, .. } | Event::Crashed { server, .. } | Event::Exited { server, .. } => {
+                this.leaders.remove(server);
+            },
+        })
+        .begin(Self::begin)
+        .end(Self::end);
+}
 
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(
-            event,
-            Event::Proposed { .. }
-                | Event::Committed { .. }
-                | Event::Applied { .. }
-                | Event::Established { .. }
-                | Event::LeftRole { .. }
-                | Event::Crashed { .. }
-                | Event::Exited { .. }
-        )
-    }
-
+impl DueContainers {
     fn begin(&mut self, config: &Arc<Config>) {
         self.options = config.options.clone();
         self.note(&config.setup.tree(), Zxid::ZERO);
     }
 
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let at = view.at();
-        let judged = match event {
-            Event::Committed { leader, txn } if view.history.is_new(txn) => {
-                let judged = match &txn.body {
-                    TxnBody::DeleteContainer { path } if is_its_own(txn) => {
-                        self.deleted(*leader, path, txn)
-                    }
-                    _ => Ok(()),
-                };
-                self.note(view.history.tree(), txn.zxid);
-                judged
-            }
-            Event::Established { leader, last_zxid, .. } => {
-                let touched = BTreeMap::new();
-                let (applied, under_way) = (*last_zxid, BTreeMap::new());
-                let known = Leader { since: at, applied, touched, under_way, refused: None };
-                self.leaders.insert(*leader, known);
-                Ok(())
-            }
-            Event::Applied { server, txn, .. } => {
-                self.applied(at, *server, txn.zxid);
-                Ok(())
-            }
-            Event::Proposed { leader, txn } => {
-                self.proposed(at, *leader, txn);
-                Ok(())
-            }
-            Event::LeftRole { server, .. }
-            | Event::Crashed { server, .. }
-            | Event::Exited { server, .. } => {
-                self.leaders.remove(server);
-                Ok(())
-            }
-            _ => Ok(()),
-        };
-        judged.map_err(|saw| Objection::new(self.name(), saw))
+    fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
+        self.overdue(view.at()).map_err(|saw| self.objection(saw))
     }
 
-    fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
-        self.overdue(view.at()).map_err(|saw| Objection::new(self.name(), saw))
+    fn committed(&mut self, view: View<'_>, leader: ServerId, txn: &Txn) -> Result<(), Objection> {
+        let judged = match &txn.body {
+            TxnBody::DeleteContainer { path } if is_its_own(txn) => self.deleted(leader, path, txn),
+            _ => Ok(()),
+        };
+        self.note(view.history.tree(), txn.zxid);
+        judged.map_err(|saw| self.objection(saw))
     }
 }
 

@@ -4,8 +4,10 @@
 //! after the synchronised history and the current epoch are on the disk (rules 6.6 and 6.7;
 //! earlier releases broke this in several ways). Everything that a quorum promises rests on it.
 
-use super::{Asked, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack, View};
+use crate::minds;
 use crate::vocabulary::event::Event;
+use crate::vocabulary::zxid::Zxid;
 
 /// The monitor of S12. It has no state of its own.
 #[derive(Clone, Copy, Debug, Default, Hash)]
@@ -16,59 +18,47 @@ impl DurableAck {
     pub fn new() -> DurableAck {
         DurableAck
     }
+}
 
-    fn objection(self, saw: String) -> Result<(), Objection> {
-        Err(Objection::new(self.name(), saw))
+/// What a learner vouches for. An opening zxid stands for the committed prefix below it: its epoch had a leader, whose
+/// history became committed when it was activated.
+fn vouched(view: View<'_>, history: Zxid) -> Zxid {
+    match history.is_opening() {
+        true => view.history.whole().last_up_to(history),
+        false => history,
     }
 }
 
-impl Monitor for DurableAck {
-    fn name(&self) -> &'static str {
-        "S12 acknowledged means durable"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Acked { .. } | Event::AckedNewLeader { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
+impl Declared for DurableAck {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "S12 acknowledged means durable",
+        LooksBack::Whole,
+        minds! { |this, view, event|
             // The acknowledgement of NEWLEADER or UPTODATE carries an opening zxid, which names no
             // transaction (rule 6.7.1).
-            Event::Acked { server, zxid, durable } if !zxid.is_opening() && durable < zxid => self
-                .objection(format!(
+            Event::Acked { server, zxid, durable } if !zxid.is_opening() && durable < zxid => {
+                Err(this.objection(format!(
                     "{server} acknowledged {zxid}, but its disk holds only what is up to {durable}."
-                )),
-            Event::AckedNewLeader { server, epoch, current_epoch, .. }
-                if current_epoch != epoch =>
-            {
-                self.objection(format!(
-                    "{server} acknowledged NEWLEADER of epoch {epoch} while the current epoch on \
-                     its disk was {current_epoch}."
-                ))
-            }
-            Event::AckedNewLeader { server, epoch, history, durable, .. } => {
-                // An opening zxid stands for the committed prefix below it: its epoch had a leader,
-                // whose history became committed when it was activated.
-                let vouched = match history.is_opening() {
-                    true => view.history.whole().last_up_to(*history),
-                    false => *history,
-                };
-                if *durable >= vouched {
-                    return Ok(());
+                )))
+            },
+            Event::AckedNewLeader { server, epoch, history, durable, current_epoch } => {
+                let vouched = vouched(view, *history);
+                if current_epoch != epoch {
+                    Err(this.objection(format!(
+                        "{server} acknowledged NEWLEADER of epoch {epoch} while the current epoch on \
+                         its disk was {current_epoch}."
+                    )))
+                } else if *durable < vouched {
+                    Err(this.objection(format!(
+                        "{server} acknowledged NEWLEADER of epoch {epoch} with the history up to \
+                         {vouched}, but its disk holds only what is up to {durable}."
+                    )))
+                } else {
+                    Ok(())
                 }
-                self.objection(format!(
-                    "{server} acknowledged NEWLEADER of epoch {epoch} with the history up to \
-                     {vouched}, but its disk holds only what is up to {durable}."
-                ))
-            }
-            _ => Ok(()),
-        }
-    }
+            },
+        },
+    );
 }
 
 #[cfg(test)]

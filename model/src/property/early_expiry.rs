@@ -7,7 +7,8 @@
 //!
 //! That a session does end when its client is gone is asked at the end of a run, as progress.
 
-use super::{Asked, LooksBack, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack, View};
+use crate::minds;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ServerId, SessionId, Xid};
 use crate::vocabulary::time::{Duration, Time};
@@ -89,75 +90,45 @@ impl EarlyExpiry {
     }
 }
 
-impl Monitor for EarlyExpiry {
-    fn name(&self) -> &'static str {
-        "S14 no session ends early"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(
-            event,
-            Event::Heard { .. }
-                | Event::Touched { .. }
-                | Event::TouchesForwarded { .. }
-                | Event::TakenForExpired { .. }
-                | Event::Proposed { .. }
-                | Event::Established { .. }
-                | Event::Serving { .. }
-                | Event::LeftRole { .. }
-                | Event::Crashed { .. }
-        )
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let at = view.at();
-        let judged = match event {
+impl Declared for EarlyExpiry {
+    const DECLARATION: Declaration<Self> = Declaration::in_sweeps(
+        "S14 no session ends early",
+        LooksBack::Tip,
+        minds! { |this, view, event|
             Event::Heard { server, session } => {
-                self.to_forward.entry(*server).or_default().insert(*session);
-                self.heard(at, *server, *session);
-                Ok(())
-            }
+                this.to_forward.entry(*server).or_default().insert(*session);
+                this.heard(view.at(), *server, *session);
+            },
             Event::Touched { leader, sessions } => {
-                sessions.iter().for_each(|session| self.heard(at, *leader, *session));
-                Ok(())
-            }
+                sessions.iter().for_each(|session| this.heard(view.at(), *leader, *session));
+            },
             Event::TouchesForwarded { learner, sessions } => {
-                self.forwarded(view, learner.learner, sessions)
-            }
+                let judged = this.forwarded(view, learner.learner, sessions);
+                judged.map_err(|saw| this.objection(saw))
+            },
             Event::TakenForExpired { leader, session } => {
-                self.taken.insert((*leader, *session));
-                Ok(())
-            }
-            Event::Proposed { leader, txn } => self.proposed(at, *leader, txn),
+                this.taken.insert((*leader, *session));
+            },
+            Event::Proposed { leader, txn } => {
+                this.proposed(view.at(), *leader, txn).map_err(|saw| this.objection(saw))
+            },
             Event::Established { leader, .. } => {
-                self.established.insert(*leader, at);
-                self.taken.retain(|(server, _)| server != leader);
-                Ok(())
-            }
+                this.established.insert(*leader, view.at());
+                this.taken.retain(|(server, _)| server != leader);
+            },
             // Each role begins with nobody heard of.
-            Event::Serving { server, .. }
-            | Event::LeftRole { server, .. }
-            | Event::Crashed { server, .. } => {
-                self.to_forward.remove(server);
-                Ok(())
-            }
-            _ => Ok(()),
-        };
-        judged.map_err(|saw| Objection::new(self.name(), saw))
-    }
+            Event::Serving { server, .. } | Event::LeftRole { server, .. } | Event::Crashed { server, .. } => {
+                this.to_forward.remove(server);
+            },
+        },
+    );
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::property::Monitor;
+    use crate::property::Objection;
     use crate::property::testing::{ONE, SESSION, TWO, z};
     use crate::vocabulary::id::LearnerConnection;
     use crate::vocabulary::zxid::Epoch;

@@ -19,7 +19,8 @@
 //!   ephemeral; to all else the leader lets a session pass that it does not track (rule 2.6.3), even one
 //!   that was closed.
 
-use super::{Asked, LooksBack, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack, View};
+use crate::minds;
 use crate::vocabulary::config::{ClientConfig, Config, ServerOptions};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ClientId, ServerId, SessionId};
@@ -173,62 +174,46 @@ fn creates_ephemeral(body: &TxnBody) -> bool {
     }
 }
 
-impl Monitor for EndedSession {
-    fn name(&self) -> &'static str {
-        "H8 an ended session is over"
-    }
+impl Declared for EndedSession {
+    const DECLARATION: Declaration<Self> =
+        Declaration::everywhere("H8 an ended session is over", LooksBack::Tip, minds! { |this, view, event|
+            Event::Proposed { txn, .. } if matches!(txn.body, TxnBody::CloseSession { .. }) => {
+                this.closing.insert(txn.session);
+            },
+            Event::Established { leader, epoch, .. } => {
+                this.leading.insert(*leader, *epoch);
+                if view.history.last().epoch() > *epoch {
+                    // Established late, after its successor: what began meanwhile it does not know.
+                    this.unknown.extend(view.history.tree().sessions().keys());
+                }
+            },
+            Event::LeftRole { server, .. } | Event::Crashed { server, .. } | Event::Exited { server, .. } => {
+                this.leading.remove(server);
+            },
+            Event::Committed { txn, .. } => this.committed(view, txn).map_err(|saw| this.objection(saw)),
+            Event::Session { client, session: Some(session), server, state } => {
+                let judged = this.state(view, *client, *session, *server, *state);
+                judged.map_err(|saw| this.objection(saw))
+            },
+            Event::Replied { client, session, xid, request, result: Ok(response), .. }
+                if *response != Response::Closed && this.ended.contains(session) =>
+            {
+                Err(this.objection(format!(
+                    "request {} of session {session} ({request}, {client}) succeeded after the \
+                     session's end.",
+                    xid.0
+                )))
+            },
+        })
+        .begin(Self::begin);
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
+impl EndedSession {
     fn begin(&mut self, config: &Arc<Config>) {
         let gives_up = |(_, client): &(usize, &ClientConfig)| client.expires_locally;
         let clients = config.clients.iter().enumerate().filter(gives_up);
         self.options = config.options.clone();
         self.give_up = clients.map(|(index, _)| ClientId::at(index)).collect();
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let seen = match event {
-            Event::Proposed { txn, .. } if matches!(txn.body, TxnBody::CloseSession { .. }) => {
-                self.closing.insert(txn.session);
-                Ok(())
-            }
-            Event::Established { leader, epoch, .. } => {
-                self.leading.insert(*leader, *epoch);
-                if view.history.last().epoch() > *epoch {
-                    // Established late, after its successor: what began meanwhile it does not know.
-                    self.unknown.extend(view.history.tree().sessions().keys());
-                }
-                Ok(())
-            }
-            Event::LeftRole { server, .. }
-            | Event::Crashed { server, .. }
-            | Event::Exited { server, .. } => {
-                self.leading.remove(server);
-                Ok(())
-            }
-            Event::Committed { txn, .. } => self.committed(view, txn),
-            Event::Session { client, session: Some(session), server, state } => {
-                self.state(view, *client, *session, *server, *state)
-            }
-            Event::Replied { client, session, xid, request, result: Ok(response), .. }
-                if *response != Response::Closed && self.ended.contains(session) =>
-            {
-                Err(format!(
-                    "request {} of session {session} ({request}, {client}) succeeded after the \
-                     session's end.",
-                    xid.0
-                ))
-            }
-            _ => Ok(()),
-        };
-        seen.map_err(|saw| Objection::new(self.name(), saw))
     }
 }
 

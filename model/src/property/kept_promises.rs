@@ -5,44 +5,25 @@
 //! which a start must find as they were written, or make good (rule 6.9.14). Whether anyone has read the promise is not
 //! asked.
 
-use super::{Asked, LooksBack, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack};
+use crate::minds;
 use crate::vocabulary::event::Event;
 
 /// The monitor of S20. It has no state of its own.
 #[derive(Clone, Copy, Debug, Default, Hash)]
 pub struct KeptPromises;
 
-impl Monitor for KeptPromises {
-    fn name(&self) -> &'static str {
-        "S20 promises outlive a power loss"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::EpochUndone { .. })
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
+impl Declared for KeptPromises {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "S20 promises outlive a power loss",
+        LooksBack::Tip,
+        minds! { |this, view, event|
             // A server answers in the step in which it has written the file, and goes by it itself.
-            Event::EpochUndone { server, file, written, found } if found < written => {
-                Err(Objection::new(
-                    self.name(),
-                    format!(
-                        "{server} had promised epoch {written} ({file}), and its disk says {found} again."
-                    ),
-                ))
-            }
-            _ => Ok(()),
-        }
-    }
+            Event::EpochUndone { server, file, written, found } if found < written => Err(this.objection(format!(
+                "{server} had promised epoch {written} ({file}), and its disk says {found} again."
+            ))),
+        },
+    );
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //! different servers that they are a quorum with itself (`waitForNewLeaderAck`; rule 6.7.1). One that
 //! reconnects and acknowledges again is one server.
 
-use super::{Asked, LooksBack, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack, Objection};
+use crate::minds;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ServerId, ServerSet};
@@ -28,65 +29,45 @@ impl LedByQuorum {
     }
 }
 
-impl Monitor for LedByQuorum {
-    fn name(&self) -> &'static str {
-        "S16 a leader has a quorum"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(
-            event,
-            Event::Followed { .. }
-                | Event::Established { .. }
-                | Event::LeftRole { .. }
-                | Event::Crashed { .. }
-        )
-    }
-
-    fn begin(&mut self, config: &Arc<Config>) {
-        self.verifier = config.quorum_verifier();
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
+impl Declared for LedByQuorum {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "S16 a leader has a quorum",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
             Event::Followed { leader, learner, epoch } => {
-                let (its, followers) = self.followed.entry(*leader).or_default();
+                let (its, followers) = this.followed.entry(*leader).or_default();
                 if *its != *epoch {
                     (*its, *followers) = (*epoch, ServerSet::default());
                 }
                 followers.insert(*learner);
-            }
+            },
             Event::LeftRole { server, .. } | Event::Crashed { server, .. } => {
-                self.followed.remove(server);
-            }
-            Event::Established { leader, epoch, .. } => {
-                let followed = self.followed.remove(leader).filter(|(its, _)| its == epoch);
-                let quorum = followed.unwrap_or_default().1.with(*leader);
-                // Nothing is known of voters before the run begins.
-                let voters = self.verifier.voters();
-                if !voters.is_empty() && !self.verifier.contains_quorum(quorum) {
-                    return Err(Objection::new(
-                        self.name(),
-                        format!(
-                            "{leader} was established as the leader of epoch {epoch} by {} of {} \
-                             servers.",
-                            quorum.len(),
-                            voters.len()
-                        ),
-                    ));
-                }
-            }
-            _ => {}
+                this.followed.remove(server);
+            },
+            Event::Established { leader, epoch, .. } => this.established(*leader, *epoch),
+        },
+    )
+    .begin(Self::begin);
+}
+
+impl LedByQuorum {
+    fn begin(&mut self, config: &Arc<Config>) {
+        self.verifier = config.quorum_verifier();
+    }
+
+    fn established(&mut self, leader: ServerId, epoch: Epoch) -> Result<(), Objection> {
+        let followed = self.followed.remove(&leader).filter(|(its, _)| *its == epoch);
+        let quorum = followed.unwrap_or_default().1.with(leader);
+        // Nothing is known of voters before the run begins.
+        let voters = self.verifier.voters();
+        if voters.is_empty() || self.verifier.contains_quorum(quorum) {
+            return Ok(());
         }
-        Ok(())
+        Err(self.objection(format!(
+            "{leader} was established as the leader of epoch {epoch} by {} of {} servers.",
+            quorum.len(),
+            voters.len()
+        )))
     }
 }
 

@@ -3,45 +3,26 @@
 //! In the tree that the committed history makes, every ephemeral belongs to a session that is open in the same tree: an
 //! ephemeral of a session that is over would stand for ever (rule 2.5.1). What servers have beside that, S5 finds.
 
-use super::{Asked, LooksBack, Monitor, Objection, View};
-use crate::vocabulary::event::Event;
+use super::{Declaration, Declared, LooksBack};
+use crate::minds;
 
 /// The monitor of S10. It has no state of its own.
 #[derive(Clone, Copy, Debug, Default, Hash)]
 pub struct LiveOwners;
 
-impl Monitor for LiveOwners {
-    fn name(&self) -> &'static str {
-        "S10 ephemerals have live owners"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Event::Committed { txn, .. } = event else { return Ok(()) };
-        if !view.history.is_new(txn) {
-            return Ok(());
-        }
-        match view.history.tree().orphan() {
-            None => Ok(()),
-            Some((path, session)) => {
-                let saw = format!(
+impl Declared for LiveOwners {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "S10 ephemerals have live owners",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => match view.history.tree().orphan() {
+                None => Ok(()),
+                Some((path, session)) => Err(this.objection(format!(
                     "behind {txn}, the ephemeral {path} stands, and its session {session} is not open."
-                );
-                Err(Objection::new(self.name(), saw))
-            }
-        }
-    }
+                ))),
+            },
+        },
+    );
 }
 
 #[cfg(test)]

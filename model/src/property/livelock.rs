@@ -4,12 +4,16 @@
 //! end of a fault, lets it out, and it ends in time. What it does until then is work without a bound for it and
 //! for the servers. A program that sleeps between two questions polls; that is its own affair.
 
-use super::{Asked, LooksBack, Measure, Monitor, Objection, Unhashed, View};
+use super::{Declaration, Declared, LooksBack, Measure, Objection, Unhashed, View};
+use crate::minds;
+use crate::vocabulary::error::Error;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::Fingerprint;
 use crate::vocabulary::id::ClientId;
+use crate::vocabulary::op::{Request, Response};
 use crate::vocabulary::time::{Duration, Time};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// So often a program may be answered the same before that is called a livelock: more often than a test that
 /// means to read something many times will do so.
@@ -56,72 +60,61 @@ impl Default for Livelock {
     }
 }
 
-impl Monitor for Livelock {
-    fn name(&self) -> &'static str {
-        "livelock"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        event.client().is_some()
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
+impl Declared for Livelock {
+    const DECLARATION: Declaration<Self> =
+        Declaration::in_sweeps("livelock", LooksBack::Nothing, minds! { |this, view, event|
             Event::Sent { client, .. } => {
-                let account = self.clients.entry(*client).or_default();
+                let account = this.clients.entry(*client).or_default();
                 let late = |last| view.at().since(last) > AT_ONCE;
                 if account.last_answer.is_some_and(late) {
                     *account = Account::default();
                 }
-            }
-            Event::Replied { client, request, result, .. } => {
-                let account = self.clients.entry(*client).or_default();
-                account.last_answer = Some(view.at());
-                let answer = Fingerprint::of(&(request, result));
-                let times = account.answers.entry(answer).or_default();
-                *times += 1;
-                let times = *times;
-                *self.most = (*self.most).max(times);
-                if times > self.bound {
-                    let saw = format!(
-                        "{client} was answered the same to {request} {times} times, asked again at once each time, and \
-                         has heard of nothing else in between",
-                    );
-                    return Err(Objection::new(self.name(), saw));
-                }
-            }
-            Event::Session { client, .. }
-            | Event::Notified { client, .. }
-            | Event::Lost { client, .. }
-            | Event::Rearmed { client, .. }
-            | Event::Started { client }
-            | Event::Killed { client }
-            | Event::Finished { client, .. }
-            | Event::Paused { client }
-            | Event::Resumed { client }
-            | Event::Cancelled { client, .. } => _ = self.clients.remove(client),
-            _ => {}
-        }
-        Ok(())
-    }
+            },
+            Event::Replied { client, request, result, .. } => this.replied(view, *client, request, result),
+            Event::Session { client, .. } | Event::Notified { client, .. } | Event::Lost { client, .. }
+            | Event::Rearmed { client, .. } | Event::Started { client } | Event::Killed { client }
+            | Event::Finished { client, .. } | Event::Paused { client } | Event::Resumed { client }
+            | Event::Cancelled { client, .. } => {
+                this.clients.remove(client);
+            },
+        })
+        .measured(Self::measured);
+}
 
+impl Livelock {
     fn measured(&self) -> Vec<Measure> {
         let name = "answers that a program got again and again";
         vec![Measure::most(name, (*self.most).into())]
+    }
+
+    fn replied(
+        &mut self,
+        view: View<'_>,
+        client: ClientId,
+        request: &Arc<Request>,
+        result: &Result<Response, Error>,
+    ) -> Result<(), Objection> {
+        let account = self.clients.entry(client).or_default();
+        account.last_answer = Some(view.at());
+        let answer = Fingerprint::of(&(request, result));
+        let times = account.answers.entry(answer).or_default();
+        *times += 1;
+        let times = *times;
+        *self.most = (*self.most).max(times);
+        if times <= self.bound {
+            return Ok(());
+        }
+        Err(self.objection(format!(
+            "{client} was answered the same to {request} {times} times, asked again at once each time, and \
+             has heard of nothing else in between",
+        )))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::property::Monitor;
     use crate::property::testing::{CLIENT, SESSION, exists, replied, sent, session, z};
     use crate::vocabulary::error::Error;
     use crate::vocabulary::id::ServerId;

@@ -11,6 +11,7 @@ mod bridge;
 mod client;
 mod committed_prefix;
 mod complete_leader;
+mod declaration;
 pub mod disks;
 mod due_containers;
 mod durable_ack;
@@ -19,10 +20,12 @@ pub mod elections;
 mod ended_session;
 pub mod invariants;
 mod kept_promises;
+mod kinds;
 mod led_by_quorum;
 mod live_owners;
 mod livelock;
 mod measure;
+mod minds;
 mod monitors;
 mod monotone_zxid;
 mod moved_session;
@@ -51,15 +54,20 @@ pub use bridge::Bridge;
 pub use client::{FaithfulClient, PunctualClient};
 pub use committed_prefix::{Commit, CommittedPrefix, check_commit};
 pub use complete_leader::CompleteLeader;
+pub use declaration::{Declaration, Declared};
 pub use due_containers::DueContainers;
 pub use durable_ack::DurableAck;
 pub use early_expiry::EarlyExpiry;
 pub use ended_session::EndedSession;
 pub use kept_promises::KeptPromises;
+pub use kinds::{EventKind, Kinds};
 pub use led_by_quorum::LedByQuorum;
 pub use live_owners::LiveOwners;
 pub use livelock::Livelock;
 pub use measure::{Measure, Measured};
+pub use minds::Minds;
+#[doc(hidden)]
+pub use minds::{Minded, Order, Verdict};
 pub use monitors::{Monitors, OF_ITSELF, Telling, is_concerned};
 pub use monotone_zxid::MonotoneZxid;
 pub use moved_session::MovedSession;
@@ -151,7 +159,13 @@ impl fmt::Display for Objection {
     }
 }
 
-/// A property of a run.
+/// A property of a run, as engines ask it.
+///
+/// A monitor is written as one declaration ([`Declared`]), which implements this trait: there what it says of its
+/// concern and what it does cannot disagree. Only a monitor whose name, class or events are known at run time alone
+/// implements this one itself: the properties of a few lines that users compose, and monitors of tests that write
+/// everything down or say of themselves what is not so. Checks hold such a one to its
+/// [`concerns`](Monitor::concerns).
 ///
 /// Its state is copied and hashed by what it derives: `#[derive(Clone, Hash)]` ([`MonitorState`]).
 pub trait Monitor: MonitorState + Send + Sync {
@@ -160,6 +174,12 @@ pub trait Monitor: MonitorState + Send + Sync {
 
     /// Where the property is asked.
     fn asked(&self) -> Asked;
+
+    /// The kinds of events that can concern it at all ([`Monitor::concerns`]): a set that never changes, by which most
+    /// events are passed over without asking more.
+    fn kinds(&self) -> Kinds {
+        Kinds::ALL
+    }
 
     /// Whether an event of this kind can ever move this monitor or make it object. One that says
     /// no is not told, and a step that causes nothing else need not be tried in every order: the

@@ -1,6 +1,6 @@
 //! All monitors of a world, shared until one of them moves.
 
-use super::{Asked, Failure, LooksBack, Measure, Monitor, Objection, View};
+use super::{Asked, Failure, Kinds, LooksBack, Measure, Monitor, Objection, View};
 use crate::program::exchange::Exchange;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::{Fingerprint, StableHasher, Tracked};
@@ -8,6 +8,7 @@ use crate::vocabulary::id::ClientId;
 use crate::vocabulary::words::panic_message;
 use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// The monitors of a world. Cloning shares each until it is next told something.
 #[derive(Clone)]
@@ -15,6 +16,8 @@ pub struct Monitors {
     slots: Vec<Tracked<Slot>>,
     /// Where those are that hear what passes client machines. Follows from them.
     hearing: Vec<usize>,
+    /// The kinds of events that can concern each of them. Follows from them.
+    kinds: Arc<[Kinds]>,
     telling: Telling,
 }
 
@@ -111,8 +114,9 @@ impl Monitors {
             let (looks_back, asked) = (monitor.looks_back(), monitor.asked());
             Tracked::new(Slot { monitor, looks_back, asked })
         };
+        let kinds = monitors.iter().map(|monitor| monitor.kinds()).collect();
         let slots = monitors.into_iter().map(slot).collect();
-        Monitors { slots, hearing, telling: Telling::default() }
+        Monitors { slots, hearing, kinds, telling: Telling::default() }
     }
 
     /// Chooses which monitors receive the events that follow.
@@ -139,12 +143,19 @@ impl Monitors {
 
     /// Whether any of them takes notice of this event.
     pub fn concerns(&self, event: &Event) -> bool {
-        self.iter().any(|monitor| monitor.concerns(event))
+        self.of_kind(event).any(|slot| slot.monitor.concerns(event))
     }
 
     /// Whether for any of them the order of this event among other clients' events matters.
     pub fn mind(&self, event: &Event) -> bool {
-        self.iter().any(|monitor| monitor.minds_order(event))
+        self.of_kind(event).any(|slot| slot.monitor.minds_order(event))
+    }
+
+    /// Those that an event of this kind can concern.
+    fn of_kind(&self, event: &Event) -> impl Iterator<Item = &Slot> {
+        let kind = event.kind();
+        let all = self.slots.iter().zip(&*self.kinds);
+        all.filter(move |(_, kinds)| kinds.contains(kind)).map(|(slot, _)| &**slot)
     }
 
     /// How far back those look that both engines have ([`Asked::Everywhere`]). Where one looks at all of the
@@ -159,8 +170,9 @@ impl Monitors {
     /// # Errors
     /// The first objection.
     pub fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        for slot in &mut self.slots {
-            if slot.monitor.concerns(event) {
+        let kind = event.kind();
+        for (slot, kinds) in self.slots.iter_mut().zip(&*self.kinds) {
+            if kinds.contains(kind) && slot.monitor.concerns(event) {
                 slot.make_mut().event(view, event)?;
             } else if self.telling == Telling::Everyone {
                 slot.make_mut().event(view, event).or_else(unless_unreachable)?;

@@ -3,7 +3,8 @@
 //! The header zxids of a session's replies never decrease, also across reconnects to other servers:
 //! a server that is behind what the client has seen hangs up on it (rules 2.1.2 and 4.6).
 
-use super::{Asked, LooksBack, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack};
+use crate::minds;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::SessionId;
 use crate::vocabulary::op::SessionState;
@@ -24,44 +25,33 @@ impl MonotoneZxid {
     }
 }
 
-impl Monitor for MonotoneZxid {
-    fn name(&self) -> &'static str {
-        "H3 a session never goes back in time"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
+impl Declared for MonotoneZxid {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "H3 a session never goes back in time",
+        LooksBack::Tip,
+        minds! { |this, view, event|
             Event::Replied { client, session, xid, zxid, request, .. } => {
-                let seen = self.seen.entry(*session).or_default();
-                if zxid < seen {
-                    let saw = format!(
-                        "the reply to request {} of session {session} ({request}, {client}) was \
-                         built at {zxid}, but the session had seen {seen} before.",
-                        xid.0
-                    );
-                    return Err(Objection::new(self.name(), saw));
+                let seen = this.seen.entry(*session).or_default();
+                match zxid < seen {
+                    true => {
+                        let saw = format!(
+                            "the reply to request {} of session {session} ({request}, {client}) was \
+                             built at {zxid}, but the session had seen {seen} before.",
+                            xid.0
+                        );
+                        Err(this.objection(saw))
+                    }
+                    false => {
+                        *seen = *zxid;
+                        Ok(())
+                    }
                 }
-                *seen = *zxid;
-            }
-            Event::Session {
-                session: Some(session),
-                state: SessionState::Expired | SessionState::Closed,
-                ..
-            } => {
-                self.seen.remove(session);
-            }
-            _ => {}
-        }
-        Ok(())
-    }
+            },
+            Event::Session { session: Some(session), state: SessionState::Expired | SessionState::Closed, .. } => {
+                this.seen.remove(session);
+            },
+        },
+    );
 }
 
 #[cfg(test)]

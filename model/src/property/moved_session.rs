@@ -5,7 +5,8 @@
 //! after another can be refused; but not many in a row, for each is asked for anew. One whose owner
 //! is never set can never write again, and its program only loses its connections.
 
-use super::{Asked, LooksBack, Measure, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack, Measure};
+use crate::minds;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{SessionId, Xid};
@@ -63,40 +64,19 @@ impl MovedSession {
     }
 }
 
-impl Monitor for MovedSession {
-    fn name(&self) -> &'static str {
-        "H14 a moved session writes"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. } | Event::Session { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Session {
-                session: Some(session), state: SessionState::SyncConnected, ..
-            } => {
-                self.sessions.entry(*session).or_default().connections += 1;
-                Ok(())
-            }
+impl Declared for MovedSession {
+    const DECLARATION: Declaration<Self> =
+        Declaration::in_sweeps("H14 a moved session writes", LooksBack::Tip, minds! { |this, view, event|
+            Event::Session { session: Some(session), state: SessionState::SyncConnected, .. } => {
+                this.sessions.entry(*session).or_default().connections += 1;
+            },
             // What has no number no client has asked for.
-            Event::Committed { txn, .. } if view.history.is_new(txn) && txn.cxid != Xid(0) => {
-                self.committed(txn)
-            }
-            _ => Ok(()),
-        }
-        .map_err(|saw| Objection::new(self.name(), saw))
-    }
+            Committed(txn) if txn.cxid != Xid(0) => this.committed(txn).map_err(|saw| this.objection(saw)),
+        })
+        .measured(Self::measured);
+}
 
+impl MovedSession {
     fn measured(&self) -> Vec<Measure> {
         vec![Measure::most("connections in a row refused as moved", self.most)]
     }

@@ -4,37 +4,24 @@
 //! a crash (L6). Here that is an event like any other; what a server of ours would do in a state that
 //! must never be is a panic, which every engine reports as a violation as well.
 
-use super::{Asked, LooksBack, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack};
+use crate::minds;
 use crate::vocabulary::event::Event;
 
 /// The monitor of S13. It has no state of its own.
 #[derive(Clone, Copy, Debug, Default, Hash)]
 pub struct NoExit;
 
-impl Monitor for NoExit {
-    fn name(&self) -> &'static str {
-        "S13 no server gives up"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Exited { .. })
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Event::Exited { server, reason } = event else { return Ok(()) };
-        Err(Objection::new(
-            self.name(),
-            format!("{server} exited, although its disk is sound: {reason}."),
-        ))
-    }
+impl Declared for NoExit {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "S13 no server gives up",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Event::Exited { server, reason } => {
+                Err(this.objection(format!("{server} exited, although its disk is sound: {reason}.")))
+            },
+        },
+    );
 }
 
 #[cfg(test)]

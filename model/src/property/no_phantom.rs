@@ -5,7 +5,8 @@
 //! transaction that it applies. The master property of the servers: most
 //! divergences of replicas show here first, whatever their cause.
 
-use super::{Asked, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack, Objection, View};
+use crate::minds;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::Fingerprint;
 use crate::vocabulary::id::ServerId;
@@ -31,45 +32,30 @@ impl NoPhantom {
         if view.history.whole().digest_at(zxid) == digest {
             return Ok(());
         }
-        Err(Objection::new(
-            self.name(),
-            format!(
-                "the tree of {server}, which serves with last processed zxid {zxid}, differs from \
+        Err(self.objection(format!(
+            "the tree of {server}, which serves with last processed zxid {zxid}, differs from \
                  the tree of the committed history up to there."
-            ),
-        ))
+        )))
     }
 }
 
-impl Monitor for NoPhantom {
-    fn name(&self) -> &'static str {
-        "S5 no phantom"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Applied { .. } | Event::Serving { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Applied { server, txn, digest } => self.check(view, *server, txn.zxid, *digest),
-            // An opening zxid belongs to no transaction: the prefix below it is meant (rule 4.1.1).
-            Event::Serving { server, zxid, .. }
-                if !zxid.is_opening() && view.history.get(*zxid).is_none() =>
-            {
-                Err(Objection::new(
-                    self.name(),
-                    format!("{server} began to serve at {zxid}, which is not committed."),
-                ))
-            }
-            Event::Serving { server, zxid, digest } => self.check(view, *server, *zxid, *digest),
-            _ => Ok(()),
-        }
-    }
+impl Declared for NoPhantom {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "S5 no phantom",
+        LooksBack::Whole,
+        minds! { |this, view, event|
+            Event::Applied { server, txn, digest } => this.check(view, *server, txn.zxid, *digest),
+            Event::Serving { server, zxid, digest } => {
+                // An opening zxid belongs to no transaction: the prefix below it is meant (rule 4.1.1).
+                match zxid.is_opening() || view.history.get(*zxid).is_some() {
+                    true => this.check(view, *server, *zxid, *digest),
+                    false => {
+                        Err(this.objection(format!("{server} began to serve at {zxid}, which is not committed.")))
+                    }
+                }
+            },
+        },
+    );
 }
 
 #[cfg(test)]

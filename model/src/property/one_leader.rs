@@ -4,7 +4,8 @@
 //! counts, and not even the same server may be established twice (the `Leadership2` of the TLA+
 //! specifications).
 
-use super::{Asked, LooksBack, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack};
+use crate::minds;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::ServerId;
 use crate::vocabulary::zxid::Epoch;
@@ -23,40 +24,23 @@ impl OneLeader {
     }
 }
 
-impl Monitor for OneLeader {
-    fn name(&self) -> &'static str {
-        "S1 one leader per epoch"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Established { .. })
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Event::Established { leader, epoch, .. } = event else { return Ok(()) };
-        match self.established.insert(*epoch, *leader) {
-            None => Ok(()),
-            Some(first) if first == *leader => Err(Objection::new(
-                self.name(),
-                format!("{leader} was established as the leader of epoch {epoch} a second time."),
-            )),
-            Some(first) => Err(Objection::new(
-                self.name(),
-                format!(
+impl Declared for OneLeader {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "S1 one leader per epoch",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Event::Established { leader, epoch, .. } => match this.established.insert(*epoch, *leader) {
+                None => Ok(()),
+                Some(first) if first == *leader => Err(this.objection(format!(
+                    "{leader} was established as the leader of epoch {epoch} a second time."
+                ))),
+                Some(first) => Err(this.objection(format!(
                     "{leader} was established as the leader of epoch {epoch}, whose leader \
                      had been {first}."
-                ),
-            )),
-        }
-    }
+                ))),
+            },
+        },
+    );
 }
 
 #[cfg(test)]

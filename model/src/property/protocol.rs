@@ -6,7 +6,8 @@
 //!
 //! (What a server cannot make sense of is an assertion of the model.)
 
-use super::{Asked, LooksBack, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack};
+use crate::minds;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::Xid;
@@ -16,36 +17,20 @@ use crate::vocabulary::packet::ServerPacket;
 #[derive(Clone, Debug, Default, Hash)]
 pub struct Protocol;
 
-impl Monitor for Protocol {
-    fn name(&self) -> &'static str {
-        "H13 servers keep to the protocol"
-    }
+/// Whether it is what a read-only server says to one that wants a new session: not in the form of an answer to a
+/// ConnectRequest (rule 2.7.2).
+fn is_refusal(packet: &ServerPacket) -> bool {
+    matches!(packet, ServerPacket::Reply { xid: Xid(0), result: Err(Error::NotReadOnly), .. })
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Mismatched { .. })
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Event::Mismatched { packet, .. } = event else { return Ok(()) };
-        // What a read-only server says to one that wants a new session: not in the form of an answer to a
-        // ConnectRequest (rule 2.7.2).
-        let is_refusal = matches!(
-            packet,
-            ServerPacket::Reply { xid: Xid(0), result: Err(Error::NotReadOnly), .. }
-        );
-        if is_refusal {
-            return Ok(());
-        }
-        Err(Objection::new(self.name(), format!("{event}.")))
-    }
+impl Declared for Protocol {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "H13 servers keep to the protocol",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
+            Event::Mismatched { packet, .. } if !is_refusal(packet) => Err(this.objection(format!("{event}."))),
+        },
+    );
 }
 
 #[cfg(test)]

@@ -15,7 +15,8 @@
 //! They hold only for links and disks without outliers, since one slow packet can end a short session. Servers that are
 //! down or cut off for good are exempt.
 
-use super::{Asked, LooksBack, Measure, Monitor, Objection, Unhashed, View};
+use super::{Declaration, Declared, LooksBack, Measure, Objection, Unhashed, View};
+use crate::minds;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ClientId, ServerId, SessionId, Xid};
@@ -164,17 +165,29 @@ impl Quiet {
     }
 }
 
-impl Monitor for Quiet {
-    fn name(&self) -> &'static str {
-        "L3 every request is answered"
+impl Declared for Quiet {
+    const DECLARATION: Declaration<Self> = Declaration::in_sweeps(
+        "L3 every request is answered",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
+            // Any event shows that time has passed.
+            _ => this.event(view, event),
+        },
+    )
+    .end(Self::end)
+    .measured(Self::measured);
+}
+
+impl Quiet {
+    fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
+        match self.quiet_since(view.at()) {
+            Some(from) => self.answered(view.at(), from),
+            None => Ok(()),
+        }
     }
 
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
+    fn measured(&self) -> Vec<Measure> {
+        vec![Measure::total("time in the quiet after all faults", *self.lasted)]
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
@@ -227,17 +240,6 @@ impl Monitor for Quiet {
             }
             _ => Ok(()),
         }
-    }
-
-    fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
-        match self.quiet_since(view.at()) {
-            Some(from) => self.answered(view.at(), from),
-            None => Ok(()),
-        }
-    }
-
-    fn measured(&self) -> Vec<Measure> {
-        vec![Measure::total("time in the quiet after all faults", *self.lasted)]
     }
 }
 

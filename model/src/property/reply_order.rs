@@ -4,7 +4,8 @@
 //! each, and none to a request that it did not send there (rules 2.8.5 and 4.5). A broken
 //! connection takes all outstanding replies with it.
 
-use super::{Asked, LooksBack, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack};
+use crate::minds;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ClientConnection, ClientId, SessionId, Xid};
 use crate::vocabulary::op::SessionState;
@@ -74,38 +75,20 @@ impl ReplyOrder {
     }
 }
 
-impl Monitor for ReplyOrder {
-    fn name(&self) -> &'static str {
-        "H2 replies in order"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Sent { session, connection, xid, .. } => self.sent(*connection, *session, *xid),
+impl Declared for ReplyOrder {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "H2 replies in order",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Event::Sent { session, connection, xid, .. } => this.sent(*connection, *session, *xid),
             Event::Replied { session, connection, xid, .. } => {
-                return self
-                    .replied(*connection, *session, *xid)
-                    .map_err(|saw| Objection::new(self.name(), saw));
-            }
+                this.replied(*connection, *session, *xid).map_err(|saw| this.objection(saw))
+            },
             // Slots of connections are used again, so what a broken one owed is forgotten.
-            Event::Session {
-                client,
-                state: SessionState::Disconnected | SessionState::Expired,
-                ..
-            }
-            | Event::Killed { client } => self.forget(*client),
-            _ => {}
-        }
-        Ok(())
-    }
+            Event::Session { client, state: SessionState::Disconnected | SessionState::Expired, .. }
+            | Event::Killed { client } => this.forget(*client),
+        },
+    );
 }
 
 #[cfg(test)]

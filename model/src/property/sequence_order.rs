@@ -4,7 +4,8 @@
 //! 1.4.1), until the counter is at its end (rule 1.4.3). The number is read off the created path and the request's:
 //! nothing of the servers' own way to make it is used here.
 
-use super::{Asked, LooksBack, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack, View};
+use crate::minds;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{SessionId, Xid};
 use crate::vocabulary::op::{Op, Request};
@@ -88,39 +89,21 @@ impl SequenceOrder {
     }
 }
 
-impl Monitor for SequenceOrder {
-    fn name(&self) -> &'static str {
-        "H10 sequence numbers grow"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Sent { .. } | Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Sent { session, xid, request, .. } => {
-                self.sent(*session, *xid, request);
-                Ok(())
-            }
-            Event::Committed { txn, .. } if view.history.is_new(txn) => self.committed(view, txn),
-            _ => Ok(()),
-        }
-        .map_err(|saw| Objection::new(self.name(), saw))
-    }
+impl Declared for SequenceOrder {
+    const DECLARATION: Declaration<Self> = Declaration::in_sweeps(
+        "H10 sequence numbers grow",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Event::Sent { session, xid, request, .. } => this.sent(*session, *xid, request),
+            Committed(txn) => this.committed(view, txn).map_err(|saw| this.objection(saw)),
+        },
+    );
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::property::Objection;
     use crate::property::testing::{Bodies, SESSION, Trial, committed, sent, txn, z};
     use crate::vocabulary::op::CreateMode;
 

@@ -13,7 +13,8 @@
 //! The first part has one exception: there is no quorum round, so a leader that is deposed and has not noticed
 //! answers for what it knows (rule 4.6.4). Such answers are counted.
 
-use super::{Asked, LooksBack, Measure, Monitor, Objection, Unhashed, View};
+use super::{Declaration, Declared, LooksBack, Measure, Unhashed};
+use crate::minds;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ServerId, SessionId, Xid};
@@ -108,80 +109,56 @@ impl SyncedReads {
     }
 }
 
-impl Monitor for SyncedReads {
-    fn name(&self) -> &'static str {
-        "H6 a sync sees what was acknowledged"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-
-    fn begin(&mut self, config: &Arc<Config>) {
-        self.forgets_learners_requests =
-            config.options.forward_learner_requests_to_commit_processor_disabled;
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Whole
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(
-            event,
-            Event::Sent { .. }
-                | Event::Replied { .. }
-                | Event::Lost { .. }
-                | Event::SyncRead { .. }
-                | Event::Proposed { .. }
-                | Event::Committed { .. }
-                | Event::Established { .. }
-        )
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Sent { session, xid, request, .. }
-                if matches!(**request, Request::Sync { .. }) =>
-            {
-                let asking = Asking { acknowledged: self.acknowledged, read: None };
-                self.asked.insert((*session, *xid), asking);
-            }
-            Event::Lost { session, xid, .. } => _ = self.asked.remove(&(*session, *xid)),
+impl Declared for SyncedReads {
+    const DECLARATION: Declaration<Self> =
+        Declaration::in_sweeps("H6 a sync sees what was acknowledged", LooksBack::Whole, minds! { |this, view, event|
+            Event::Sent { session, xid, request, .. } if matches!(**request, Request::Sync { .. }) => {
+                let asking = Asking { acknowledged: this.acknowledged, read: None };
+                this.asked.insert((*session, *xid), asking);
+            },
+            Event::Lost { session, xid, .. } => {
+                this.asked.remove(&(*session, *xid));
+            },
             Event::SyncRead { leader, session, xid, by_learner } => {
-                self.read(*leader, *session, *xid, *by_learner);
-            }
-            Event::Replied { session, xid, zxid, request, result: Ok(_), .. } => {
-                if matches!(**request, Request::Sync { .. }) {
-                    let judged = self.answered(*session, *xid, *zxid);
-                    return judged.map_err(|saw| Objection::new(self.name(), saw));
-                }
-                if !request.is_read() {
+                this.read(*leader, *session, *xid, *by_learner);
+            },
+            Event::Replied { session, xid, zxid, request, result, .. } => {
+                if result.is_err() {
+                    this.asked.remove(&(*session, *xid));
+                } else if matches!(**request, Request::Sync { .. }) {
+                    this.answered(*session, *xid, *zxid).map_err(|saw| this.objection(saw))?;
+                } else if !request.is_read() {
                     // What closes a local session is no transaction, and can be answered at an opening zxid.
                     let last = view.history.whole().last_up_to(*zxid);
-                    self.acknowledged = self.acknowledged.max(last);
+                    this.acknowledged = this.acknowledged.max(last);
                 }
-            }
-            Event::Replied { session, xid, .. } => _ = self.asked.remove(&(*session, *xid)),
+                Ok(())
+            },
             Event::Proposed { leader, txn } => {
-                let leadership = self.leaders.entry(*leader).or_default();
+                let leadership = this.leaders.entry(*leader).or_default();
                 leadership.proposed = txn.zxid;
                 leadership.of_sessions.insert(txn.session, txn.zxid);
-            }
+            },
             Event::Committed { leader, txn } => {
-                let leadership = self.leaders.entry(*leader).or_default();
+                let leadership = this.leaders.entry(*leader).or_default();
                 leadership.committed = leadership.committed.max(txn.zxid);
-            }
+            },
             Event::Established { leader, epoch, last_zxid } => {
-                self.newest = self.newest.max(*epoch);
+                this.newest = this.newest.max(*epoch);
                 // An opening zxid is no transaction: a learner that has all there is may stand below it.
                 let committed = view.history.whole().last_up_to(*last_zxid);
                 let known = Leadership { epoch: *epoch, committed, ..Leadership::default() };
-                self.leaders.insert(*leader, known);
-            }
-            _ => {}
-        }
-        Ok(())
+                this.leaders.insert(*leader, known);
+            },
+        })
+        .begin(Self::begin)
+        .measured(Self::measured);
+}
+
+impl SyncedReads {
+    fn begin(&mut self, config: &Arc<Config>) {
+        self.forgets_learners_requests =
+            config.options.forward_learner_requests_to_commit_processor_disabled;
     }
 
     fn measured(&self) -> Vec<Measure> {

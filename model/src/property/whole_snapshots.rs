@@ -4,44 +4,25 @@
 //! (rule 6.9.11): until the new one is on the disk, the process may end and the power may fail. Asked when the file is
 //! truncated, so no crash need come.
 
-use super::{Asked, LooksBack, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack};
+use crate::minds;
 use crate::vocabulary::event::Event;
 
 /// The monitor of S19. It has no state of its own.
 #[derive(Clone, Copy, Debug, Default, Hash)]
 pub struct WholeSnapshots;
 
-impl Monitor for WholeSnapshots {
-    fn name(&self) -> &'static str {
-        "S19 snapshots stay whole"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::SnapshotTruncated { .. })
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::SnapshotTruncated { server, label, before, after } if after < before => {
-                Err(Objection::new(
-                    self.name(),
-                    format!(
-                        "{server} truncates the file of its snapshot {label} to write it anew: a start would load \
-                         what is up to {after}, where it loaded what is up to {before}."
-                    ),
-                ))
-            }
-            _ => Ok(()),
-        }
-    }
+impl Declared for WholeSnapshots {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "S19 snapshots stay whole",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Event::SnapshotTruncated { server, label, before, after } if after < before => Err(this.objection(format!(
+                "{server} truncates the file of its snapshot {label} to write it anew: a start would load \
+                 what is up to {after}, where it loaded what is up to {before}."
+            ))),
+        },
+    );
 }
 
 #[cfg(test)]

@@ -321,6 +321,12 @@ impl Event {
         Some((*client, observation.read()?))
     }
 
+    /// Returns the same with the session that the client had at that moment, if any.
+    pub fn observed_in<T: Observation>(&self) -> Option<(ClientId, Option<SessionId>, &T)> {
+        let Event::Observed { client, session, observation, .. } = self else { return None };
+        Some((*client, *session, observation.read()?))
+    }
+
     /// Returns the client whose machine or program the event concerns; `None` for events among servers.
     pub fn client(&self) -> Option<ClientId> {
         match self {

@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
+use vivarium_model::minds;
 use vivarium_model::path;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Monitor, Objection, View};
 use vivarium_model::zxid::Zxid;
 
 /// All monitors of the barriers in `directory`: the znodes right below it.
@@ -36,7 +37,14 @@ impl Witness {
         Witness { directory: directory.into(), known: BTreeMap::new() }
     }
 
+    fn is_ours(&self, node: &str) -> bool {
+        path::parent(node) == Some(&*self.directory)
+    }
+
     fn learns(&mut self, client: ClientId, node: &Arc<str>, raised: Zxid) {
+        if !self.is_ours(node) {
+            return;
+        }
         let known = self.known.entry((client, Arc::clone(node))).or_insert(raised);
         *known = raised.max(*known);
     }
@@ -47,6 +55,9 @@ impl Witness {
         client: ClientId,
         node: &Arc<str>,
     ) -> Result<(), Objection> {
+        if !self.is_ours(node) {
+            return Ok(());
+        }
         let Some(known) = self.known.remove(&(client, Arc::clone(node))) else { return Ok(()) };
         match view.history.tree().node(node) {
             Some(stands) if stands.czxid <= known => {
@@ -54,68 +65,28 @@ impl Witness {
                     "{client} passes {node}, of which it knows that {known} raised it, and which has stood \
                      in the committed history ever since"
                 );
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
             _ => Ok(()),
         }
     }
 }
 
-impl Monitor for Witness {
-    fn name(&self) -> &'static str {
-        "barrier B1 witness"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("passed")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        match event {
-            Event::Observed { observation, .. } => observation.read::<BarrierSeen>().is_some(),
-            Event::Killed { .. } | Event::Started { .. } => true,
-            _ => false,
-        }
-    }
-
-    /// A client's account is its own; only who passes is measured against what others did.
-    fn minds_order(&self, event: &Event) -> bool {
-        matches!(event.observed(), Some((_, BarrierSeen::Passed { .. })))
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Killed { client } | Event::Started { client } => {
-                self.known.retain(|(knows, _), _| knows != client);
-                return Ok(());
-            }
-            _ => {}
-        }
-        let Some((client, seen)) = event.observed() else { return Ok(()) };
-        let node = match seen {
-            BarrierSeen::Told { node, .. }
-            | BarrierSeen::Found { node, .. }
-            | BarrierSeen::Passed { node } => node,
-        };
-        if path::parent(node) != Some(&*self.directory) {
-            return Ok(());
-        }
-        match seen {
-            BarrierSeen::Told { raised, .. } | BarrierSeen::Found { raised, .. } => {
-                self.learns(client, node, *raised);
-                Ok(())
-            }
-            BarrierSeen::Passed { .. } => self.passes(view, client, node),
-        }
-    }
+impl Declared for Witness {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "barrier B1 witness",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            #[unordered]
+            Event::Killed { client } | Event::Started { client } => this.known.retain(|(knows, _), _| knows != client),
+            #[unordered]
+            Observed(client, BarrierSeen::Told { node, raised } | BarrierSeen::Found { node, raised }) => {
+                this.learns(client, node, *raised);
+            },
+            #[needed]
+            Observed(client, BarrierSeen::Passed { node }) => this.passes(view, client, node),
+        },
+    );
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ mod lease;
 mod line;
 mod mutant;
 mod office;
+#[cfg(feature = "checking")]
+pub mod properties;
 mod recovery;
 mod request;
 #[cfg(feature = "checking")]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use vivarium_model::observation::Observation;
 use vivarium_model::zxid::Zxid;
 
-/// What can be seen of a program at a lock. Its properties ([`lock::properties`](crate::lock::properties)) read nothing else of
-/// programs.
+/// What can be seen of a program at a lock. The [properties](super::properties) of all that line up read nothing else
+/// of programs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum LockSeen {

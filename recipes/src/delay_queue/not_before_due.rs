@@ -7,9 +7,11 @@ use crate::queue::properties::{Part, item_of, parts};
 use crate::queue::{ItemName, Mark, QueueSeen, priority_monitors};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vivarium_model::event::Event;
+use vivarium_model::id::ClientId;
+use vivarium_model::minds;
 use vivarium_model::path;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Monitor, Objection, View};
+use vivarium_model::txn::Txn;
 
 /// All monitors of a delay queue whose items are the children of `directory`: those of a queue with
 /// priorities, whose priorities are times, and DQ1.
@@ -34,50 +36,43 @@ impl NotBeforeDue {
     }
 }
 
-impl Monitor for NotBeforeDue {
-    fn name(&self) -> &'static str {
-        "delay-queue DQ1 not before due"
+impl Declared for NotBeforeDue {
+    const DECLARATION: Declaration<Self> = Declaration::in_sweeps(
+        "delay-queue DQ1 not before due",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(txn),
+            #[needed]
+            Observed(client, QueueSeen::Taken { queue, item }) => this.taken(view, client, queue, item),
+        },
+    );
+}
+
+impl NotBeforeDue {
+    fn committed(&mut self, txn: &Txn) {
+        parts(&txn.body, &self.queue, &mut |part| {
+            let Part::Created { path, data } = part else { return };
+            let name = ItemName::parse(path::name(path));
+            if let Some(Mark::Due(due)) = name.map(|name| name.mark) {
+                self.due.insert(item_of(data), due);
+            }
+        });
     }
 
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("taken")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event.observed(), Some((_, QueueSeen::Taken { .. })))
-            || matches!(event, Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        if let Event::Committed { txn, .. } = event
-            && view.history.is_new(txn)
-        {
-            parts(&txn.body, &self.queue, &mut |part| {
-                let Part::Created { path, data } = part else { return };
-                let name = ItemName::parse(path::name(path));
-                if let Some(Mark::Due(due)) = name.map(|name| name.mark) {
-                    self.due.insert(item_of(data), due);
-                }
-            });
-        }
-        let Some((client, QueueSeen::Taken { queue, item })) = event.observed() else {
-            return Ok(());
-        };
+    fn taken(
+        &self,
+        view: View<'_>,
+        client: ClientId,
+        queue: &Arc<str>,
+        item: &Arc<str>,
+    ) -> Result<(), Objection> {
         let now = view.at().milliseconds();
         match self.due.get(item).filter(|due| *queue == self.queue && **due > now) {
             None => Ok(()),
             Some(due) => {
                 let saw =
                     format!("{client} has taken {item} at {now} ms, which is due at {due} ms");
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
         }
     }

@@ -30,7 +30,8 @@
 //! tasks live as long as the program: one that ends should close its session, which takes all of
 //! its znodes along.
 //!
-//! What the recipe tells the monitors is a [`LockSeen`]; its properties are in [`properties`], its
+//! What the recipe tells the monitors is a [`LockSeen`]; its properties are those of all that line up
+//! ([`contention::properties`](crate::contention::properties)), its
 //! published mistakes are [`Mutant`]s. How an attempt is made is [`contention`](crate::contention)'s.
 //!
 //! # How far it has been tried
@@ -38,7 +39,7 @@
 #![doc = include_str!("../../explored/lock.md")]
 
 #[cfg(feature = "checking")]
-pub mod properties;
+mod monitors;
 #[cfg(feature = "checking")]
 pub mod worker;
 
@@ -50,7 +51,7 @@ pub use crate::contention::{
 #[cfg(feature = "checking")]
 pub use crate::contention::{Mutant, Mutants};
 #[cfg(feature = "checking")]
-pub use properties::monitors;
+pub use monitors::monitors;
 #[cfg(feature = "checking")]
 pub use worker::{LockWork, lock_worker};
 

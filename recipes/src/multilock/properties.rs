@@ -5,11 +5,12 @@
 //! | ML1 | the locks that are granted together were made by one session |
 //! | M1 to M6, M8 | of each lock, as of the exclusive lock |
 
-use super::MultiLockSeen;
-use crate::lock::properties::creations::Creations;
+use super::{HeldLock, MultiLockSeen};
+use crate::contention::properties::creations::Creations;
 use std::sync::Arc;
-use vivarium_model::event::Event;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::id::ClientId;
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Monitor, Objection};
 use vivarium_model::time::Duration;
 
 /// All monitors of the multi-lock of these directories. `bound` is M5's, as in
@@ -35,33 +36,20 @@ impl AllOrNone {
     }
 }
 
-impl Monitor for AllOrNone {
-    fn name(&self) -> &'static str {
-        "multi-lock ML1 all or none"
-    }
+impl Declared for AllOrNone {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "multi-lock ML1 all or none",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.creations.iter_mut().for_each(|creations| creations.see(txn)),
+            #[needed]
+            Observed(client, MultiLockSeen::GrantedAll { locks }) => this.granted(client, locks),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("granted all")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event.observed(), Some((_, MultiLockSeen::GrantedAll { .. })))
-            || matches!(event, Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.creations.iter_mut().for_each(|creations| creations.see(view, event));
-        let Some((client, MultiLockSeen::GrantedAll { locks })) = event.observed() else {
-            return Ok(());
-        };
+impl AllOrNone {
+    fn granted(&self, client: ClientId, locks: &[HeldLock]) -> Result<(), Objection> {
         let mut owners = locks.iter().map(|lock| {
             let of = |creations: &Creations| creations.owner(&lock.node, lock.token);
             (&lock.node, self.creations.iter().find_map(of))
@@ -76,7 +64,7 @@ impl Monitor for AllOrNone {
                     of(owner),
                     of(other)
                 );
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
         }
     }
@@ -85,8 +73,9 @@ impl Monitor for AllOrNone {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
     use crate::multilock::HeldLock;
+    use vivarium_model::event::Event;
     use vivarium_model::id::{ClientId, SessionId, Xid};
     use vivarium_model::observation::Observed;
 

@@ -12,11 +12,12 @@
 use super::{NONCE, NameSeen, address};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vivarium_model::event::Event;
+use vivarium_model::id::ClientId;
+use vivarium_model::minds;
 use vivarium_model::op::Data;
 use vivarium_model::path;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
-use vivarium_model::txn::TxnBody;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Monitor, Objection};
+use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::Zxid;
 
 /// All monitors of the names in this directory.
@@ -37,16 +38,13 @@ struct Written {
 }
 
 impl Written {
-    fn see(&mut self, view: View<'_>, event: &Event) {
-        let Event::Committed { txn, .. } = event else { return };
-        if view.history.is_new(txn) {
-            let contents = &mut self.contents;
-            changes(&self.directory, &txn.body, &mut |path, content| {
-                if let Some(content) = content {
-                    contents.insert((txn.zxid, path.into()), Arc::clone(content));
-                }
-            });
-        }
+    fn see(&mut self, txn: &Txn) {
+        let contents = &mut self.contents;
+        changes(&self.directory, &txn.body, &mut |path, content| {
+            if let Some(content) = content {
+                contents.insert((txn.zxid, path.into()), Arc::clone(content));
+            }
+        });
     }
 
     fn at(&self, zxid: Zxid, name: &Arc<str>) -> Option<&Data> {
@@ -77,36 +75,28 @@ pub struct Truth {
     written: Written,
 }
 
-impl Monitor for Truth {
-    fn name(&self) -> &'static str {
-        "name service NS1 truth"
-    }
+impl Declared for Truth {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "name service NS1 truth",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.written.see(txn),
+            Observed(client, NameSeen::Bound { name, czxid, content }) => this.told(client, name, *czxid, content, true),
+            Observed(client, NameSeen::Taken { name, czxid, own }) => this.told(client, name, *czxid, own, false),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-            || matches!(
-                event.observed(),
-                Some((_, NameSeen::Bound { .. } | NameSeen::Taken { .. }))
-            )
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.written.see(view, event);
-        let Some((client, seen)) = event.observed() else { return Ok(()) };
-        let (name, czxid, own, takes_it) = match seen {
-            NameSeen::Bound { name, czxid, content } => (name, czxid, content, true),
-            NameSeen::Taken { name, czxid, own } => (name, czxid, own, false),
-            NameSeen::Resolved { .. } => return Ok(()),
-        };
-        let is_own = self.written.at(*czxid, name) == Some(own);
+impl Truth {
+    fn told(
+        &self,
+        client: ClientId,
+        name: &Arc<str>,
+        czxid: Zxid,
+        own: &Data,
+        takes_it: bool,
+    ) -> Result<(), Objection> {
+        let is_own = self.written.at(czxid, name) == Some(own);
         if is_own == takes_it || path::parent(name) != Some(&*self.written.directory) {
             return Ok(());
         }
@@ -120,7 +110,7 @@ impl Monitor for Truth {
                 )
             }
         };
-        Err(Objection::new(self.name(), saw))
+        Err(self.objection(saw))
     }
 }
 
@@ -132,28 +122,18 @@ pub struct OwnAddress {
     bound: BTreeMap<Arc<str>, Data>,
 }
 
-impl Monitor for OwnAddress {
-    fn name(&self) -> &'static str {
-        "name service NS2 own address"
-    }
+impl Declared for OwnAddress {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "name service NS2 own address",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(txn),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Event::Committed { txn, .. } = event else { return Ok(()) };
-        if !view.history.is_new(txn) {
-            return Ok(());
-        }
+impl OwnAddress {
+    fn committed(&mut self, txn: &Txn) -> Result<(), Objection> {
         let (bound, mut stolen) = (&mut self.bound, None);
         changes(&self.directory, &txn.body, &mut |path, content| match content {
             None => drop(bound.remove(path)),
@@ -169,7 +149,7 @@ impl Monitor for OwnAddress {
             None => Ok(()),
             Some(name) => {
                 let saw = format!("{name} is bound, and is given an address by somebody else");
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
         }
     }
@@ -181,48 +161,46 @@ pub struct RealAddress {
     written: Written,
 }
 
-impl Monitor for RealAddress {
-    fn name(&self) -> &'static str {
-        "name service NS3 real address"
-    }
+impl Declared for RealAddress {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "name service NS3 real address",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.written.see(txn),
+            Observed(client, NameSeen::Resolved { name, address: told, mzxid }) => {
+                this.resolved(client, name, told, *mzxid)
+            },
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-            || matches!(event.observed(), Some((_, NameSeen::Resolved { .. })))
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.written.see(view, event);
-        let Some((client, NameSeen::Resolved { name, address: told, mzxid })) = event.observed()
-        else {
-            return Ok(());
-        };
+impl RealAddress {
+    fn resolved(
+        &self,
+        client: ClientId,
+        name: &Arc<str>,
+        told: &Arc<str>,
+        mzxid: Zxid,
+    ) -> Result<(), Objection> {
         if path::parent(name) != Some(&*self.written.directory) {
             return Ok(());
         }
-        let was = self.written.at(*mzxid, name).map(|content| address(content));
+        let was = self.written.at(mzxid, name).map(|content| address(content));
         if was.as_ref() == Some(told) {
             return Ok(());
         }
         let saw = format!(
             "{client} takes {told} for the address of {name}, which {mzxid} has not given it"
         );
-        Err(Objection::new(self.name(), saw))
+        Err(self.objection(saw))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::{S1, Scene, path};
+    use crate::contention::properties::scene::{S1, Scene, path};
+    use vivarium_model::event::Event;
     use vivarium_model::id::{ClientId, Xid};
     use vivarium_model::observation::Observed;
     use vivarium_model::tree::EphemeralType;

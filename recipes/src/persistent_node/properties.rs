@@ -15,8 +15,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::minds;
 use vivarium_model::op::{Data, SessionState};
-use vivarium_model::property::{Monitor, View};
+use vivarium_model::property::{Minds, Monitor, View};
 use vivarium_model::time::Duration;
 use vivarium_model::txn::TxnBody;
 
@@ -54,39 +55,24 @@ impl Owed for Kept {
     const NAMES: [&'static str; 2] =
         ["persistent node PN1 to PN3 kept", "persistent node PN1 to PN3 kept at rest"];
 
-    fn concerns(event: &Event) -> bool {
-        match event {
-            Event::Session { state, .. } => *state == SessionState::SyncConnected,
-            Event::Killed { .. } | Event::Finished { .. } | Event::Panicked { .. } => true,
-            _ => event.observed::<PersistentSeen>().is_some(),
-        }
-    }
-
-    fn event(&mut self, event: &Event) {
-        match event {
-            Event::Session { client, session: Some(session), state, .. }
-                if *state == SessionState::SyncConnected =>
-            {
-                self.sessions.insert(*client, *session);
+    const MINDS: Minds<Self> = minds! { |this, view, event|
+        Event::Session { client, session: Some(session), state: SessionState::SyncConnected, .. } => {
+            this.sessions.insert(*client, *session);
+        },
+        Event::Killed { client } | Event::Finished { client, .. } | Event::Panicked { client, .. } => {
+            this.wanted.remove(client);
+            this.sessions.remove(client);
+        },
+        Observed(client, seen: PersistentSeen) => match seen {
+            PersistentSeen::Keeps { path, data } if this.is_ours(path) => {
+                this.wanted.insert(client, (Arc::clone(path), Some(Arc::clone(data))));
             }
-            Event::Killed { client }
-            | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => {
-                self.wanted.remove(client);
-                self.sessions.remove(client);
+            PersistentSeen::Closes { path } if this.is_ours(path) => {
+                this.wanted.insert(client, (Arc::clone(path), None));
             }
-            _ => match event.observed() {
-                Some((client, PersistentSeen::Keeps { path, data })) if self.is_ours(path) => {
-                    let wanted = (Arc::clone(path), Some(Arc::clone(data)));
-                    self.wanted.insert(client, wanted);
-                }
-                Some((client, PersistentSeen::Closes { path })) if self.is_ours(path) => {
-                    self.wanted.insert(client, (Arc::clone(path), None));
-                }
-                _ => {}
-            },
-        }
-    }
+            _ => {}
+        },
+    };
 
     fn is_changed_by(&self, body: &TxnBody) -> bool {
         match body {

@@ -7,10 +7,12 @@
 //! | M1 to M6, M8 | of the turns, as with the lock |
 
 use crate::contention::LockSeen;
-use crate::lock::properties::{NoLeak, NoLeakAtRest};
+use crate::contention::properties::{NoLeak, NoLeakAtRest};
 use std::sync::Arc;
 use vivarium_model::event::Event;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::id::ClientId;
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Monitor, Objection, View};
 use vivarium_model::time::Duration;
 use vivarium_model::zxid::Zxid;
 
@@ -42,40 +44,40 @@ impl Permits {
     }
 }
 
-impl Monitor for Permits {
-    fn name(&self) -> &'static str {
-        "semaphore SM1 permits"
-    }
+/// Whether a lease's znode is there, and no other one of the same name.
+fn stands(view: View<'_>, (token, path): &(Zxid, Arc<str>)) -> bool {
+    view.history.tree().node(path).is_some_and(|znode| znode.czxid == *token)
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
+impl Declared for Permits {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "semaphore SM1 permits",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Event::Committed { .. } => this.granted.retain(|granted| stands(view, granted)),
+            #[needed]
+            Observed(client, LockSeen::Granted { lock, node, token, .. }) => {
+                this.granted.retain(|granted| stands(view, granted));
+                match *lock == this.leases {
+                    true => this.grant(view, client, (*token, Arc::clone(node))),
+                    false => Ok(()),
+                }
+            },
+        },
+    );
+}
 
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("granted")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event.observed(), Some((_, LockSeen::Granted { .. })))
-            || matches!(event, Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let stands = |(token, path): &(Zxid, Arc<str>)| {
-            view.history.tree().node(path).is_some_and(|znode| znode.czxid == *token)
-        };
-        self.granted.retain(stands);
-        let Some((client, LockSeen::Granted { lock, node, token, .. })) = event.observed() else {
-            return Ok(());
-        };
-        let new = (*token, Arc::clone(node));
-        if *lock != self.leases || !stands(&new) {
+impl Permits {
+    fn grant(
+        &mut self,
+        view: View<'_>,
+        client: ClientId,
+        new: (Zxid, Arc<str>),
+    ) -> Result<(), Objection> {
+        if !stands(view, &new) {
             return Ok(());
         }
+        let node = Arc::clone(&new.1);
         let place = self.granted.partition_point(|granted| *granted < new);
         self.granted.insert(place, new);
         if self.granted.len() <= self.permits {
@@ -88,6 +90,6 @@ impl Monitor for Permits {
             self.permits,
             paths.join(", ")
         );
-        Err(Objection::new(self.name(), saw))
+        Err(self.objection(saw))
     }
 }

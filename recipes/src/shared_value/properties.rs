@@ -11,11 +11,12 @@ use super::SharedValueSeen;
 use crate::cache;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use vivarium_model::event::Event;
+use vivarium_model::id::ClientId;
+use vivarium_model::minds;
 use vivarium_model::op::Data;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Monitor, Objection};
 use vivarium_model::time::Duration;
-use vivarium_model::txn::TxnBody;
+use vivarium_model::txn::{Txn, TxnBody};
 
 /// All monitors of the shared value in this znode. `bound` is as for caches ([`cache::monitors`]).
 pub fn monitors(path: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
@@ -67,58 +68,39 @@ impl ToldTruly {
                 wrong = Some(format!("{path} is written once more by {id}, as version {version}"));
             }
         });
-        wrong.map_or(Ok(()), |saw| Err(Objection::new(self.name(), saw)))
+        wrong.map_or(Ok(()), |saw| Err(self.objection(saw)))
     }
 }
 
-impl Monitor for ToldTruly {
-    fn name(&self) -> &'static str {
-        "shared value SV1 told truly"
-    }
+impl Declared for ToldTruly {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "shared value SV1 told truly",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(&txn.body),
+            #[needed("writing")]
+            Observed(client, SharedValueSeen::Written { path, id })
+                if *path == this.path =>
+            {
+                this.told(client, id, true)
+            },
+            Observed(client, SharedValueSeen::Refused { path, id }) if *path == this.path => {
+                this.refused.insert(Arc::clone(id));
+                this.told(client, id, false)
+            },
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("writing")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-            || matches!(
-                event.observed(),
-                Some((_, SharedValueSeen::Written { .. } | SharedValueSeen::Refused { .. }))
-            )
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        if let Event::Committed { txn, .. } = event
-            && view.history.is_new(txn)
-        {
-            return self.committed(&txn.body);
-        }
-        let (client, id, is_told) = match event.observed() {
-            Some((client, SharedValueSeen::Written { path, id })) if *path == self.path => {
-                (client, id, true)
-            }
-            Some((client, SharedValueSeen::Refused { path, id })) if *path == self.path => {
-                self.refused.insert(Arc::clone(id));
-                (client, id, false)
-            }
-            _ => return Ok(()),
-        };
+impl ToldTruly {
+    fn told(&self, client: ClientId, id: &Arc<str>, is_told: bool) -> Result<(), Objection> {
         if self.written.contains(id) == is_told {
             return Ok(());
         }
         let (told, is) =
             if is_told { ("has written", "has not") } else { ("has not written", "has") };
         let saw = format!("{client} is told that {id} {told} {}, and it {is}", self.path);
-        Err(Objection::new(self.name(), saw))
+        Err(self.objection(saw))
     }
 }
 
@@ -137,39 +119,24 @@ impl OverExpected {
     }
 }
 
-impl Monitor for OverExpected {
-    fn name(&self) -> &'static str {
-        "shared value SV2 over what was expected"
-    }
+impl Declared for OverExpected {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "shared value SV2 over what was expected",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            #[needed]
+            Observed(_, SharedValueSeen::Writing { path, id, expected }) => {
+                if *path == this.path && let Some(version) = expected {
+                    this.expected.insert(Arc::clone(id), *version);
+                }
+            },
+            Committed(txn) => this.committed(txn),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("writing")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-            || matches!(event.observed(), Some((_, SharedValueSeen::Writing { .. })))
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        if let Some((_, SharedValueSeen::Writing { path, id, expected: Some(version) })) =
-            event.observed()
-            && *path == self.path
-        {
-            self.expected.insert(Arc::clone(id), *version);
-        }
-        let Event::Committed { txn, .. } = event else { return Ok(()) };
-        if !view.history.is_new(txn) {
-            return Ok(());
-        }
+impl OverExpected {
+    fn committed(&self, txn: &Txn) -> Result<(), Objection> {
         let (path, expected) = (&self.path, &self.expected);
         let mut wrong = None;
         writes(path, &txn.body, &mut |id, version| {
@@ -181,6 +148,6 @@ impl Monitor for OverExpected {
                 ));
             }
         });
-        wrong.map_or(Ok(()), |saw| Err(Objection::new(self.name(), saw)))
+        wrong.map_or(Ok(()), |saw| Err(self.objection(saw)))
     }
 }

@@ -68,27 +68,16 @@ fn a_session_can_expire_before_a_client_asks_for_anything() {
 #[derive(Clone, Hash)]
 struct NoSecondSession;
 
-impl Monitor for NoSecondSession {
-    fn name(&self) -> &'static str {
-        "no second session"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
+impl Declared for NoSecondSession {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "no second session",
+        LooksBack::Tip,
+        minds! { |this, view, event|
             Event::Committed { .. } if view.history.tree().sessions().len() > 1 => {
-                Err(Objection::new(self.name(), "there are two"))
-            }
-            _ => Ok(()),
-        }
-    }
+                Err(this.objection("there are two"))
+            },
+        },
+    );
 }
 
 /// The reply to a connect request is lost: the session exists, and its client never learns of it.
@@ -195,29 +184,17 @@ struct NobodySendsBehindASaying {
     said: Option<ClientId>,
 }
 
-impl Monitor for NobodySendsBehindASaying {
-    fn name(&self) -> &'static str {
-        "nobody sends behind a saying"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Sent { .. } | Event::Observed { .. })
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Observed { client, .. } => self.said = Some(*client),
-            Event::Sent { client, .. } if self.said.is_some_and(|said| said != *client) => {
-                return Err(Objection::new(self.name(), format!("{client} sends")));
-            }
-            _ => {}
-        }
-        Ok(())
-    }
+impl Declared for NobodySendsBehindASaying {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "nobody sends behind a saying",
+        LooksBack::Whole,
+        minds! { |this, view, event|
+            Event::Observed { client, .. } => this.said = Some(*client),
+            Event::Sent { client, .. } if this.said.is_some_and(|said| said != *client) => {
+                Err(this.objection(format!("{client} sends")))
+            },
+        },
+    );
 }
 
 #[test]
@@ -240,33 +217,19 @@ struct NobodyDiesHalfWay {
     said: [u32; 9],
 }
 
-impl Monitor for NobodyDiesHalfWay {
-    fn name(&self) -> &'static str {
-        "nobody dies half-way"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Killed { .. } | Event::Observed { .. })
-    }
-
-    fn minds_order(&self, _event: &Event) -> bool {
-        false
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Observed { client, .. } => self.said[client.index()] += 1,
-            Event::Killed { client } if self.said[client.index()] == 1 => {
-                return Err(Objection::new(self.name(), format!("{client} is killed")));
-            }
-            _ => {}
-        }
-        Ok(())
-    }
+impl Declared for NobodyDiesHalfWay {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "nobody dies half-way",
+        LooksBack::Whole,
+        minds! { |this, view, event|
+            #[unordered]
+            Event::Observed { client, .. } => this.said[client.index()] += 1,
+            #[unordered]
+            Event::Killed { client } if this.said[client.index()] == 1 => {
+                Err(this.objection(format!("{client} is killed")))
+            },
+        },
+    );
 }
 
 #[test]
@@ -320,29 +283,17 @@ fn the_own_watch_can_fire_before_the_own_create_is_lost() {
 #[derive(Clone, Default, Hash)]
 struct OneSession;
 
-impl Monitor for OneSession {
-    fn name(&self) -> &'static str {
-        "one session"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Observed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, _event: &Event) -> Result<(), Objection> {
-        match view.history.tree().sessions().len() {
-            0 | 1 => Ok(()),
-            more => Err(Objection::new(self.name(), format!("there are {more}"))),
-        }
-    }
+impl Declared for OneSession {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "one session",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Event::Observed { .. } => match view.history.tree().sessions().len() {
+                0 | 1 => Ok(()),
+                more => Err(this.objection(format!("there are {more}"))),
+            },
+        },
+    );
 }
 
 /// The session is there, and its client has never learned of it.

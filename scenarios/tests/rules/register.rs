@@ -170,18 +170,31 @@ pub(crate) fn letters(id: &str) -> &str {
     &id[..end.unwrap_or(id.len())]
 }
 
-/// What monitors call themselves, where their `name` is a literal.
+/// What monitors call themselves, where it is a literal: the first one in a declaration, or what their `name` returns.
 fn monitor_names(code: &str) -> Vec<(usize, &str)> {
     let lines: Vec<&str> = code.lines().collect();
-    let begins = |line: &&str| line.trim_start().starts_with("impl Monitor for ");
-    let impls = lines.iter().enumerate().filter(|(_, line)| begins(line));
-    let names = impls.filter_map(|(at, _)| {
-        let name = lines[at..].iter().position(|line| line.contains("fn name(&self)"))?;
-        let line = at + name + 1;
-        let literal = lines.get(line)?.trim().strip_prefix('"')?.strip_suffix('"')?;
-        Some((line + 1, literal))
+    let all = lines.iter().enumerate();
+    let names = all.filter_map(|(at, line)| match line.trim_start() {
+        line if line.starts_with("impl") && line.contains(" Declared for ") => {
+            let last = lines[at..].iter().position(|line| line.contains("minds!"))?;
+            let (past, name) = lines[at..=at + last].iter().enumerate().find_map(first_literal)?;
+            Some((at + past + 1, name))
+        }
+        line if line.starts_with("impl Monitor for ") => {
+            let name = lines[at..].iter().position(|line| line.contains("fn name(&self)"))?;
+            let line = at + name + 1;
+            let literal = lines.get(line)?.trim().strip_prefix('"')?.strip_suffix('"')?;
+            Some((line + 1, literal))
+        }
+        _ => None,
     });
     names.collect()
+}
+
+/// The first literal of a line, with the line's number.
+fn first_literal<'a>((at, line): (usize, &&'a str)) -> Option<(usize, &'a str)> {
+    let (_, after) = line.split_once('"')?;
+    Some((at, after.split_once('"')?.0))
 }
 
 /// A table of switches, held against those that there are.
@@ -210,10 +223,11 @@ mod tests {
 
     const CODE: &str = "\
 pub(crate) struct One;
-impl Monitor for One {
-    fn name(&self) -> &'static str {
-        \"S1 one\"
-    }
+impl Declared for One {
+    const DECLARATION: Declaration<Self> =
+        Declaration::everywhere(\"S1 one\", LooksBack::Tip, minds! { |this, view, event|
+            _ => Err(this.objection(\"it is so\")),
+        });
 }
 ";
 

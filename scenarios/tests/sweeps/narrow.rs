@@ -200,27 +200,23 @@ async fn decide(zookeeper: &ZooKeeper, what: &[u8], decides: Decides) -> Result<
 #[derive(Clone, Default, Hash)]
 struct Agree(BTreeMap<ClientId, Arc<str>>);
 
-impl Monitor for Agree {
-    fn name(&self) -> &'static str {
-        "sites agree"
-    }
+impl Declared for Agree {
+    const DECLARATION: Declaration<Self> = Declaration::in_sweeps(
+        "sites agree",
+        LooksBack::Whole,
+        minds! { |this, view, event|
+            #[needed("decided")]
+            Observed(client, Custom { name, fields }) if **name == *"decided" => this.decided(client, fields),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec!["decided".into()]
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Some((client, Custom { name, fields })) = event.observed() else { return Ok(()) };
-        let ("decided", [(_, Value::Text(what))]) = (&**name, fields.as_slice()) else {
-            return Ok(());
-        };
+impl Agree {
+    fn decided(&mut self, client: ClientId, fields: &[(Arc<str>, Value)]) -> Result<(), Objection> {
+        let [(_, Value::Text(what))] = fields else { return Ok(()) };
         if let Some((other, otherwise)) = self.0.iter().find(|(_, decided)| *decided != what) {
             let saw = format!("{client} decides {what}, and {other} {otherwise}");
-            return Err(Objection::new(self.name(), saw));
+            return Err(self.objection(saw));
         }
         self.0.insert(client, what.clone());
         Ok(())

@@ -83,24 +83,23 @@ async fn registers(zookeeper: ZooKeeper) -> Result<(), String> {
 #[derive(Clone, Default, Hash)]
 struct CreatedBelow;
 
-impl Monitor for CreatedBelow {
-    fn name(&self) -> &'static str {
-        "created below"
-    }
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Event::Finished { client, .. } = event else { return Ok(()) };
-        let path = match client.0 {
-            1 => "/1".to_string(),
-            other => format!("/app/{other}"),
-        };
-        match view.history.tree().node(&path) {
-            Some(_) => Ok(()),
-            None => Err(Objection::new(self.name(), format!("there is no {path}"))),
-        }
-    }
+impl Declared for CreatedBelow {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "created below",
+        LooksBack::Whole,
+        minds! { |this, view, event|
+            Event::Finished { client, .. } => {
+                let path = match client.0 {
+                    1 => "/1".to_string(),
+                    other => format!("/app/{other}"),
+                };
+                match view.history.tree().node(&path) {
+                    Some(_) => Ok(()),
+                    None => Err(this.objection(format!("there is no {path}"))),
+                }
+            },
+        },
+    );
 }
 
 fn below_app() -> Test {

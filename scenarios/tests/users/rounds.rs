@@ -155,26 +155,17 @@ struct Stories {
     all: Unhashed<Arc<Mutex<Told>>>,
 }
 
-impl Monitor for Stories {
-    fn name(&self) -> &'static str {
-        "stories"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Observed { .. })
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        if let Event::Observed { client, observation, .. } = event {
-            self.story.push((*client, format!("{observation:?}")));
-            self.all.lock().expect("nobody panics").insert(self.story.clone());
-        }
-        Ok(())
-    }
+impl Declared for Stories {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "stories",
+        LooksBack::Whole,
+        minds! { |this, view, event|
+            Event::Observed { client, observation, .. } => {
+                this.story.push((*client, format!("{observation:?}")));
+                this.all.lock().expect("nobody panics").insert(this.story.clone());
+            },
+        },
+    );
 }
 
 type Told = BTreeSet<Vec<(ClientId, String)>>;

@@ -16,7 +16,8 @@ mod decisions;
 mod who;
 
 use super::read_only::ReadOnlySessions;
-use super::{Asked, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack, View};
+use crate::minds;
 use crate::vocabulary::config::{Config, ServerOptions};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ClientId, SessionId, Xid};
@@ -153,97 +154,57 @@ impl AccessDecisions {
     }
 }
 
-impl Monitor for AccessDecisions {
-    fn name(&self) -> &'static str {
-        "H17 access is as ACLs grant it"
-    }
+impl Declared for AccessDecisions {
+    const DECLARATION: Declaration<Self> =
+        Declaration::in_sweeps("H17 access is as ACLs grant it", LooksBack::Whole, minds! { |this, view, event|
+            Event::Session { .. } | Event::Killed { .. } => this.read_only.see(event),
+            Event::Session { client, session: Some(session), state, .. } => match state {
+                SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
+                    this.connected(*client, *session);
+                }
+                SessionState::Disconnected => {}
+                _ended => drop(this.connections.remove(client)),
+            },
+            Event::Killed { client } => drop(this.connections.remove(client)),
+            Event::Authenticating { client, session, scheme, auth } => {
+                let proof = (Arc::clone(scheme), Arc::clone(auth));
+                this.authenticating(*client, *session, proof);
+            },
+            Event::Sent { client, session, xid, request, .. } => this.sent(*client, *session, *xid, request),
+            Event::Rearming { client, session, .. } => this.connection(*client, *session).rearming += 1,
+            Event::Rearmed { client, session, .. } => {
+                let rearming = &mut this.connection(*client, *session).rearming;
+                *rearming = rearming.saturating_sub(1);
+            },
+            Event::Committed { txn, .. } if txn.zxid > this.known => {
+                this.committed(view, txn).map_err(|saw| this.objection(format!("{txn}: {saw}.")))
+            },
+            Event::Replied { client, session, xid, zxid, request, result, .. } => {
+                let question = this.asked.remove(&(*session, *xid));
+                let in_doubt = *zxid > this.known
+                    || (this.read_only.contains(*client, *session) && view.history.get(*zxid).is_none());
+                let judged = match question.filter(|_| !in_doubt && !this.options.skip_acl) {
+                    Some(Question { who, .. }) => decisions::read(&who, request, *zxid, result, &this.account),
+                    None => Ok(()),
+                };
+                judged.map_err(|saw| {
+                    let number = xid.0;
+                    this.objection(format!("request {number} of session {session} ({request}, {client}): {saw}."))
+                })
+            },
+            Event::Notified { client, event, .. } => {
+                let judged = this.notified(*client, event);
+                judged.map_err(|saw| this.objection(format!("{client} {saw}.")))
+            },
+        })
+        .begin(Self::begin);
+}
 
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-
+impl AccessDecisions {
     fn begin(&mut self, config: &Arc<Config>) {
         self.account = Account::beginning_with(&config.setup.tree());
         self.addresses = config.clients.iter().map(|it| Arc::clone(&it.address)).collect();
         self.options = config.options.clone();
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(
-            event,
-            Event::Committed { .. }
-                | Event::Session { .. }
-                | Event::Killed { .. }
-                | Event::Authenticating { .. }
-                | Event::Sent { .. }
-                | Event::Replied { .. }
-                | Event::Notified { .. }
-                | Event::Rearming { .. }
-                | Event::Rearmed { .. }
-        )
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.read_only.see(event);
-        let judged = match event {
-            Event::Session { client, session: Some(session), state, .. } => {
-                match state {
-                    SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
-                        self.connected(*client, *session);
-                    }
-                    SessionState::Disconnected => {}
-                    _ended => drop(self.connections.remove(client)),
-                }
-                Ok(())
-            }
-            Event::Killed { client } => {
-                self.connections.remove(client);
-                Ok(())
-            }
-            Event::Authenticating { client, session, scheme, auth } => {
-                let proof = (Arc::clone(scheme), Arc::clone(auth));
-                self.authenticating(*client, *session, proof);
-                Ok(())
-            }
-            Event::Sent { client, session, xid, request, .. } => {
-                self.sent(*client, *session, *xid, request);
-                Ok(())
-            }
-            Event::Rearming { client, session, .. } => {
-                self.connection(*client, *session).rearming += 1;
-                Ok(())
-            }
-            Event::Rearmed { client, session, .. } => {
-                let rearming = &mut self.connection(*client, *session).rearming;
-                *rearming = rearming.saturating_sub(1);
-                Ok(())
-            }
-            Event::Committed { txn, .. } if txn.zxid > self.known => {
-                let said = |saw| format!("{txn}: {saw}.");
-                self.committed(view, txn).map_err(said)
-            }
-            Event::Replied { client, session, xid, zxid, request, result, .. } => {
-                let question = self.asked.remove(&(*session, *xid));
-                let in_doubt = *zxid > self.known
-                    || (self.read_only.contains(*client, *session)
-                        && view.history.get(*zxid).is_none());
-                match question.filter(|_| !in_doubt && !self.options.skip_acl) {
-                    Some(Question { who, .. }) => {
-                        decisions::read(&who, request, *zxid, result, &self.account)
-                    }
-                    None => Ok(()),
-                }
-                .map_err(|saw| {
-                    let number = xid.0;
-                    format!("request {number} of session {session} ({request}, {client}): {saw}.")
-                })
-            }
-            Event::Notified { client, event, .. } => {
-                self.notified(*client, event).map_err(|saw| format!("{client} {saw}."))
-            }
-            _ => Ok(()),
-        };
-        judged.map_err(|saw| Objection::new(self.name(), saw))
     }
 }
 

@@ -40,7 +40,8 @@ mod commits;
 mod counters;
 mod sessions;
 
-use crate::property::{Asked, Monitor, Objection, Unhashed, View};
+use crate::minds;
+use crate::property::{Declaration, Declared, LooksBack, Unhashed};
 use crate::service::log::{Entry, Log};
 use crate::vocabulary::config::Config;
 use crate::vocabulary::event::Event;
@@ -230,52 +231,28 @@ impl Bridge {
     }
 }
 
-impl Monitor for Bridge {
-    fn name(&self) -> &'static str {
-        "bridge"
-    }
+impl Declared for Bridge {
+    const DECLARATION: Declaration<Self> =
+        Declaration::in_sweeps("bridge", LooksBack::Whole, minds! { |this, view, event|
+            // Time goes by all of these, also by those that say nothing more.
+            Event::LeftRole { .. } | Event::Established { .. } | Event::Proposed { .. } | Event::Committed { .. }
+            | Event::Crashed { .. } | Event::Restarted { .. } | Event::Exited { .. } | Event::Sent { .. }
+            | Event::Replied { .. } | Event::Lost { .. } | Event::Session { .. } | Event::Notified { .. }
+            | Event::Rearming { .. } | Event::Authenticating { .. } | Event::Authenticated { .. }
+            | Event::Rearmed { .. } | Event::LearnsOfEnd { .. } | Event::Started { .. } | Event::Finished { .. }
+            | Event::Panicked { .. } | Event::Killed { .. } | Event::Paused { .. } | Event::Resumed { .. }
+            | Event::Cancelled { .. } => {
+                this.leaders.tick();
+                this.step(event).map_err(|saw| this.objection(saw))
+            },
+        })
+        .begin(Self::begin);
+}
 
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        !matches!(
-            event,
-            Event::Applied { .. }
-                | Event::Acked { .. }
-                | Event::AckedNewLeader { .. }
-                | Event::SnapshotTruncated { .. }
-                | Event::EpochUndone { .. }
-                | Event::Serving { .. }
-                | Event::Elected { .. }
-                | Event::Followed { .. }
-                | Event::Synchronising { .. }
-                | Event::AcksStalled { .. }
-                | Event::Heard { .. }
-                | Event::Reattached { .. }
-                | Event::TouchesForwarded { .. }
-                | Event::Touched { .. }
-                | Event::SyncRead { .. }
-                | Event::TakenForExpired { .. }
-                | Event::Mismatched { .. }
-                | Event::Observed { .. }
-                | Event::ResourceWrite { .. }
-        )
-    }
-
+impl Bridge {
     fn begin(&mut self, config: &Arc<Config>) {
         self.config = Arc::clone(config);
         self.log = Log::beginning_with(config.setup.tree());
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        // A check tells it of others too, and time goes by those that concern it.
-        if !self.concerns(event) {
-            return Ok(());
-        }
-        self.leaders.tick();
-        self.step(event).map_err(|saw| Objection::new(self.name(), saw))
     }
 }
 

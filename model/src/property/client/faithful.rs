@@ -8,10 +8,10 @@
 //! connection at a time, and a reason to close it.
 
 use super::account::Account;
+use crate::minds;
 use crate::program::exchange::Exchange;
-use crate::property::{Asked, LooksBack, Monitor, Objection, View};
+use crate::property::{Declaration, Declared, LooksBack, Objection, View};
 use crate::vocabulary::config::Config;
-use crate::vocabulary::event::Event;
 use crate::vocabulary::id::ClientId;
 use crate::vocabulary::time::Time;
 use std::sync::Arc;
@@ -54,33 +54,22 @@ impl FaithfulClient {
     }
 }
 
-impl Monitor for FaithfulClient {
-    fn name(&self) -> &'static str {
-        "H15 a client machine is faithful"
-    }
+impl Declared for FaithfulClient {
+    const DECLARATION: Declaration<Self> = Declaration::in_sweeps(
+        "H15 a client machine is faithful",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
 
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
+        },
+    )
+    .begin(Self::begin)
+    .exchange(Self::exchange)
+    .end(Self::end);
+}
 
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
+impl FaithfulClient {
     fn begin(&mut self, config: &Arc<Config>) {
         self.accounts = config.clients.iter().map(Account::new).collect();
-    }
-
-    fn concerns(&self, _event: &Event) -> bool {
-        false
-    }
-
-    fn event(&mut self, _view: View<'_>, _event: &Event) -> Result<(), Objection> {
-        Ok(())
-    }
-
-    fn hears_exchanges(&self) -> bool {
-        true
     }
 
     fn exchange(
@@ -90,14 +79,14 @@ impl Monitor for FaithfulClient {
         exchange: &Exchange,
     ) -> Result<(), Objection> {
         let judged = self.passed(view.at(), client, exchange);
-        judged.map_err(|saw| Objection::new(self.name(), format!("{client} {saw}.")))
+        judged.map_err(|saw| self.objection(format!("{client} {saw}.")))
     }
 
     fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
         for (client, account) in self.accounts.iter().enumerate() {
             let judged = account.settled().and_then(|()| account.end(view.at()));
             let client = format!("client {}", client + 1);
-            judged.map_err(|saw| Objection::new(self.name(), format!("{client} {saw}.")))?;
+            judged.map_err(|saw| self.objection(format!("{client} {saw}.")))?;
         }
         Ok(())
     }

@@ -4,11 +4,11 @@
 //! to the connection when it has read nothing for two thirds, or to an attempt after the timeout by the number of
 //! servers; not earlier, and not later. A machine that stands still does all that is late when it goes on.
 
+use crate::minds;
 use crate::program::exchange::Exchange;
 use crate::program::host::{Input, Operation, Outcome};
-use crate::property::{Asked, LooksBack, Monitor, Objection, View};
+use crate::property::{Declaration, Declared, LooksBack, Objection, View};
 use crate::vocabulary::config::{ClientConfig, Config};
-use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{CallId, ClientId};
 use crate::vocabulary::packet::{ClientPacket, ServerPacket};
 use crate::vocabulary::time::{Duration, Time};
@@ -249,33 +249,22 @@ impl Watched {
     }
 }
 
-impl Monitor for PunctualClient {
-    fn name(&self) -> &'static str {
-        "H16 a client machine keeps its times"
-    }
+impl Declared for PunctualClient {
+    const DECLARATION: Declaration<Self> = Declaration::in_sweeps(
+        "H16 a client machine keeps its times",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
 
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
+        },
+    )
+    .begin(Self::begin)
+    .exchange(Self::exchange)
+    .end(Self::end);
+}
 
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
+impl PunctualClient {
     fn begin(&mut self, config: &Arc<Config>) {
         self.clients = config.clients.iter().map(Watched::new).collect();
-    }
-
-    fn concerns(&self, _event: &Event) -> bool {
-        false
-    }
-
-    fn event(&mut self, _view: View<'_>, _event: &Event) -> Result<(), Objection> {
-        Ok(())
-    }
-
-    fn hears_exchanges(&self) -> bool {
-        true
     }
 
     fn exchange(
@@ -285,14 +274,14 @@ impl Monitor for PunctualClient {
         exchange: &Exchange,
     ) -> Result<(), Objection> {
         let judged = self.clients[client.index()].passed(view.at(), exchange);
-        judged.map_err(|saw| Objection::new(self.name(), format!("{client} {saw}.")))
+        judged.map_err(|saw| self.objection(format!("{client} {saw}.")))
     }
 
     fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
         for (client, watched) in self.clients.iter().enumerate() {
             let judged = watched.in_time(view.at());
             let client = format!("client {}", client + 1);
-            judged.map_err(|saw| Objection::new(self.name(), format!("{client} {saw}.")))?;
+            judged.map_err(|saw| self.objection(format!("{client} {saw}.")))?;
         }
         Ok(())
     }

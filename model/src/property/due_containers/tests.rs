@@ -1,4 +1,5 @@
 use super::*;
+use crate::property::Monitor;
 use crate::property::testing::{ONE, path, z};
 use crate::vocabulary::acl::AclList;
 use crate::vocabulary::fingerprint::Fingerprint;

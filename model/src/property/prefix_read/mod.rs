@@ -15,7 +15,8 @@
 //! far behind.
 
 use super::read_only::ReadOnlySessions;
-use super::{Asked, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack};
+use crate::minds;
 use crate::tree::{Change, DataTree, quota};
 use crate::vocabulary::config::Config;
 use crate::vocabulary::error::Error;
@@ -317,55 +318,53 @@ fn differs<T: std::fmt::Debug + ?Sized>(words: &mut String, name: &str, told: &T
     }
 }
 
-impl Monitor for PrefixRead {
-    fn name(&self) -> &'static str {
-        "H4 reads are from a prefix"
-    }
+impl Declared for PrefixRead {
+    const DECLARATION: Declaration<Self> =
+        Declaration::in_sweeps("H4 reads are from a prefix", LooksBack::Whole, minds! { |this, view, event|
+            Event::Session { .. } | Event::Killed { .. } => this.read_only.see(event),
+            Event::Committed { txn, .. } if txn.zxid > this.known => {
+                assert_eq!(view.history.last(), txn.zxid, "commits are reported one by one");
+                let applied = view.history.applied(txn.zxid).expect("the last of the history");
+                this.committed(view.history.tree(), txn, &applied.changes);
+            },
+            Event::Replied { client, session, xid, zxid, request, result, .. }
+                if !(this.read_only.contains(*client, *session) && view.history.get(*zxid).is_none()) =>
+            {
+                this.replied(*zxid, request, result).map_err(|saw| {
+                    let number = xid.0;
+                    this.objection(format!(
+                        "request {number} of session {session} ({request}, {client}) was \
+                         answered {saw}."
+                    ))
+                })
+            },
+        })
+        .begin(Self::begin);
+}
 
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-
+impl PrefixRead {
     fn begin(&mut self, config: &Arc<Config>) {
         *self = PrefixRead::beginning_with(&config.setup.tree());
     }
 
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.read_only.see(event);
-        match event {
-            Event::Committed { txn, .. } if txn.zxid > self.known => {
-                assert_eq!(view.history.last(), txn.zxid, "commits are reported one by one");
-                let applied = view.history.applied(txn.zxid).expect("the last of the history");
-                self.committed(view.history.tree(), txn, &applied.changes);
-                Ok(())
-            }
-            Event::Replied { client, session, xid, zxid, request, result, .. } => {
-                let Some(path) = read_path(request) else { return Ok(()) };
-                if self.read_only.contains(*client, *session) && view.history.get(*zxid).is_none() {
-                    return Ok(());
-                }
-                let is_committed = *zxid <= self.known || zxid.is_opening();
-                if is_committed && self.agrees(request, path, *zxid, result) {
-                    return Ok(());
-                }
-                let saw = match is_committed {
-                    false => format!("at {zxid}, which is not committed"),
-                    true => format!(
-                        "at {zxid} with {}",
-                        difference(result, &self.expected(request, path, *zxid))
-                    ),
-                };
-                let number = xid.0;
-                Err(Objection::new(
-                    self.name(),
-                    format!(
-                        "request {number} of session {session} ({request}, {client}) was \
-                         answered {saw}."
-                    ),
-                ))
-            }
-            _ => Ok(()),
+    fn replied(
+        &self,
+        zxid: Zxid,
+        request: &Request,
+        result: &Result<Response, Error>,
+    ) -> Result<(), String> {
+        let Some(path) = read_path(request) else { return Ok(()) };
+        let is_committed = zxid <= self.known || zxid.is_opening();
+        if is_committed && self.agrees(request, path, zxid, result) {
+            return Ok(());
         }
+        Err(match is_committed {
+            false => format!("at {zxid}, which is not committed"),
+            true => format!(
+                "at {zxid} with {}",
+                difference(result, &self.expected(request, path, zxid))
+            ),
+        })
     }
 }
 

@@ -16,7 +16,8 @@
 mod changes;
 mod connection;
 
-use super::{Asked, LooksBack, Monitor, Objection, View};
+use super::{Declaration, Declared, LooksBack, Objection};
+use crate::minds;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::event::Event;
@@ -93,71 +94,28 @@ impl KeptWatches {
     }
 }
 
-impl Monitor for KeptWatches {
-    fn name(&self) -> &'static str {
-        "H7 watches are kept"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn begin(&mut self, config: &Arc<Config>) {
-        self.changes = Changes::beginning_with(config);
-        self.as_3_8_0 = config.bugs.has(Bug::OneWatchModePerPath)
-            || config.bugs.has(Bug::RecursiveWatchIsChildWatch);
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(
-            event,
-            Event::Committed { .. }
-                | Event::Session { .. }
-                | Event::Killed { .. }
-                | Event::Replied { .. }
-                | Event::Notified { .. }
-                | Event::Rearming { .. }
-                | Event::Rearmed { .. }
-        )
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let judged = match event {
-            Event::Committed { txn, .. } if view.history.is_new(txn) => {
-                for (path, change) in self.changes.committed(txn) {
-                    self.connected.values_mut().for_each(|it| it.committed(&path, &change));
+impl Declared for KeptWatches {
+    const DECLARATION: Declaration<Self> =
+        Declaration::in_sweeps("H7 watches are kept", LooksBack::Tip, minds! { |this, view, event|
+            Committed(txn) => {
+                for (path, change) in this.changes.committed(txn) {
+                    this.connected.values_mut().for_each(|it| it.committed(&path, &change));
                 }
-                return Ok(());
-            }
-            Event::Session { client, state, .. } => {
-                self.session(*client, *state);
-                return Ok(());
-            }
-            Event::Killed { client } => {
-                self.connected.remove(client);
-                return Ok(());
-            }
-            Event::Replied { client, zxid, request, result, .. } => {
-                self.replied(*client, *zxid, request, result)
-            }
-            Event::Notified { client, event, .. } => match self.connected.get_mut(client) {
-                Some(watches) => watches.notified(event),
-                None => Ok(()),
             },
-            Event::Rearming {
-                relative_zxid,
-                data,
-                exist,
-                child,
-                persistent,
-                recursive,
-                client,
-                ..
-            } => {
+            Event::Session { client, state, .. } => this.session(*client, *state),
+            Event::Killed { client } => {
+                this.connected.remove(client);
+            },
+            Event::Replied { client, zxid, request, result, .. } => {
+                let judged = this.replied(*client, *zxid, request, result);
+                judged.map_err(|saw| this.saw(*client, &saw))
+            },
+            Event::Notified { client, event, .. } => {
+                let watches = this.connected.get_mut(client);
+                let judged = watches.map_or(Ok(()), |watches| watches.notified(event));
+                judged.map_err(|saw| this.saw(*client, &saw))
+            },
+            Event::Rearming { client, relative_zxid, data, exist, child, persistent, recursive, .. } => {
                 let lists = Lists {
                     relative_zxid: *relative_zxid,
                     data: data.clone(),
@@ -166,19 +124,26 @@ impl Monitor for KeptWatches {
                     persistent: persistent.clone(),
                     recursive: recursive.clone(),
                 };
-                self.rearming(*client, lists);
-                return Ok(());
-            }
-            Event::Rearmed { client, zxid, .. } => match self.connected.get_mut(client) {
-                Some(watches) => watches.rearmed(*zxid, &self.changes),
-                None => Ok(()),
+                this.rearming(*client, lists);
             },
-            _ => return Ok(()),
-        };
-        judged.map_err(|saw| {
-            let client = event.client().expect("only clients' events are judged");
-            Objection::new(self.name(), format!("{client} {saw}."))
+            Event::Rearmed { client, zxid, .. } => {
+                let watches = this.connected.get_mut(client);
+                let judged = watches.map_or(Ok(()), |watches| watches.rearmed(*zxid, &this.changes));
+                judged.map_err(|saw| this.saw(*client, &saw))
+            },
         })
+        .begin(Self::begin);
+}
+
+impl KeptWatches {
+    fn begin(&mut self, config: &Arc<Config>) {
+        self.changes = Changes::beginning_with(config);
+        self.as_3_8_0 = config.bugs.has(Bug::OneWatchModePerPath)
+            || config.bugs.has(Bug::RecursiveWatchIsChildWatch);
+    }
+
+    fn saw(&self, client: ClientId, saw: &str) -> Objection {
+        self.objection(format!("{client} {saw}."))
     }
 }
 

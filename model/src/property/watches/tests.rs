@@ -1,7 +1,6 @@
 //! The monitor of H7 on hand-made events.
 
 use super::KeptWatches;
-use crate::property::Monitor;
 use crate::property::testing::{
     Bodies, CLIENT, ONE, SESSION, Trial, get_data, path, replied, session, z,
 };

@@ -52,6 +52,7 @@ mod value;
 
 pub use custom::Custom;
 pub use record::Record;
+pub(crate) use spell::spaced;
 pub use value::Value;
 
 use serde::{Serialize, Serializer, ser};

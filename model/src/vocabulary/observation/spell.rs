@@ -385,7 +385,7 @@ impl SerializeMap for Map {
 }
 
 /// Converts `NodeKnown` to `node known`: small letters, with a space before each word that begins with a capital.
-pub(super) fn spaced(name: &str) -> String {
+pub(crate) fn spaced(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     let mut words = String::with_capacity(name.len() + 4);
     for (at, letter) in letters.iter().enumerate() {

@@ -3,7 +3,6 @@
 use crate::queue::name;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use vivarium_model::event::Event;
 use vivarium_model::id::SessionId;
 use vivarium_model::path;
 use vivarium_model::property::View;
@@ -43,16 +42,8 @@ impl Claims {
         }
     }
 
-    /// Takes an event in, and says which items went by it, with the transaction.
-    pub(super) fn see<'a>(
-        &mut self,
-        view: View<'_>,
-        event: &'a Event,
-    ) -> Option<(&'a Txn, Vec<Gone>)> {
-        let Event::Committed { txn, .. } = event else { return None };
-        if !view.history.is_new(txn) {
-            return None;
-        }
+    /// Takes a new transaction in, and returns the items that went by it.
+    pub(super) fn see(&mut self, view: View<'_>, txn: &Txn) -> Vec<Gone> {
         let mut gone = Vec::new();
         // Claim and item go by one transaction: who had claimed it is asked of the claims before.
         let before = self.standing.clone();
@@ -67,7 +58,7 @@ impl Claims {
             self.items.retain(|item| stands(item));
             gone.extend(went);
         }
-        Some((&**txn, gone))
+        gone
     }
 
     /// The session that made the claim with this czxid.

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
@@ -28,6 +29,12 @@ impl FencedWork {
         FencedWork { queue: directory.into(), tokens: BTreeMap::new(), written: BTreeMap::new() }
     }
 
+    fn claimed(&mut self, client: ClientId, queue: &Arc<str>, item: &Arc<str>, token: Zxid) {
+        if *queue == self.queue {
+            self.tokens.insert((client, Arc::clone(item)), token);
+        }
+    }
+
     fn wrote(&mut self, client: ClientId, resource: &Arc<str>) -> Result<(), Objection> {
         let Some(token) = self.tokens.get(&(client, Arc::clone(resource))) else { return Ok(()) };
         let largest = self.written.entry(Arc::clone(resource)).or_insert(*token);
@@ -35,49 +42,21 @@ impl FencedWork {
             let saw = format!(
                 "{client} worked on {resource} by token {token} after somebody had by token {largest}"
             );
-            return Err(Objection::new(self.name(), saw));
+            return Err(self.objection(saw));
         }
         *largest = *token;
         Ok(())
     }
 }
 
-impl Monitor for FencedWork {
-    fn name(&self) -> &'static str {
-        "ack-queue LQ4 fenced work"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("claimed")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event.observed(), Some((_, AckSeen::Claimed { .. })))
-            || matches!(event, Event::ResourceWrite { .. })
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Observed { client, observation, .. } => {
-                if let Some(AckSeen::Claimed { queue, item, token, .. }) = observation.read()
-                    && *queue == self.queue
-                {
-                    self.tokens.insert((*client, Arc::clone(item)), *token);
-                }
-                Ok(())
-            }
-            Event::ResourceWrite { client, resource, accepted: true, .. } => {
-                self.wrote(*client, resource)
-            }
-            _ => Ok(()),
-        }
-    }
+impl Declared for FencedWork {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "ack-queue LQ4 fenced work",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
+            #[needed]
+            Observed(client, AckSeen::Claimed { queue, item, token, .. }) => this.claimed(client, queue, item, *token),
+            Event::ResourceWrite { client, resource, accepted, .. } if *accepted => this.wrote(*client, resource),
+        },
+    );
 }

@@ -2,8 +2,9 @@
 
 use crate::queue::properties::{Part, parts};
 use std::sync::Arc;
-use vivarium_model::event::Event;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
+use vivarium_model::txn::Txn;
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -18,33 +19,20 @@ impl FreshName {
     }
 }
 
-impl Monitor for FreshName {
-    fn name(&self) -> &'static str {
-        "ack-queue LQ5 fresh name"
-    }
+impl Declared for FreshName {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "ack-queue LQ5 fresh name",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            // Each transaction is judged by itself.
+            #[unordered]
+            Committed(txn) => this.committed(txn),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-    }
-
-    /// Each transaction is judged by itself.
-    fn minds_order(&self, _event: &Event) -> bool {
-        false
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Event::Committed { txn, .. } = event else { return Ok(()) };
-        if !view.history.is_new(txn) {
-            return Ok(());
-        }
+impl FreshName {
+    fn committed(&self, txn: &Txn) -> Result<(), Objection> {
         let (mut created, mut deleted) = (Vec::new(), Vec::new());
         parts(&txn.body, &self.queue, &mut |part| match part {
             Part::Created { path, .. } => created.push(path.as_str()),
@@ -55,7 +43,7 @@ impl Monitor for FreshName {
             None => Ok(()),
             Some(new) => {
                 let saw = format!("{txn} moved an item to {new}, which is built on its old name");
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
         }
     }

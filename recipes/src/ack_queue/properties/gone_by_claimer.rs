@@ -1,8 +1,9 @@
 //! LQ1: an item goes only by a transaction of the session that has claimed it.
 
 use super::claims::Claims;
-use vivarium_model::event::Event;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
+use vivarium_model::txn::Txn;
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -17,31 +18,24 @@ impl GoneByClaimer {
     }
 }
 
-impl Monitor for GoneByClaimer {
-    fn name(&self) -> &'static str {
-        "ack-queue LQ1 gone by its claimer"
-    }
+impl Declared for GoneByClaimer {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "ack-queue LQ1 gone by its claimer",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(view, txn),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Some((txn, gone)) = self.claims.see(view, event) else { return Ok(()) };
-        match gone.iter().find(|gone| gone.claimer != Some(txn.session)) {
+impl GoneByClaimer {
+    fn committed(&mut self, view: View<'_>, txn: &Txn) -> Result<(), Objection> {
+        match self.claims.see(view, txn).iter().find(|gone| gone.claimer != Some(txn.session)) {
             None => Ok(()),
             Some(gone) => {
                 let claimer = gone.claimer.map_or("nobody".to_string(), |owner| owner.to_string());
                 let saw = format!("{} went by {txn}, and {claimer} had claimed it", gone.item);
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
         }
     }
@@ -50,7 +44,7 @@ impl Monitor for GoneByClaimer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::{S1, S2, Scene, path};
+    use crate::contention::properties::scene::{S1, S2, Scene, path};
     use vivarium_model::tree::EphemeralType;
     use vivarium_model::txn::TxnBody;
 

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
+use vivarium_model::minds;
 use vivarium_model::path;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
@@ -42,7 +43,7 @@ impl OneClaimer {
         item: &Arc<str>,
         token: Zxid,
     ) -> Result<(), Objection> {
-        let object = |saw: String| Err(Objection::new(self.name(), saw));
+        let object = |saw: String| Err(self.objection(saw));
         if self.claims.maker(token).is_none() {
             return object(format!("{client} has claimed {item} by {token}, which made no claim"));
         }
@@ -68,70 +69,37 @@ impl OneClaimer {
     }
 }
 
-impl Monitor for OneClaimer {
-    fn name(&self) -> &'static str {
-        "ack-queue LQ2 one claimer"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("claimed")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        match event {
-            Event::Observed { observation, .. } => matches!(
-                observation.read(),
-                Some(AckSeen::Claimed { .. } | AckSeen::Finishing { .. } | AckSeen::Lost { .. })
-            ),
-            Event::Committed { .. }
-            | Event::Killed { .. }
-            | Event::Finished { .. }
-            | Event::Panicked { .. } => true,
-            _ => false,
-        }
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        if let Some((txn, gone)) = self.claims.see(view, event) {
-            self.gone.extend(gone.into_iter().map(|gone| (gone.item, txn.zxid)));
-        }
-        match event {
-            Event::Observed { client, observation, .. } => match observation.read() {
-                Some(AckSeen::Claimed { queue, node, token, .. }) if *queue == self.queue => {
-                    self.claimed(view, *client, &path::name(node).into(), *token)
-                }
-                Some(
-                    AckSeen::Finishing { queue, node, token }
-                    | AckSeen::Lost { queue, node, token },
-                ) if *queue == self.queue => {
-                    self.believed.remove(&(path::name(node).into(), *token));
-                    Ok(())
-                }
-                _ => Ok(()),
+impl Declared for OneClaimer {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "ack-queue LQ2 one claimer",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => {
+                let gone = this.claims.see(view, txn).into_iter();
+                this.gone.extend(gone.map(|gone| (gone.item, txn.zxid)));
             },
-            Event::Killed { client }
-            | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => {
-                self.believed.retain(|_, believer| believer != client);
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
+            #[needed]
+            Observed(client, AckSeen::Claimed { queue, node, token, .. })
+                if *queue == this.queue =>
+            {
+                this.claimed(view, client, &path::name(node).into(), *token)
+            },
+            Observed(_, AckSeen::Finishing { queue, node, token } | AckSeen::Lost { queue, node, token })
+                if *queue == this.queue =>
+            {
+                this.believed.remove(&(path::name(node).into(), *token));
+            },
+            Event::Killed { client } | Event::Finished { client, .. } | Event::Panicked { client, .. } => {
+                this.believed.retain(|_, believer| believer != client);
+            },
+        },
+    );
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::{S1, S2, Scene, path};
+    use crate::contention::properties::scene::{S1, S2, Scene, path};
     use vivarium_model::id::{SessionId, Xid};
     use vivarium_model::observation::Observed;
     use vivarium_model::tree::EphemeralType;

@@ -5,10 +5,11 @@ use super::claims::Claims;
 use crate::ack_queue::AckSeen;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use vivarium_model::event::Event;
 use vivarium_model::id::SessionId;
+use vivarium_model::minds;
 use vivarium_model::path;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
+use vivarium_model::txn::Txn;
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -48,12 +49,12 @@ impl ToldTruly {
             AckSeen::Acked { .. } if !is_done => {
                 let saw =
                     format!("{session} was told that it has acknowledged {item}, which it has not");
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
             AckSeen::NotAcked { .. } if is_done => {
                 let saw =
                     format!("{session} was told that it has not acknowledged {item}, which it has");
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
             AckSeen::NotAcked { .. } => {
                 self.refused.insert((item, session));
@@ -69,49 +70,31 @@ impl ToldTruly {
     }
 }
 
-impl Monitor for ToldTruly {
-    fn name(&self) -> &'static str {
-        "ack-queue LQ3 told truly"
-    }
+impl Declared for ToldTruly {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "ack-queue LQ3 told truly",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(view, txn),
+            Observed(_, seen @ (AckSeen::Claimed { .. } | AckSeen::NotAcked { .. })) => this.told(seen),
+            #[needed]
+            Observed(_, seen @ AckSeen::Acked { .. }) => this.told(seen),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("acked")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        match event {
-            Event::Observed { observation, .. } => matches!(
-                observation.read(),
-                Some(AckSeen::Claimed { .. } | AckSeen::Acked { .. } | AckSeen::NotAcked { .. })
-            ),
-            _ => matches!(event, Event::Committed { .. }),
-        }
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        if let Some((txn, gone)) = self.claims.see(view, event) {
-            for gone in gone {
-                if self.refused.contains(&(Arc::clone(&gone.item), txn.session)) {
-                    let saw = format!(
-                        "{} went by {txn}, which had been told that it has not acknowledged it",
-                        gone.item
-                    );
-                    return Err(Objection::new(self.name(), saw));
-                }
-                self.gone.insert(gone.item, txn.session);
+impl ToldTruly {
+    fn committed(&mut self, view: View<'_>, txn: &Txn) -> Result<(), Objection> {
+        for gone in self.claims.see(view, txn) {
+            if self.refused.contains(&(Arc::clone(&gone.item), txn.session)) {
+                let saw = format!(
+                    "{} went by {txn}, which had been told that it has not acknowledged it",
+                    gone.item
+                );
+                return Err(self.objection(saw));
             }
+            self.gone.insert(gone.item, txn.session);
         }
-        match event.observed() {
-            Some((_, seen)) => self.told(seen),
-            None => Ok(()),
-        }
+        Ok(())
     }
 }

@@ -5,14 +5,14 @@
 //! and at rest.
 
 use super::changes;
-use super::replay::{Replay, Replays};
+use super::replay::{OfCache, Replay, Replays};
 use crate::cache::{CacheEvent, CacheSeen};
 use crate::calm::Owed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Minds, Objection, View};
 use vivarium_model::txn::TxnBody;
 use vivarium_model::zxid::Zxid;
 
@@ -83,49 +83,40 @@ impl Complete {
     }
 }
 
-impl Monitor for Complete {
-    fn name(&self) -> &'static str {
-        "cache CA4 complete"
-    }
+impl Declared for Complete {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "cache CA4 complete",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(view, &txn.body),
+            let Some(of) = Replays::read(event) => this.replayed(&of),
+            #[needed]
+            Observed(client, CacheSeen::Begun { root, .. }) if *root == this.replays.root => {
+                this.begun(view, client);
+            },
+            #[needed]
+            Observed(client, CacheSeen::Delivered { root, event }) => match event {
+                CacheEvent::Initialized if *root == this.replays.root => this.initialized(client),
+                _ => Ok(()),
+            },
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("begun"), Arc::from("delivered")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. }) || Replays::concerns(event)
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        if let Event::Committed { txn, .. } = event {
-            if view.history.is_new(txn) {
-                self.committed(view, &txn.body);
-            }
-            return Ok(());
-        }
+impl Complete {
+    fn replayed(&mut self, of: &OfCache<'_>) {
         // What an event says is for CA2.
-        let _ = self.replays.event(event);
+        let _ = self.replays.take(of);
         let caches = &self.replays.caches;
         self.open.retain(|client, _| caches.contains_key(client));
-        match self.replays.seen(event) {
-            Some((client, CacheSeen::Begun { .. })) => self.begun(view, client),
-            Some((client, CacheSeen::Delivered { event: CacheEvent::Initialized, .. })) => {
-                let cache = self.replays.caches.get(&client);
-                if let Some(saw) = cache.and_then(|cache| self.missing(client, cache)) {
-                    return Err(Objection::new(self.name(), saw));
-                }
-                self.open.remove(&client);
-            }
-            _ => {}
+    }
+
+    fn initialized(&mut self, client: ClientId) -> Result<(), Objection> {
+        let cache = self.replays.caches.get(&client);
+        if let Some(saw) = cache.and_then(|cache| self.missing(client, cache)) {
+            return Err(self.objection(saw));
         }
+        self.open.remove(&client);
         Ok(())
     }
 }
@@ -143,14 +134,10 @@ impl Initialized {
 impl Owed for Initialized {
     const NAMES: [&'static str; 2] = ["cache CA4 initialized", "cache CA4 initialized at rest"];
 
-    fn concerns(event: &Event) -> bool {
-        Replays::concerns(event)
-    }
-
-    fn event(&mut self, event: &Event) {
+    const MINDS: Minds<Self> = minds! { |this, view, event|
         // What an event says is for CA2.
-        let _ = self.0.event(event);
-    }
+        let Some(of) = Replays::read(event) => drop(this.0.take(&of)),
+    };
 
     fn is_changed_by(&self, body: &TxnBody) -> bool {
         super::is_change(&self.0.root, body)

@@ -5,9 +5,9 @@ use super::is_change;
 use super::replay::Replays;
 use crate::calm::Owed;
 use std::collections::BTreeMap;
-use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
-use vivarium_model::property::View;
+use vivarium_model::minds;
+use vivarium_model::property::{Minds, View};
 use vivarium_model::txn::TxnBody;
 
 /// See the module.
@@ -23,14 +23,10 @@ impl Converged {
 impl Owed for Converged {
     const NAMES: [&'static str; 2] = ["cache CA1 convergence", "cache CA1 convergence at rest"];
 
-    fn concerns(event: &Event) -> bool {
-        Replays::concerns(event)
-    }
-
-    fn event(&mut self, event: &Event) {
+    const MINDS: Minds<Self> = minds! { |this, view, event|
         // What an event says is for CA2.
-        let _ = self.0.event(event);
-    }
+        let Some(of) = Replays::read(event) => drop(this.0.take(&of)),
+    };
 
     fn is_changed_by(&self, body: &TxnBody) -> bool {
         is_change(&self.0.root, body)

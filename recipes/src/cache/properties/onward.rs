@@ -1,13 +1,13 @@
 //! CA3: what is told of a znode never goes back. Of one incarnation the mzxid grows; behind a removal comes
 //! only a greater czxid. It is asked for as long as the cache lasts, across sessions.
 
-use super::replay::Replays;
 use crate::cache::{CacheEvent, CacheSeen};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
 use vivarium_model::zxid::Zxid;
 
 /// What was told of a znode last.
@@ -36,49 +36,33 @@ impl Onward {
     }
 }
 
-impl Monitor for Onward {
-    fn name(&self) -> &'static str {
-        "cache CA3 onward"
-    }
+impl Declared for Onward {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "cache CA3 onward",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
+            // Each client's own account.
+            #[unordered]
+            Event::Killed { client } | Event::Finished { client, .. } | Event::Panicked { client, .. } => {
+                this.forget(*client);
+            },
+            #[unordered]
+            Observed(client, CacheSeen::Closed { root }) if *root == this.root => {
+                this.forget(client);
+            },
+            #[needed]
+            #[unordered]
+            Observed(client, CacheSeen::Delivered { root, event })
+                if *root == this.root =>
+            {
+                this.delivered(client, event)
+            },
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("delivered")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        Replays::concerns(event)
-    }
-
-    /// Each client's own account.
-    fn minds_order(&self, _event: &Event) -> bool {
-        false
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        if let Event::Killed { client }
-        | Event::Finished { client, .. }
-        | Event::Panicked { client, .. } = event
-        {
-            self.forget(*client);
-        }
-        let (client, change) = match event.observed() {
-            Some((client, CacheSeen::Delivered { root, event })) if *root == self.root => {
-                (client, event)
-            }
-            Some((client, CacheSeen::Closed { root })) if *root == self.root => {
-                self.forget(client);
-                return Ok(());
-            }
-            _ => return Ok(()),
-        };
+impl Onward {
+    fn delivered(&mut self, client: ClientId, change: &CacheEvent) -> Result<(), Objection> {
         let (CacheEvent::Added { path, znode }
         | CacheEvent::Changed { path, znode }
         | CacheEvent::Removed { path, znode }) = change
@@ -101,6 +85,6 @@ impl Monitor for Onward {
             "{client} is told of {path} with czxid {} and mzxid {} after czxid {} and mzxid {}{gone}",
             now.czxid, now.mzxid, last.czxid, last.mzxid
         );
-        Err(Objection::new(self.name(), saw))
+        Err(self.objection(saw))
     }
 }

@@ -5,9 +5,11 @@ use super::changes;
 use crate::cache::{CacheEvent, CacheSeen};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vivarium_model::event::Event;
+use vivarium_model::id::ClientId;
+use vivarium_model::minds;
 use vivarium_model::op::Data;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
+use vivarium_model::txn::Txn;
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
@@ -25,44 +27,36 @@ impl RealStates {
     }
 }
 
-impl Monitor for RealStates {
-    fn name(&self) -> &'static str {
-        "cache CA6 real states"
+impl Declared for RealStates {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "cache CA6 real states",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(view, txn),
+            #[needed]
+            Observed(client, CacheSeen::Delivered { root, event }) => this.delivered(client, root, event),
+        },
+    );
+}
+
+impl RealStates {
+    fn committed(&mut self, view: View<'_>, txn: &Txn) {
+        let (root, written) = (&self.root, &mut self.written);
+        changes(root, &txn.body, &mut |path| {
+            // What a transaction leaves is what readers see, not what it does on the way.
+            if let Some(node) = view.history.tree().node(path) {
+                let state = (node.czxid, Arc::clone(&node.data));
+                written.insert((path.into(), txn.zxid), state);
+            }
+        });
     }
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("delivered")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-            || matches!(event.observed(), Some((_, CacheSeen::Delivered { .. })))
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        if let Event::Committed { txn, .. } = event
-            && view.history.is_new(txn)
-        {
-            let (root, written) = (&self.root, &mut self.written);
-            changes(root, &txn.body, &mut |path| {
-                // What a transaction leaves is what readers see, not what it does on the way.
-                if let Some(node) = view.history.tree().node(path) {
-                    let state = (node.czxid, Arc::clone(&node.data));
-                    written.insert((path.into(), txn.zxid), state);
-                }
-            });
-        }
-        let Some((client, CacheSeen::Delivered { root, event })) = event.observed() else {
-            return Ok(());
-        };
+    fn delivered(
+        &self,
+        client: ClientId,
+        root: &Arc<str>,
+        event: &CacheEvent,
+    ) -> Result<(), Objection> {
         let (CacheEvent::Added { path, znode } | CacheEvent::Changed { path, znode }) = event
         else {
             return Ok(());
@@ -79,6 +73,6 @@ impl Monitor for RealStates {
             "{client} is told of a {path} with czxid {} that {} has not written so",
             znode.czxid, znode.mzxid
         );
-        Err(Objection::new(self.name(), saw))
+        Err(self.objection(saw))
     }
 }

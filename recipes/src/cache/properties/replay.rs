@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
+use vivarium_model::minds;
 use vivarium_model::path;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
 
 /// What one cache has told.
 #[derive(Clone, Debug, Hash)]
@@ -31,33 +32,39 @@ pub(super) struct Replays {
     pub(super) caches: BTreeMap<ClientId, Replay>,
 }
 
+/// What an event says of caches.
+pub(super) enum OfCache<'a> {
+    /// A program ends, and its cache with it.
+    Ends(ClientId),
+    /// A cache says this.
+    Says(ClientId, &'a CacheSeen),
+}
+
 impl Replays {
+    /// What an event says of caches, if anything: only that changes an account.
+    pub(super) fn read(event: &Event) -> Option<OfCache<'_>> {
+        match event {
+            Event::Killed { client }
+            | Event::Finished { client, .. }
+            | Event::Panicked { client, .. } => Some(OfCache::Ends(*client)),
+            _ => event.observed().map(|(client, seen)| OfCache::Says(client, seen)),
+        }
+    }
+
     pub(super) fn new(root: &str) -> Replays {
         Replays { root: root.into(), caches: BTreeMap::new() }
     }
 
-    /// Whether an event of this kind says something of a cache.
-    pub(super) fn concerns(event: &Event) -> bool {
-        match event {
-            Event::Killed { .. } | Event::Finished { .. } | Event::Panicked { .. } => true,
-            _ => event.observed::<CacheSeen>().is_some(),
-        }
-    }
-
-    /// What is seen of a cache of this root.
-    pub(super) fn seen<'a>(&self, event: &'a Event) -> Option<(ClientId, &'a CacheSeen)> {
-        event.observed().filter(|(_, seen): &(ClientId, &CacheSeen)| *seen.root() == self.root)
-    }
-
-    /// Takes an event in. `Err` says why it makes no sense.
-    pub(super) fn event(&mut self, event: &Event) -> Result<(), String> {
-        if let Event::Killed { client }
-        | Event::Finished { client, .. }
-        | Event::Panicked { client, .. } = event
-        {
-            self.caches.remove(client);
-        }
-        let Some((client, seen)) = self.seen(event) else { return Ok(()) };
+    /// Takes in what is known of caches. `Err` says why it makes no sense.
+    pub(super) fn take(&mut self, of: &OfCache<'_>) -> Result<(), String> {
+        let (client, seen) = match of {
+            OfCache::Ends(client) => {
+                self.caches.remove(client);
+                return Ok(());
+            }
+            OfCache::Says(_, seen) if *seen.root() != self.root => return Ok(()),
+            OfCache::Says(client, seen) => (*client, *seen),
+        };
         match seen {
             CacheSeen::Begun { extent, .. } => {
                 let fresh =
@@ -122,41 +129,45 @@ impl Replayed {
     }
 }
 
-impl Monitor for Replayed {
-    fn name(&self) -> &'static str {
-        "cache CA2 replay"
+impl Declared for Replayed {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "cache CA2 replay",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
+            // Each client's own account.
+            #[unordered]
+            let Some(of) = Replays::read(event) => this.take(&of),
+            #[needed]
+            #[unordered]
+            Observed(_, CacheSeen::Delivered { .. }) => {},
+            #[needed]
+            #[unordered]
+            Observed(client, CacheSeen::Content { root, znodes })
+                if *root == this.0.root =>
+            {
+                this.content(client, root, znodes)
+            },
+        },
+    );
+}
+
+impl Replayed {
+    fn take(&mut self, of: &OfCache<'_>) -> Result<(), Objection> {
+        self.0.take(of).map_err(|why| {
+            let client = match of {
+                OfCache::Says(client, _) => client.to_string(),
+                OfCache::Ends(_) => String::new(),
+            };
+            self.objection(format!("in the copy of {} that {client} has, {why}", self.0.root))
+        })
     }
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("delivered"), Arc::from("content")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        Replays::concerns(event)
-    }
-
-    /// Each client's own account.
-    fn minds_order(&self, _event: &Event) -> bool {
-        false
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let seen = self.0.seen(event);
-        let client = seen.map(|(client, _)| client);
-        if let Err(why) = self.0.event(event) {
-            let client = client.map_or_else(String::new, |client| client.to_string());
-            let saw = format!("in the copy of {} that {client} has, {why}", self.0.root);
-            return Err(Objection::new(self.name(), saw));
-        }
-        let Some((client, CacheSeen::Content { root, znodes })) = seen else { return Ok(()) };
+    fn content(
+        &self,
+        client: ClientId,
+        root: &Arc<str>,
+        znodes: &[(Arc<str>, Cached)],
+    ) -> Result<(), Objection> {
         let Some(cache) = self.0.caches.get(&client) else { return Ok(()) };
         let is_same = cache.content.len() == znodes.len()
             && znodes.iter().all(|(path, znode)| cache.content.get(path) == Some(znode));
@@ -169,7 +180,7 @@ impl Monitor for Replayed {
         let is = paths(znodes.iter().map(|(path, _)| path).collect());
         let told = paths(cache.content.keys().collect());
         let saw = format!("{client} has [{is}] in its copy of {root}, and was told of [{told}]");
-        Err(Objection::new(self.name(), saw))
+        Err(self.objection(saw))
     }
 }
 
@@ -184,52 +195,39 @@ impl Silent {
     }
 }
 
-impl Monitor for Silent {
-    fn name(&self) -> &'static str {
-        "cache CA5 silent behind its end"
-    }
+impl Declared for Silent {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "cache CA5 silent behind its end",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
+            // Each client's own account.
+            #[needed]
+            #[unordered]
+            Observed(client, CacheSeen::Delivered { root, .. }) => this.delivered(client, root),
+            // What an event says is for CA2.
+            #[unordered]
+            let Some(of) = Replays::read(event) => drop(this.0.take(&of)),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("delivered")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        Replays::concerns(event)
-    }
-
-    /// Each client's own account.
-    fn minds_order(&self, _event: &Event) -> bool {
-        false
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let seen = self.0.seen(event);
-        if let Some((client, CacheSeen::Delivered { root, .. })) = seen
-            && !self.0.caches.contains_key(&client)
-        {
-            let saw = format!("{client} is told of {root} by a cache that has ended, or not begun");
-            return Err(Objection::new(self.name(), saw));
+impl Silent {
+    fn delivered(&self, client: ClientId, root: &Arc<str>) -> Result<(), Objection> {
+        if *root != self.0.root || self.0.caches.contains_key(&client) {
+            return Ok(());
         }
-        // What an event says is for CA2.
-        let _ = self.0.event(event);
-        Ok(())
+        let saw = format!("{client} is told of {root} by a cache that has ended, or not begun");
+        Err(self.objection(saw))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::{S1, Scene};
+    use crate::contention::properties::scene::{S1, Scene};
     use vivarium_model::id::Xid;
     use vivarium_model::observation::Observed;
+    use vivarium_model::property::Monitor;
     use vivarium_model::zxid::Zxid;
 
     const ROOT: &str = "/cache";

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
-use vivarium_model::property::View;
+use vivarium_model::minds;
+use vivarium_model::property::{Minds, View};
 use vivarium_model::txn::TxnBody;
 
 /// See the module.
@@ -28,26 +29,18 @@ impl Owed for UpToDate {
     const NAMES: [&'static str; 2] =
         ["configuration CF3 up to date", "configuration CF3 up to date at rest"];
 
-    fn concerns(event: &Event) -> bool {
-        matches!(event, Event::Killed { .. }) || event.observed::<ConfigurationSeen>().is_some()
-    }
-
-    fn event(&mut self, event: &Event) {
-        if let Event::Killed { client } = event {
-            self.delivered.remove(client);
-        }
-        match event.observed() {
-            Some((client, ConfigurationSeen::Delivered { path, setting }))
-                if *path == self.path =>
-            {
-                self.delivered.insert(client, setting.clone());
+    const MINDS: Minds<Self> = minds! { |this, view, event|
+        Event::Killed { client } => drop(this.delivered.remove(client)),
+        Observed(client, seen: ConfigurationSeen) => match seen {
+            ConfigurationSeen::Delivered { path, setting } if *path == this.path => {
+                this.delivered.insert(client, setting.clone());
             }
-            Some((client, ConfigurationSeen::Unsubscribed { path })) if *path == self.path => {
-                self.delivered.remove(&client);
+            ConfigurationSeen::Unsubscribed { path } if *path == this.path => {
+                this.delivered.remove(&client);
             }
             _ => {}
-        }
-    }
+        },
+    };
 
     fn is_changed_by(&self, body: &TxnBody) -> bool {
         let mut any = false;

@@ -9,8 +9,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
+use vivarium_model::minds;
 use vivarium_model::op::Data;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
+use vivarium_model::txn::Txn;
 use vivarium_model::zxid::Zxid;
 
 /// CF1. See the module.
@@ -27,55 +29,45 @@ impl Increasing {
     }
 }
 
-impl Monitor for Increasing {
-    fn name(&self) -> &'static str {
-        "configuration CF1 increasing"
-    }
+impl Declared for Increasing {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "configuration CF1 increasing",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
+            #[unordered]
+            Event::Killed { client } => {
+                this.last.remove(client);
+            },
+            #[needed]
+            #[unordered]
+            Observed(client, ConfigurationSeen::Delivered { path, setting: Setting::Value { mzxid, .. } }) => {
+                this.delivered(client, path, *mzxid)
+            },
+            #[unordered]
+            Observed(client, ConfigurationSeen::Unsubscribed { path }) if *path == this.path => {
+                this.last.remove(&client);
+            },
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("delivered")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Killed { .. }) || event.observed::<ConfigurationSeen>().is_some()
-    }
-
-    /// Each client's own account.
-    fn minds_order(&self, _event: &Event) -> bool {
-        false
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        if let Event::Killed { client } = event {
-            self.last.remove(client);
+impl Increasing {
+    fn delivered(
+        &mut self,
+        client: ClientId,
+        path: &Arc<str>,
+        mzxid: Zxid,
+    ) -> Result<(), Objection> {
+        if *path != self.path {
+            return Ok(());
         }
-        match event.observed() {
-            Some((client, ConfigurationSeen::Delivered { path, setting }))
-                if *path == self.path =>
-            {
-                let Setting::Value { mzxid, .. } = setting else { return Ok(()) };
-                match self.last.insert(client, *mzxid) {
-                    Some(last) if last >= *mzxid => {
-                        let saw = format!("{client} is told of {path} as of {mzxid} after {last}");
-                        return Err(Objection::new(self.name(), saw));
-                    }
-                    _ => {}
-                }
+        match self.last.insert(client, mzxid) {
+            Some(last) if last >= mzxid => {
+                let saw = format!("{client} is told of {path} as of {mzxid} after {last}");
+                Err(self.objection(saw))
             }
-            Some((client, ConfigurationSeen::Unsubscribed { path })) if *path == self.path => {
-                self.last.remove(&client);
-            }
-            _ => {}
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -93,47 +85,41 @@ impl RealValues {
     }
 }
 
-impl Monitor for RealValues {
-    fn name(&self) -> &'static str {
-        "configuration CF2 real values"
+impl Declared for RealValues {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "configuration CF2 real values",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(txn),
+            #[needed]
+            Observed(client, ConfigurationSeen::Delivered { path, setting }) => this.delivered(client, path, setting),
+        },
+    );
+}
+
+impl RealValues {
+    fn committed(&mut self, txn: &Txn) {
+        let (path, written) = (&self.path, &mut self.written);
+        changes(path, &txn.body, &mut |content| {
+            if let Some(data) = content {
+                written.insert(txn.zxid, Arc::clone(data));
+            }
+        });
     }
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("delivered")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-            || matches!(event.observed(), Some((_, ConfigurationSeen::Delivered { .. })))
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        if let Event::Committed { txn, .. } = event
-            && view.history.is_new(txn)
-        {
-            let (path, written) = (&self.path, &mut self.written);
-            changes(path, &txn.body, &mut |content| {
-                if let Some(data) = content {
-                    written.insert(txn.zxid, Arc::clone(data));
-                }
-            });
-        }
-        match event.observed() {
-            Some((
-                client,
-                ConfigurationSeen::Delivered { path, setting: Setting::Value { mzxid, data } },
-            )) if *path == self.path && self.written.get(mzxid) != Some(data) => {
+    fn delivered(
+        &self,
+        client: ClientId,
+        path: &Arc<str>,
+        setting: &Setting,
+    ) -> Result<(), Objection> {
+        match setting {
+            Setting::Value { mzxid, data }
+                if *path == self.path && self.written.get(mzxid) != Some(data) =>
+            {
                 let saw =
                     format!("{client} is told of a value of {path} that {mzxid} has not written");
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
             _ => Ok(()),
         }
@@ -143,7 +129,7 @@ impl Monitor for RealValues {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::{S1, Scene, path};
+    use crate::contention::properties::scene::{S1, Scene, path};
     use vivarium_model::id::Xid;
     use vivarium_model::observation::Observed;
     use vivarium_model::tree::EphemeralType;

@@ -7,7 +7,8 @@
 use crate::counter::{CounterSeen, number};
 use std::sync::Arc;
 use vivarium_model::event::Event;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -53,41 +54,27 @@ impl CountedOnce {
              have been added",
             self.counter, self.acknowledged, self.open
         );
-        Err(Objection::new(self.name(), saw))
+        Err(self.objection(saw))
     }
 }
 
-impl Monitor for CountedOnce {
-    fn name(&self) -> &'static str {
-        "counter C1 counted once"
-    }
+impl Declared for CountedOnce {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "counter C1 counted once",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            #[needed("adding")]
+            Observed(_, seen: CounterSeen) => {
+                this.observed(seen);
+                this.check(view)
+            },
+            Event::Committed { .. } => this.check(view),
+        },
+    )
+    .end(Self::end);
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("adding")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        match event {
-            Event::Observed { observation, .. } => observation.read::<CounterSeen>().is_some(),
-            _ => matches!(event, Event::Committed { .. }),
-        }
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        if let Some((_, seen)) = event.observed() {
-            self.observed(seen);
-        }
-        self.check(view)
-    }
-
+impl CountedOnce {
     fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
         self.check(view)
     }

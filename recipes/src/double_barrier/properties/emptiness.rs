@@ -4,13 +4,12 @@
 //! Everybody else is who is inside, and whose registration stands although it does not know yet that it may
 //! enter. A program that has died or gone its way is not waited for by this property.
 
-use super::ledger::{Ledger, Stage};
+use super::ledger::{Entry, Ledger, Stage};
 use crate::double_barrier::DoubleBarrierSeen;
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use vivarium_model::event::Event;
 use vivarium_model::id::SessionId;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -62,29 +61,20 @@ impl Emptiness {
     }
 }
 
-impl Monitor for Emptiness {
-    fn name(&self) -> &'static str {
-        "double barrier DB2 emptiness"
-    }
+impl Declared for Emptiness {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "double barrier DB2 emptiness",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            #[needed("left")]
+            let Some(entry) = Ledger::read(event) => this.see(view, &entry),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("left")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        Ledger::concerns(event)
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        if let Some(said) = self.ledger.said(event)
+impl Emptiness {
+    fn see(&mut self, view: View<'_>, entry: &Entry<'_>) -> Result<(), Objection> {
+        if let Some(said) = self.ledger.said(entry)
             && let (DoubleBarrierSeen::Left { .. }, Some(session)) = (said.seen, said.session)
             // Nothing is said of one whose session is over in the committed history.
             && self.leaves(said.generation, session)
@@ -96,9 +86,9 @@ impl Monitor for Emptiness {
                  others had: {other}",
                 said.client, said.generation
             );
-            return Err(Objection::new(self.name(), saw));
+            return Err(self.objection(saw));
         }
-        self.ledger.see(view, event);
+        self.ledger.see(view, entry);
         self.justify(view);
         Ok(())
     }

@@ -4,12 +4,11 @@
 //! A registration counts while it stands, also that of a process that has died; but not that of a program that was
 //! told that it has given up. A party whose process was started anew is counted once.
 
-use super::ledger::{Ledger, Stage};
+use super::ledger::{Entry, Ledger, Stage};
 use crate::double_barrier::DoubleBarrierSeen;
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use vivarium_model::event::Event;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -35,36 +34,27 @@ impl Enough {
     }
 }
 
-impl Monitor for Enough {
-    fn name(&self) -> &'static str {
-        "double barrier DB1 enough"
-    }
+impl Declared for Enough {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "double barrier DB1 enough",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            #[needed("entered")]
+            let Some(entry) = Ledger::read(event) => this.see(view, &entry),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("entered")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        Ledger::concerns(event)
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.ledger.see(view, event);
+impl Enough {
+    fn see(&mut self, view: View<'_>, entry: &Entry<'_>) -> Result<(), Objection> {
+        self.ledger.see(view, entry);
         for generation in self.ledger.generations() {
             let is_open = self.reached.contains(&generation);
             if !is_open && self.registered(view, generation) >= self.parties {
                 self.reached.insert(generation);
             }
         }
-        let Some(said) = self.ledger.said(event) else { return Ok(()) };
+        let Some(said) = self.ledger.said(entry) else { return Ok(()) };
         let enters = matches!(said.seen, DoubleBarrierSeen::Entered { .. });
         if !enters || self.reached.contains(&said.generation) {
             return Ok(());
@@ -77,6 +67,6 @@ impl Monitor for Enough {
             self.parties,
             self.registered(view, said.generation)
         );
-        Err(Objection::new(self.name(), saw))
+        Err(self.objection(saw))
     }
 }

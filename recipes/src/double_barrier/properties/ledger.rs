@@ -46,46 +46,42 @@ impl Ledger {
         Ledger { barrier: barrier.into(), members: BTreeMap::new() }
     }
 
-    /// What a program says of this double barrier, and of which generation.
-    pub(super) fn said<'a>(&self, event: &'a Event) -> Option<Said<'a>> {
-        let Event::Observed { client, session, observation, .. } = event else { return None };
-        let seen: &DoubleBarrierSeen = observation.read()?;
-        let (barrier, generation) = seen.place();
-        let is_ours = *barrier == self.barrier;
-        is_ours.then_some(Said { client: *client, session: *session, generation, seen })
-    }
-
-    /// Whether an event of this kind can change the account.
-    pub(super) fn concerns(event: &Event) -> bool {
+    /// What an event says of double barriers, if anything: only that changes an account.
+    pub(super) fn read(event: &Event) -> Option<Entry<'_>> {
         match event {
-            Event::Observed { observation, .. } => {
-                observation.read::<DoubleBarrierSeen>().is_some()
+            Event::Observed { client, session, observation, .. } => {
+                let seen: &DoubleBarrierSeen = observation.read()?;
+                let (barrier, generation) = seen.place();
+                let (client, session) = (*client, *session);
+                Some(Entry::Said(Said { client, session, barrier, generation, seen }))
             }
-            Event::Committed { .. }
-            | Event::Killed { .. }
-            | Event::Started { .. }
-            | Event::Finished { .. }
-            | Event::Panicked { .. } => true,
-            _ => false,
-        }
-    }
-
-    /// Writes an event down.
-    pub(super) fn see(&mut self, view: View<'_>, event: &Event) {
-        match event {
             Event::Killed { client }
             | Event::Started { client }
             | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => self.stops(*client, None),
-            Event::Committed { .. } => {
+            | Event::Panicked { client, .. } => Some(Entry::Stops(*client)),
+            Event::Committed { .. } => Some(Entry::Committed),
+            _ => None,
+        }
+    }
+
+    /// What a program says of this double barrier.
+    pub(super) fn said<'a>(&self, entry: &'a Entry<'_>) -> Option<&'a Said<'a>> {
+        match entry {
+            Entry::Said(said) if *said.barrier == self.barrier => Some(said),
+            _ => None,
+        }
+    }
+
+    /// Writes down what was read.
+    pub(super) fn see(&mut self, view: View<'_>, entry: &Entry<'_>) {
+        match entry {
+            Entry::Stops(client) => self.stops(*client, None),
+            Entry::Committed => {
                 let sessions = view.history.tree().sessions();
                 self.members.retain(|(_, session), _| sessions.contains_key(session));
             }
-            _ => {
-                if let Some(said) = self.said(event) {
-                    self.hears(view, &said);
-                }
-            }
+            Entry::Said(said) if *said.barrier == self.barrier => self.hears(view, said),
+            Entry::Said(_) => {}
         }
     }
 
@@ -155,10 +151,21 @@ impl Member {
     }
 }
 
+/// What an event says of double barriers.
+pub(super) enum Entry<'a> {
+    /// A transaction is committed.
+    Committed,
+    /// A client's program ends, or begins anew.
+    Stops(ClientId),
+    /// A program says something.
+    Said(Said<'a>),
+}
+
 /// What a program says.
 pub(super) struct Said<'a> {
     pub(super) client: ClientId,
     pub(super) session: Option<SessionId>,
+    barrier: &'a Arc<str>,
     pub(super) generation: u64,
     pub(super) seen: &'a DoubleBarrierSeen,
 }

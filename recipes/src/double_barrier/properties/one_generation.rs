@@ -1,11 +1,10 @@
 //! DB3, one generation: nobody enters a generation while somebody is inside an earlier one: in a session that is
 //! open in the committed history, by a program that runs and has not begun to leave.
 
-use super::ledger::{Ledger, Stage};
+use super::ledger::{Entry, Ledger, Stage};
 use crate::double_barrier::DoubleBarrierSeen;
-use std::sync::Arc;
-use vivarium_model::event::Event;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -20,30 +19,21 @@ impl OneGeneration {
     }
 }
 
-impl Monitor for OneGeneration {
-    fn name(&self) -> &'static str {
-        "double barrier DB3 one generation"
-    }
+impl Declared for OneGeneration {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "double barrier DB3 one generation",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            #[needed("entered")]
+            let Some(entry) = Ledger::read(event) => this.see(view, &entry),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("entered")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        Ledger::concerns(event)
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.ledger.see(view, event);
-        let Some(said) = self.ledger.said(event) else { return Ok(()) };
+impl OneGeneration {
+    fn see(&mut self, view: View<'_>, entry: &Entry<'_>) -> Result<(), Objection> {
+        self.ledger.see(view, entry);
+        let Some(said) = self.ledger.said(entry) else { return Ok(()) };
         if !matches!(said.seen, DoubleBarrierSeen::Entered { .. }) {
             return Ok(());
         }
@@ -57,7 +47,7 @@ impl Monitor for OneGeneration {
                     "{} enters generation {} while {} is inside generation {generation}",
                     said.client, said.generation, member.client
                 );
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
         }
     }

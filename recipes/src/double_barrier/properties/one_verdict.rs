@@ -3,8 +3,9 @@
 use crate::double_barrier::DoubleBarrierSeen;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vivarium_model::event::Event;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::id::ClientId;
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -21,44 +22,31 @@ impl OneVerdict {
     }
 }
 
-impl Monitor for OneVerdict {
-    fn name(&self) -> &'static str {
-        "double barrier DB4 one verdict"
-    }
+impl Declared for OneVerdict {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "double barrier DB4 one verdict",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
+            #[needed]
+            Observed(client, seen @ DoubleBarrierSeen::Entered { .. }) => this.verdict(client, seen, true),
+            Observed(client, seen @ (DoubleBarrierSeen::Aborted { .. } | DoubleBarrierSeen::TimedOut { .. })) => {
+                this.verdict(client, seen, false)
+            },
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("entered")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        let Event::Observed { observation, .. } = event else { return false };
-        matches!(
-            observation.read(),
-            Some(
-                DoubleBarrierSeen::Entered { .. }
-                    | DoubleBarrierSeen::Aborted { .. }
-                    | DoubleBarrierSeen::TimedOut { .. }
-            )
-        )
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Some((client, seen)) = event.observed::<DoubleBarrierSeen>() else { return Ok(()) };
+impl OneVerdict {
+    fn verdict(
+        &mut self,
+        client: ClientId,
+        seen: &DoubleBarrierSeen,
+        enters: bool,
+    ) -> Result<(), Objection> {
         let (barrier, generation) = seen.place();
-        let enters = match seen {
-            _ if *barrier != self.barrier => return Ok(()),
-            DoubleBarrierSeen::Entered { .. } => true,
-            DoubleBarrierSeen::Aborted { .. } | DoubleBarrierSeen::TimedOut { .. } => false,
-            _ => return Ok(()),
-        };
+        if *barrier != self.barrier {
+            return Ok(());
+        }
         let verdict = *self.verdicts.entry(generation).or_insert(enters);
         if verdict == enters {
             return Ok(());
@@ -68,6 +56,6 @@ impl Monitor for OneVerdict {
         } else {
             format!("{client} gives up generation {generation}, which another member has entered")
         };
-        Err(Objection::new(self.name(), saw))
+        Err(self.objection(saw))
     }
 }

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
+use vivarium_model::minds;
 use vivarium_model::op::Request;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
 
 /// More lists than can have been under way.
 const SPINS: u32 = 3;
@@ -54,55 +55,32 @@ impl Patience {
     }
 }
 
-impl Monitor for Patience {
-    fn name(&self) -> &'static str {
-        "double barrier DB5 patience"
-    }
+impl Declared for Patience {
+    const DECLARATION: Declaration<Self> = Declaration::in_sweeps(
+        "double barrier DB5 patience",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
+            Event::Killed { client } => drop(this.waits.remove(client)),
+            Event::Sent { client, request, .. } => this.sent(*client, request),
+            Observed(client, seen: DoubleBarrierSeen) => this.hears(client, seen),
+        },
+    );
+}
 
-    /// Told of every request, it would cost a search its reductions.
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        match event {
-            Event::Observed { observation, .. } => {
-                observation.read::<DoubleBarrierSeen>().is_some()
-            }
-            Event::Sent { .. } | Event::Killed { .. } => true,
-            _ => false,
+impl Patience {
+    fn sent(&mut self, client: ClientId, request: &Request) -> Result<(), Objection> {
+        let Request::GetChildren { path, .. } = request else { return Ok(()) };
+        let Some(wait) = self.waits.get_mut(&client) else { return Ok(()) };
+        if *path != wait.members {
+            return Ok(());
         }
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Killed { client } => {
-                self.waits.remove(client);
-            }
-            Event::Sent { client, request, .. } => {
-                let Request::GetChildren { path, .. } = &**request else { return Ok(()) };
-                let Some(wait) = self.waits.get_mut(client) else { return Ok(()) };
-                if *path != wait.members {
-                    return Ok(());
-                }
-                wait.asked = wait.asked.map(|asked| asked + 1);
-                if wait.asked.is_some_and(|asked| asked >= SPINS) {
-                    let saw = format!(
-                        "{client} waits no longer for the others to leave, and has asked {SPINS} times \
-                         since who is in {path}"
-                    );
-                    return Err(Objection::new(self.name(), saw));
-                }
-            }
-            _ => {
-                if let Some((client, seen)) = event.observed() {
-                    self.hears(client, seen);
-                }
-            }
+        wait.asked = wait.asked.map(|asked| asked + 1);
+        if wait.asked.is_some_and(|asked| asked >= SPINS) {
+            let saw = format!(
+                "{client} waits no longer for the others to leave, and has asked {SPINS} times \
+                 since who is in {path}"
+            );
+            return Err(self.objection(saw));
         }
         Ok(())
     }

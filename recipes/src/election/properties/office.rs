@@ -7,7 +7,8 @@ use crate::contention::contender::{self, Contender};
 use crate::election::office;
 use std::sync::Arc;
 use vivarium_model::event::Event;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -23,24 +24,18 @@ impl Office {
     }
 }
 
-impl Monitor for Office {
-    fn name(&self) -> &'static str {
-        "election E6 office"
-    }
+impl Declared for Office {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "election E6 office",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Event::Committed { .. } => this.committed(view),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, _event: &Event) -> Result<(), Objection> {
+impl Office {
+    fn committed(&self, view: View<'_>) -> Result<(), Objection> {
         let tree = view.history.tree();
         let Some(office) = tree.node(&self.office) else { return Ok(()) };
         let names = tree.children(&self.election).unwrap_or_default();
@@ -60,6 +55,6 @@ impl Monitor for Office {
             office.ephemeral_type,
             first.map_or("nobody", |first| first.name())
         );
-        Err(Objection::new(self.name(), saw))
+        Err(self.objection(saw))
     }
 }

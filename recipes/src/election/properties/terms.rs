@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
@@ -23,50 +24,39 @@ impl Terms {
     }
 }
 
-impl Monitor for Terms {
-    fn name(&self) -> &'static str {
-        "election E3 terms"
-    }
+impl Declared for Terms {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "election E3 terms",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
+            // One account for each client.
+            #[unordered]
+            Event::Killed { client } | Event::Started { client } => this.last.retain(|(other, _), _| other != client),
+            #[unordered]
+            Observed(client in session, ElectionSeen::Follows { election, term })
+                if *election == this.election =>
+            {
+                this.follows(client, session, *term)
+            },
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event.observed(), Some((_, ElectionSeen::Follows { .. })))
-            || matches!(event, Event::Killed { .. } | Event::Started { .. })
-    }
-
-    fn minds_order(&self, _event: &Event) -> bool {
-        // One account for each client.
-        false
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Killed { client } | Event::Started { client } => {
-                self.last.retain(|(other, _), _| other != client);
+impl Terms {
+    fn follows(
+        &mut self,
+        client: ClientId,
+        session: Option<SessionId>,
+        term: Zxid,
+    ) -> Result<(), Objection> {
+        let last = self.last.insert((client, session), term);
+        match last.filter(|last| term <= *last) {
+            None => Ok(()),
+            Some(last) => {
+                let saw = format!("{client} was told of term {term} after term {last}");
+                Err(self.objection(saw))
             }
-            Event::Observed { client, session, observation, .. } => {
-                let Some(ElectionSeen::Follows { election, term }) = observation.read() else {
-                    return Ok(());
-                };
-                if *election != self.election {
-                    return Ok(());
-                }
-                let last = self.last.insert((*client, *session), *term);
-                if let Some(last) = last.filter(|last| term <= last) {
-                    let saw = format!("{client} was told of term {term} after term {last}");
-                    return Err(Objection::new(self.name(), saw));
-                }
-            }
-            _ => {}
         }
-        Ok(())
     }
 }
 
@@ -76,6 +66,8 @@ mod tests {
     use vivarium_model::history::History;
     use vivarium_model::id::Xid;
     use vivarium_model::observation::Observed;
+    use vivarium_model::property::Monitor;
+    use vivarium_model::property::View;
     use vivarium_model::time::Time;
 
     fn told(terms: &[(u8, u64)]) -> Option<String> {

@@ -12,8 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::minds;
 use vivarium_model::op::SessionState;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
+use vivarium_model::txn::Txn;
 use vivarium_model::zxid::Zxid;
 
 /// GM1. See the module.
@@ -31,53 +33,47 @@ impl OwnNode {
     }
 }
 
-impl Monitor for OwnNode {
-    fn name(&self) -> &'static str {
-        "group membership GM1 own znode"
+impl Declared for OwnNode {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "group membership GM1 own znode",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(txn),
+            #[needed]
+            Observed(client, MembershipSeen::Joined { group, member, token, session })
+                if *group == this.group =>
+            {
+                this.joined(client, member, *token, *session)
+            },
+        },
+    );
+}
+
+impl OwnNode {
+    fn committed(&mut self, txn: &Txn) {
+        let (group, created) = (&self.group, &mut self.created);
+        changes(group, &txn.body, &mut |path, is_there| {
+            if is_there {
+                created.insert((txn.zxid, txn.session, path.into()));
+            }
+        });
     }
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("joined")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-            || matches!(event.observed(), Some((_, MembershipSeen::Joined { .. })))
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        if let Event::Committed { txn, .. } = event
-            && view.history.is_new(txn)
-        {
-            let (group, created) = (&self.group, &mut self.created);
-            changes(group, &txn.body, &mut |path, is_there| {
-                if is_there {
-                    created.insert((txn.zxid, txn.session, path.into()));
-                }
-            });
-        }
-        let Some((client, MembershipSeen::Joined { group, member, token, session })) =
-            event.observed()
-        else {
-            return Ok(());
-        };
-        let is_own = self.created.contains(&(*token, *session, Arc::clone(member)));
-        if *group != self.group || is_own {
+    fn joined(
+        &self,
+        client: ClientId,
+        member: &Arc<str>,
+        token: Zxid,
+        session: SessionId,
+    ) -> Result<(), Objection> {
+        if self.created.contains(&(token, session, Arc::clone(member))) {
             return Ok(());
         }
         let saw = format!(
             "{client} believes to be a member by {member} (czxid {token}), which session {session} has not \
              created"
         );
-        Err(Objection::new(self.name(), saw))
+        Err(self.objection(saw))
     }
 }
 
@@ -95,68 +91,43 @@ impl Rejoined {
     }
 }
 
-impl Monitor for Rejoined {
-    fn name(&self) -> &'static str {
-        "group membership GM2 rejoined"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("joined")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        match event {
-            Event::Session { state, .. } => *state == SessionState::SyncConnected,
-            Event::Killed { .. } | Event::Finished { .. } | Event::Panicked { .. } => true,
-            _ => matches!(
-                event.observed(),
-                Some((_, MembershipSeen::Joined { .. } | MembershipSeen::Leaving { .. }))
-            ),
-        }
-    }
-
-    /// Each client's own account.
-    fn minds_order(&self, _event: &Event) -> bool {
-        false
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Session { client, session: Some(session), state, .. }
-                if *state == SessionState::SyncConnected =>
-            {
-                let belief = self.members.get(client).filter(|belief| *belief != session);
-                if let Some(belief) = belief {
-                    let saw = format!(
-                        "{client} is connected by session {session} and still believes that it is a \
-                         member by session {belief}"
-                    );
-                    return Err(Objection::new(self.name(), saw));
-                }
-            }
-            Event::Killed { client }
-            | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => drop(self.members.remove(client)),
-            _ => match event.observed() {
-                Some((client, MembershipSeen::Joined { group, session, .. }))
-                    if *group == self.group =>
-                {
-                    self.members.insert(client, *session);
-                }
-                Some((client, MembershipSeen::Leaving { group, .. })) if *group == self.group => {
-                    self.members.remove(&client);
-                }
-                _ => {}
+impl Declared for Rejoined {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "group membership GM2 rejoined",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
+            #[unordered]
+            Event::Session { client, session: Some(session), state: SessionState::SyncConnected, .. } => {
+                this.connected(*client, *session)
             },
+            #[unordered]
+            Event::Killed { client } | Event::Finished { client, .. } | Event::Panicked { client, .. } => {
+                this.members.remove(client);
+            },
+            #[needed]
+            #[unordered]
+            Observed(client, MembershipSeen::Joined { group, session, .. }) if *group == this.group => {
+                this.members.insert(client, *session);
+            },
+            #[unordered]
+            Observed(client, MembershipSeen::Leaving { group, .. }) if *group == this.group => {
+                this.members.remove(&client);
+            },
+        },
+    );
+}
+
+impl Rejoined {
+    fn connected(&self, client: ClientId, session: SessionId) -> Result<(), Objection> {
+        match self.members.get(&client).filter(|belief| **belief != session) {
+            None => Ok(()),
+            Some(belief) => {
+                let saw = format!(
+                    "{client} is connected by session {session} and still believes that it is a \
+                     member by session {belief}"
+                );
+                Err(self.objection(saw))
+            }
         }
-        Ok(())
     }
 }

@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::minds;
 use vivarium_model::op::SessionState;
-use vivarium_model::property::View;
+use vivarium_model::property::{Minds, View};
 use vivarium_model::txn::TxnBody;
 use vivarium_model::zxid::Zxid;
 
@@ -36,43 +37,21 @@ impl Owed for Exact {
     const NAMES: [&'static str; 2] =
         ["group membership GM4 exact", "group membership GM4 exact at rest"];
 
-    fn concerns(event: &Event) -> bool {
-        match event {
-            Event::Session { state, .. } => *state == SessionState::SyncConnected,
-            Event::Killed { .. } | Event::Finished { .. } | Event::Panicked { .. } => true,
-            _ => matches!(
-                event.observed(),
-                Some((_, MembershipSeen::Joined { .. } | MembershipSeen::Leaving { .. }))
-            ),
-        }
-    }
-
-    fn event(&mut self, event: &Event) {
-        match event {
-            Event::Session { client, session: Some(session), state, .. }
-                if *state == SessionState::SyncConnected =>
-            {
-                self.sessions.insert(*client, *session);
-            }
-            Event::Killed { client }
-            | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => {
-                self.members.remove(client);
-                self.sessions.remove(client);
-            }
-            _ => match event.observed() {
-                Some((client, MembershipSeen::Joined { group, member, token, .. }))
-                    if *group == self.group =>
-                {
-                    self.members.insert(client, (Arc::clone(member), *token));
-                }
-                Some((client, MembershipSeen::Leaving { group, .. })) if *group == self.group => {
-                    self.members.remove(&client);
-                }
-                _ => {}
-            },
-        }
-    }
+    const MINDS: Minds<Self> = minds! { |this, view, event|
+        Event::Session { client, session: Some(session), state: SessionState::SyncConnected, .. } => {
+            this.sessions.insert(*client, *session);
+        },
+        Event::Killed { client } | Event::Finished { client, .. } | Event::Panicked { client, .. } => {
+            this.members.remove(client);
+            this.sessions.remove(client);
+        },
+        Observed(client, MembershipSeen::Joined { group, member, token, .. }) if *group == this.group => {
+            this.members.insert(client, (Arc::clone(member), *token));
+        },
+        Observed(client, MembershipSeen::Leaving { group, .. }) if *group == this.group => {
+            this.members.remove(&client);
+        },
+    };
 
     fn is_changed_by(&self, body: &TxnBody) -> bool {
         is_change(&self.group, body)

@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Minds, View};
 use vivarium_model::txn::TxnBody;
 
 /// GM3. See the module.
@@ -31,48 +32,26 @@ impl RealViews {
     }
 }
 
-impl Monitor for RealViews {
-    fn name(&self) -> &'static str {
-        "group membership GM3 real views"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("view")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-            || matches!(event.observed(), Some((_, MembershipSeen::View { .. })))
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        if let Event::Committed { txn, .. } = event
-            && view.history.is_new(txn)
-            && is_change(&self.group, &txn.body)
-        {
-            self.were.insert(children(view, &self.group));
-        }
-        match event.observed() {
-            Some((client, MembershipSeen::View { group, members }))
-                if *group == self.group && !self.were.contains(members) =>
-            {
-                let members = members.join(", ");
-                let saw = format!(
-                    "{client} takes [{members}] for the members of {group}, which they were at no time"
-                );
-                Err(Objection::new(self.name(), saw))
-            }
-            _ => Ok(()),
-        }
-    }
+impl Declared for RealViews {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "group membership GM3 real views",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) if is_change(&this.group, &txn.body) => {
+                this.were.insert(children(view, &this.group));
+            },
+            #[needed]
+            Observed(client, MembershipSeen::View { group, members }) => {
+                match *group == this.group && !this.were.contains(members) {
+                    true => Err(this.objection(format!(
+                        "{client} takes [{}] for the members of {group}, which they were at no time",
+                        members.join(", ")
+                    ))),
+                    false => Ok(()),
+                }
+            },
+        },
+    );
 }
 
 /// GM5: who looks, and what it sees. See the module.
@@ -93,33 +72,17 @@ impl Owed for Converged {
     const NAMES: [&'static str; 2] =
         ["group membership GM5 views converge", "group membership GM5 views converge at rest"];
 
-    fn concerns(event: &Event) -> bool {
-        match event {
-            Event::Killed { .. } | Event::Finished { .. } | Event::Panicked { .. } => true,
-            _ => matches!(
-                event.observed(),
-                Some((_, MembershipSeen::View { .. } | MembershipSeen::LooksAway { .. }))
-            ),
-        }
-    }
-
-    fn event(&mut self, event: &Event) {
-        match event {
-            Event::Killed { client }
-            | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => drop(self.views.remove(client)),
-            Event::Observed { client, session, observation, .. } => match observation.read() {
-                Some(MembershipSeen::View { group, members }) if *group == self.group => {
-                    self.views.insert(*client, (*session, members.clone()));
-                }
-                Some(MembershipSeen::LooksAway { group }) if *group == self.group => {
-                    self.views.remove(client);
-                }
-                _ => {}
-            },
-            _ => {}
-        }
-    }
+    const MINDS: Minds<Self> = minds! { |this, view, event|
+        Event::Killed { client } | Event::Finished { client, .. } | Event::Panicked { client, .. } => {
+            this.views.remove(client);
+        },
+        Observed(client in session, MembershipSeen::View { group, members }) if *group == this.group => {
+            this.views.insert(client, (session, members.clone()));
+        },
+        Observed(client, MembershipSeen::LooksAway { group }) if *group == this.group => {
+            this.views.remove(&client);
+        },
+    };
 
     fn is_changed_by(&self, body: &TxnBody) -> bool {
         is_change(&self.group, body)
@@ -145,7 +108,7 @@ impl Owed for Converged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::{LOCK, S1, S2, Scene};
+    use crate::contention::properties::scene::{LOCK, S1, S2, Scene};
     use vivarium_model::id::Xid;
     use vivarium_model::observation::Observed;
 

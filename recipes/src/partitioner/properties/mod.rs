@@ -17,7 +17,7 @@ pub use under_lock::UnderLock;
 
 use super::lock_of;
 use crate::calm::{AtRest, WithinATime};
-use crate::lock::properties::{Belief, Exclusion, Fencing, NoLeak, NoLeakAtRest, NoSelfWait};
+use crate::contention::properties::{Belief, Exclusion, Fencing, NoLeak, NoLeakAtRest, NoSelfWait};
 use vivarium_model::property::Monitor;
 use vivarium_model::time::Duration;
 

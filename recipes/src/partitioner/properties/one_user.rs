@@ -3,13 +3,14 @@
 //! A client learns of the end of its session later than the servers decide it, and uses what it had until then: a
 //! zombie, which the item's fencing token keeps out.
 
-use crate::lock::properties::is_closed;
+use crate::contention::properties::is_closed;
 use crate::partitioner::PartitionSeen;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -42,66 +43,41 @@ impl OneUser {
                 "{client} uses {item} of {} together with {other}, and the sessions of both are open",
                 self.partition
             );
-            return Err(Objection::new(self.name(), saw));
+            return Err(self.objection(saw));
         }
         self.users.insert(client, (session, items.to_vec()));
         Ok(())
     }
 }
 
-impl Monitor for OneUser {
-    fn name(&self) -> &'static str {
-        "partitioner PT1 one user"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("uses")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        match event {
-            Event::Killed { .. } | Event::Finished { .. } | Event::Panicked { .. } => true,
-            _ => matches!(
-                event.observed(),
-                Some((_, PartitionSeen::Uses { .. } | PartitionSeen::Stops { .. }))
-            ),
-        }
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Killed { client }
-            | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => drop(self.users.remove(client)),
-            Event::Observed { client, session, observation, .. } => match observation.read() {
-                Some(PartitionSeen::Uses { partition, items }) if *partition == self.partition => {
-                    return self.begins(view, *client, *session, items);
-                }
-                Some(PartitionSeen::Stops { partition }) if *partition == self.partition => {
-                    self.users.remove(client);
-                }
-                _ => {}
+impl Declared for OneUser {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "partitioner PT1 one user",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Event::Killed { client } | Event::Finished { client, .. } | Event::Panicked { client, .. } => {
+                this.users.remove(client);
             },
-            _ => {}
-        }
-        Ok(())
-    }
+            #[needed]
+            Observed(client in session, PartitionSeen::Uses { partition, items })
+                if *partition == this.partition =>
+            {
+                this.begins(view, client, session, items)
+            },
+            Observed(client, PartitionSeen::Stops { partition }) if *partition == this.partition => {
+                this.users.remove(&client);
+            },
+        },
+    );
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
     use vivarium_model::id::Xid;
     use vivarium_model::observation::Observed;
+    use vivarium_model::property::Monitor;
 
     /// A program's observation.
     pub(crate) fn seen<M: Monitor>(

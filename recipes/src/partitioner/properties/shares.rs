@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::minds;
 use vivarium_model::path;
-use vivarium_model::property::View;
+use vivarium_model::property::{Minds, View};
 use vivarium_model::tree::Znode;
 use vivarium_model::txn::TxnBody;
 
@@ -64,56 +65,27 @@ impl Shares {
 impl Owed for Shares {
     const NAMES: [&'static str; 2] = ["partitioner PT2 shares", "partitioner PT2 shares at rest"];
 
-    fn concerns(event: &Event) -> bool {
-        match event {
-            Event::Killed { .. } | Event::Finished { .. } | Event::Panicked { .. } => true,
-            Event::Observed { observation, .. } => {
-                matches!(
-                    observation.read(),
-                    Some(PartitionSeen::Uses { .. } | PartitionSeen::Stops { .. })
-                ) || matches!(
-                    observation.read(),
-                    Some(MembershipSeen::Joined { .. } | MembershipSeen::Leaving { .. })
-                )
+    const MINDS: Minds<Self> = minds! { |this, view, event|
+        Event::Killed { client } | Event::Finished { client, .. } | Event::Panicked { client, .. } => {
+            this.members.remove(client);
+            this.used.remove(client);
+        },
+        Observed(client, MembershipSeen::Joined { group, member, session, .. }) if this.is_group(group) => {
+            let id = path::name(member).into();
+            this.members.insert(client, (*session, Some(id)));
+        },
+        Observed(client, MembershipSeen::Leaving { group, .. }) => {
+            if this.is_group(group) && let Some((_, id)) = this.members.get_mut(&client) {
+                *id = None;
             }
-            _ => false,
-        }
-    }
-
-    fn event(&mut self, event: &Event) {
-        let (client, observation) = match event {
-            Event::Killed { client }
-            | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => {
-                self.members.remove(client);
-                self.used.remove(client);
-                return;
-            }
-            Event::Observed { client, observation, .. } => (*client, observation),
-            _ => return,
-        };
-        match observation.read() {
-            Some(MembershipSeen::Joined { group, member, session, .. }) if self.is_group(group) => {
-                let id = path::name(member).into();
-                self.members.insert(client, (*session, Some(id)));
-            }
-            Some(MembershipSeen::Leaving { group, .. }) if self.is_group(group) => {
-                if let Some((_, id)) = self.members.get_mut(&client) {
-                    *id = None;
-                }
-            }
-            _ => {}
-        }
-        match observation.read() {
-            Some(PartitionSeen::Uses { partition, items }) if *partition == self.partition => {
-                self.used.insert(client, items.clone());
-            }
-            Some(PartitionSeen::Stops { partition }) if *partition == self.partition => {
-                self.used.remove(&client);
-            }
-            _ => {}
-        }
-    }
+        },
+        Observed(client, PartitionSeen::Uses { partition, items }) if *partition == this.partition => {
+            this.used.insert(client, items.clone());
+        },
+        Observed(client, PartitionSeen::Stops { partition }) if *partition == this.partition => {
+            this.used.remove(&client);
+        },
+    };
 
     fn is_changed_by(&self, body: &TxnBody) -> bool {
         let is_below = |path: &str| path.starts_with(&*self.partition);
@@ -166,7 +138,7 @@ mod tests {
     use super::super::one_user::tests::seen;
     use super::*;
     use crate::calm::AtRest;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
     use vivarium_model::id::Xid;
     use vivarium_model::observation::Observed;
     use vivarium_model::tree::EphemeralType;

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -37,7 +38,7 @@ impl UnderLock {
             None => Ok(()),
             Some(item) => {
                 let saw = format!("{client} uses {item} of {} without its lock", self.partition);
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
         }
     }
@@ -52,86 +53,47 @@ impl UnderLock {
                     "{client} releases the lock of {item} of {}, and still uses it",
                     self.partition
                 );
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
         }
     }
 }
 
-impl Monitor for UnderLock {
-    fn name(&self) -> &'static str {
-        "partitioner PT3 under the lock"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("uses")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        match event {
-            Event::Killed { .. } | Event::Finished { .. } | Event::Panicked { .. } => true,
-            Event::Observed { observation, .. } => {
-                matches!(
-                    observation.read(),
-                    Some(PartitionSeen::Uses { .. } | PartitionSeen::Stops { .. })
-                ) || matches!(
-                    observation.read(),
-                    Some(LockSeen::Granted { .. } | LockSeen::Releasing { .. })
-                )
-            }
-            _ => false,
-        }
-    }
-
-    /// Each client's own account.
-    fn minds_order(&self, _event: &Event) -> bool {
-        false
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let (client, observation) = match event {
-            Event::Killed { client }
-            | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => {
-                self.clients.remove(client);
-                return Ok(());
-            }
-            Event::Observed { client, observation, .. } => (*client, observation),
-            _ => return Ok(()),
-        };
-        match observation.read() {
-            Some(PartitionSeen::Uses { partition, items }) if *partition == self.partition => {
-                return self.uses(client, items);
-            }
-            Some(PartitionSeen::Stops { partition }) if *partition == self.partition => {
-                self.clients.entry(client).or_default().used.clear();
-            }
-            _ => {}
-        }
-        match observation.read() {
-            Some(LockSeen::Granted { lock, .. }) => {
-                self.clients.entry(client).or_default().held.insert(Arc::clone(lock));
-                Ok(())
-            }
-            Some(LockSeen::Releasing { lock, .. }) => self.lets_go(client, lock),
-            _ => Ok(()),
-        }
-    }
+impl Declared for UnderLock {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "partitioner PT3 under the lock",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
+            #[unordered]
+            Event::Killed { client } | Event::Finished { client, .. } | Event::Panicked { client, .. } => {
+                this.clients.remove(client);
+            },
+            #[needed]
+            #[unordered]
+            Observed(client, PartitionSeen::Uses { partition, items })
+                if *partition == this.partition =>
+            {
+                this.uses(client, items)
+            },
+            #[unordered]
+            Observed(client, PartitionSeen::Stops { partition }) if *partition == this.partition => {
+                this.clients.entry(client).or_default().used.clear();
+            },
+            #[unordered]
+            Observed(client, LockSeen::Granted { lock, .. }) => {
+                this.clients.entry(client).or_default().held.insert(Arc::clone(lock));
+            },
+            #[unordered]
+            Observed(client, LockSeen::Releasing { lock, .. }) => this.lets_go(client, lock),
+        },
+    );
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::one_user::tests::{seen, stops, uses};
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
     use vivarium_model::zxid::Zxid;
 
     const TOKEN: Zxid = Zxid(7);

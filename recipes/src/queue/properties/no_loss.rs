@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -45,21 +46,10 @@ impl NoLoss {
         }
     }
 
-    fn observed(&mut self, client: ClientId, seen: &QueueSeen) {
-        match seen {
-            QueueSeen::Put { queue, item } if *queue == self.queue => {
-                self.put(item);
-            }
-            QueueSeen::Taking { queue, item } if *queue == self.queue => {
-                self.taking.insert(client, Arc::clone(item));
-            }
-            QueueSeen::Taken { queue, item } if *queue == self.queue => {
-                self.taking.remove(&client);
-                if !self.due.remove(item) {
-                    self.early.insert(Arc::clone(item));
-                }
-            }
-            _ => {}
+    fn taken(&mut self, client: ClientId, item: &Arc<str>) {
+        self.taking.remove(&client);
+        if !self.due.remove(item) {
+            self.early.insert(Arc::clone(item));
         }
     }
 
@@ -80,57 +70,39 @@ impl NoLoss {
             Some(item) => {
                 let saw =
                     format!("{item} was put, is not in {} any more, and nobody has it", self.queue);
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
         }
     }
 }
 
-impl Monitor for NoLoss {
-    fn name(&self) -> &'static str {
-        "queue Q1 no loss"
-    }
+impl Declared for NoLoss {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "queue Q1 no loss",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
+            #[needed]
+            #[unordered]
+            Observed(_, QueueSeen::Put { queue, item }) if *queue == this.queue => {
+                this.put(item);
+            },
+            #[unordered]
+            Observed(client, QueueSeen::Taking { queue, item }) if *queue == this.queue => {
+                this.taking.insert(client, Arc::clone(item));
+            },
+            #[unordered]
+            Observed(client, QueueSeen::Taken { queue, item }) if *queue == this.queue => {
+                this.taken(client, item);
+            },
+            #[unordered]
+            Event::Killed { client } => this.excused.extend(this.taking.remove(client)),
+        },
+    )
+    .at_rest(Self::at_rest)
+    .end(Self::end);
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("put")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        match event {
-            Event::Observed { observation, .. } => matches!(
-                observation.read(),
-                Some(QueueSeen::Put { .. } | QueueSeen::Taking { .. } | QueueSeen::Taken { .. })
-            ),
-            _ => matches!(event, Event::Killed { .. }),
-        }
-    }
-
-    /// An account per item and client, read at rest only.
-    fn minds_order(&self, _event: &Event) -> bool {
-        false
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Observed { client, observation, .. } => {
-                if let Some(seen) = observation.read() {
-                    self.observed(*client, seen);
-                }
-            }
-            Event::Killed { client } => self.excused.extend(self.taking.remove(client)),
-            _ => {}
-        }
-        Ok(())
-    }
-
+impl NoLoss {
     fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {
         self.check(view)
     }

@@ -5,9 +5,9 @@
 use super::{Part, item_of, parts};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vivarium_model::event::Event;
+use vivarium_model::minds;
 use vivarium_model::path::ZnodePath;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
 use vivarium_model::txn::Txn;
 
 /// See the module.
@@ -47,33 +47,18 @@ impl OncePut {
             Some((item, path, before)) => {
                 let saw =
                     format!("{} put {item} as {path}; it was put before, as {before}", txn.session);
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
         }
     }
 }
 
-impl Monitor for OncePut {
-    fn name(&self) -> &'static str {
-        "queue Q4 put once"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Committed { txn, .. } if view.history.is_new(txn) => self.committed(txn),
-            _ => Ok(()),
-        }
-    }
+impl Declared for OncePut {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "queue Q4 put once",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(txn),
+        },
+    );
 }

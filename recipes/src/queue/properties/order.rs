@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
+use vivarium_model::txn::Txn;
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
@@ -32,72 +34,50 @@ impl TakenInOrder {
     fn taken(&mut self, client: ClientId, item: &Arc<str>) -> Result<(), Objection> {
         let Some(put) = self.put.get(item).copied() else {
             let saw = format!("{client} has taken {item}, which nobody has put");
-            return Err(Objection::new(self.name(), saw));
+            return Err(self.objection(saw));
         };
         let youngest = self.youngest.entry(client).or_insert(put);
         if put < *youngest {
             let saw = format!(
                 "{client} has taken {item}, put at {put}, after one that was put at {youngest}"
             );
-            return Err(Objection::new(self.name(), saw));
+            return Err(self.objection(saw));
         }
         *youngest = put;
         Ok(())
     }
 }
 
-impl Monitor for TakenInOrder {
-    fn name(&self) -> &'static str {
-        "queue Q3 taken in order"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("taken")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event.observed(), Some((_, QueueSeen::Taken { .. })))
-            || matches!(event, Event::Committed { .. } | Event::Killed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Committed { txn, .. } if view.history.is_new(txn) => {
-                parts(&txn.body, &self.queue, &mut |part| {
-                    if let Part::Created { data, .. } = part {
-                        self.put.entry(item_of(data)).or_insert(txn.zxid);
-                    }
-                });
-                Ok(())
-            }
-            Event::Observed { client, observation, .. } => match observation.read() {
-                Some(QueueSeen::Taken { queue, item }) if *queue == self.queue => {
-                    self.taken(*client, item)
-                }
-                _ => Ok(()),
-            },
+impl Declared for TakenInOrder {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "queue Q3 taken in order",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(txn),
+            #[needed]
+            Observed(client, QueueSeen::Taken { queue, item }) if *queue == this.queue => this.taken(client, item),
             // The next program is another consumer.
             Event::Killed { client } => {
-                self.youngest.remove(client);
-                Ok(())
+                this.youngest.remove(client);
+            },
+        },
+    );
+}
+
+impl TakenInOrder {
+    fn committed(&mut self, txn: &Txn) {
+        parts(&txn.body, &self.queue, &mut |part| {
+            if let Part::Created { data, .. } = part {
+                self.put.entry(item_of(data)).or_insert(txn.zxid);
             }
-            _ => Ok(()),
-        }
+        });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::{S1, S2, Scene, path};
+    use crate::contention::properties::scene::{S1, S2, Scene, path};
     use vivarium_model::id::{SessionId, Xid};
     use vivarium_model::observation::Observed;
     use vivarium_model::tree::EphemeralType;

@@ -9,10 +9,10 @@ use super::{Part, parts};
 use crate::queue::{ItemName, Mark, name};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use vivarium_model::event::Event;
 use vivarium_model::id::SessionId;
+use vivarium_model::minds;
 use vivarium_model::path::{self, ZnodePath};
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::Zxid;
 
@@ -84,31 +84,16 @@ impl NothingPassedOver {
              at its last take",
             txn.session, txn.zxid
         );
-        Err(Objection::new(self.name(), saw))
+        Err(self.objection(saw))
     }
 }
 
-impl Monitor for NothingPassedOver {
-    fn name(&self) -> &'static str {
-        "queue P1 nothing passed over"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Committed { txn, .. } if view.history.is_new(txn) => self.committed(view, txn),
-            _ => Ok(()),
-        }
-    }
+impl Declared for NothingPassedOver {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "queue P1 nothing passed over",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(view, txn),
+        },
+    );
 }

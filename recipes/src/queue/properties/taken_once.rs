@@ -3,9 +3,9 @@
 use crate::queue::QueueSeen;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -21,39 +21,24 @@ impl TakenOnce {
     }
 }
 
-impl Monitor for TakenOnce {
-    fn name(&self) -> &'static str {
-        "queue Q2 taken once"
-    }
+impl Declared for TakenOnce {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "queue Q2 taken once",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
+            #[needed]
+            Observed(client, QueueSeen::Taken { queue, item }) if *queue == this.queue => this.taken(client, item),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("taken")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event.observed(), Some((_, QueueSeen::Taken { .. })))
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Some((client, QueueSeen::Taken { queue, item })) = event.observed() else {
-            return Ok(());
-        };
-        if *queue != self.queue {
-            return Ok(());
-        }
+impl TakenOnce {
+    fn taken(&mut self, client: ClientId, item: &Arc<str>) -> Result<(), Objection> {
         match self.taken.insert(Arc::clone(item), client) {
             None => Ok(()),
             Some(first) => {
                 let saw = format!("{client} has taken {item}, which {first} had taken already");
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
         }
     }

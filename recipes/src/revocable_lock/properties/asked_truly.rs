@@ -5,9 +5,9 @@ use super::line::{Kind, Line};
 use crate::revocable_lock::RevocationSeen;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use vivarium_model::event::Event;
+use vivarium_model::minds;
 use vivarium_model::path::ZnodePath;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack};
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -25,48 +25,31 @@ impl AskedTruly {
     }
 }
 
-impl Monitor for AskedTruly {
-    fn name(&self) -> &'static str {
-        "revocable lock RV5 asked truly"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("requested")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-            || matches!(event.observed(), Some((_, RevocationSeen::Requested { .. })))
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let changes = self.line.see(view, event).into_iter();
-        self.asked.extend(changes.filter(|it| it.kind == Kind::Asked).map(|it| it.path));
-        match event.observed() {
-            Some((client, RevocationSeen::Requested { lock, node }))
-                if *lock == self.lock && !self.asked.contains(&**node) =>
-            {
-                let saw = format!("{client} believes that it has asked {node}, which nobody has");
-                Err(Objection::new(self.name(), saw))
-            }
-            _ => Ok(()),
-        }
-    }
+impl Declared for AskedTruly {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "revocable lock RV5 asked truly",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => {
+                let changes = this.line.see(txn).into_iter();
+                this.asked.extend(changes.filter(|it| it.kind == Kind::Asked).map(|it| it.path));
+            },
+            #[needed]
+            Observed(client, RevocationSeen::Requested { lock, node }) => {
+                match *lock == this.lock && !this.asked.contains(&**node) {
+                    true => Err(this.objection(format!("{client} believes that it has asked {node}, which nobody has"))),
+                    false => Ok(()),
+                }
+            },
+        },
+    );
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::consent::tests::{ask, seen, set};
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     #[test]
     fn who_has_not_asked_and_believes_it_is_refused() {

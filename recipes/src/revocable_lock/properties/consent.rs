@@ -4,8 +4,9 @@
 use super::Force;
 use super::line::{Kind, Line};
 use std::sync::Arc;
-use vivarium_model::event::Event;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
+use vivarium_model::txn::Txn;
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -22,25 +23,19 @@ impl Consent {
     }
 }
 
-impl Monitor for Consent {
-    fn name(&self) -> &'static str {
-        "revocable lock RV2 consent"
-    }
+impl Declared for Consent {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "revocable lock RV2 consent",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(txn),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        for change in self.line.see(view, event) {
+impl Consent {
+    fn committed(&mut self, txn: &Txn) -> Result<(), Objection> {
+        for change in self.line.see(txn) {
             let Kind::Deleted(by) = change.kind else { continue };
             if by == change.node.session || self.force != Force::None && change.node.is_asked {
                 continue;
@@ -51,7 +46,7 @@ impl Monitor for Consent {
                 "session {by} has deleted {} (czxid {}) at {}, whose session {} was {asked}",
                 change.path, change.node.czxid, self.lock, change.node.session
             );
-            return Err(Objection::new(self.name(), saw));
+            return Err(self.objection(saw));
         }
         Ok(())
     }
@@ -60,10 +55,12 @@ impl Monitor for Consent {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
     use crate::revocable_lock::{REQUEST, RevocationSeen};
+    use vivarium_model::event::Event;
     use vivarium_model::id::{ClientId, SessionId, Xid};
     use vivarium_model::observation::Observed;
+    use vivarium_model::property::Monitor;
     use vivarium_model::time::Duration;
     use vivarium_model::txn::TxnBody;
 

@@ -2,9 +2,10 @@
 
 use super::line::{Kind, Line};
 use std::collections::BTreeMap;
-use vivarium_model::event::Event;
-use vivarium_model::property::{Asked, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 use vivarium_model::time::{Duration, Time};
+use vivarium_model::txn::Txn;
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
@@ -23,17 +24,19 @@ impl Grace {
     }
 }
 
-impl Monitor for Grace {
-    fn name(&self) -> &'static str {
-        "revocable lock RV4 grace"
-    }
+impl Declared for Grace {
+    const DECLARATION: Declaration<Self> = Declaration::in_sweeps(
+        "revocable lock RV4 grace",
+        LooksBack::Whole,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(view, txn),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        for change in self.line.see(view, event) {
+impl Grace {
+    fn committed(&mut self, view: View<'_>, txn: &Txn) -> Result<(), Objection> {
+        for change in self.line.see(txn) {
             match change.kind {
                 Kind::Asked => {
                     self.asked.entry(change.node.czxid).or_insert(view.at());
@@ -46,7 +49,7 @@ impl Monitor for Grace {
                             "session {by} has deleted {} {had:?} after the request, and not {:?}",
                             change.path, self.grace
                         );
-                        return Err(Objection::new(self.name(), saw));
+                        return Err(self.objection(saw));
                     }
                 }
                 Kind::Deleted(_) => {}
@@ -60,7 +63,7 @@ impl Monitor for Grace {
 mod tests {
     use super::super::consent::tests::ask;
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     #[test]
     fn who_takes_too_early_is_refused() {

@@ -4,10 +4,8 @@ use crate::contention::contender::Contender;
 use crate::revocable_lock::is_request;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vivarium_model::event::Event;
 use vivarium_model::id::SessionId;
 use vivarium_model::path::ZnodePath;
-use vivarium_model::property::View;
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::Zxid;
 
@@ -50,14 +48,10 @@ impl Line {
         Line { lock: directory.into(), standing: BTreeMap::new() }
     }
 
-    /// Takes an event in; what it changes, in order.
-    pub(super) fn see(&mut self, view: View<'_>, event: &Event) -> Vec<Change> {
+    /// Takes a new transaction in; what it changes, in order.
+    pub(super) fn see(&mut self, txn: &Txn) -> Vec<Change> {
         let mut changes = Vec::new();
-        if let Event::Committed { txn, .. } = event
-            && view.history.is_new(txn)
-        {
-            self.apply(txn, &txn.body, &mut changes);
-        }
+        self.apply(txn, &txn.body, &mut changes);
         changes
     }
 

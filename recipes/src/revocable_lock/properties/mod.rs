@@ -26,7 +26,7 @@ pub use right_owner::RightOwner;
 pub use told::Told;
 
 use crate::calm::{AtRest, WithinATime};
-use crate::lock::properties::{
+use crate::contention::properties::{
     Belief, Exclusion, Fencing, NamesOnce, NoLeak, NoLeakAtRest, NoSelfWait,
 };
 use vivarium_model::property::Monitor;

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::minds;
 use vivarium_model::path;
-use vivarium_model::property::View;
+use vivarium_model::property::{Minds, View};
 use vivarium_model::txn::TxnBody;
 use vivarium_model::zxid::Zxid;
 
@@ -38,53 +39,23 @@ impl Owed for Informed {
     const NAMES: [&'static str; 2] =
         ["revocable lock RV1 informed", "revocable lock RV1 informed at rest"];
 
-    fn concerns(event: &Event) -> bool {
-        match event {
-            Event::Killed { .. } | Event::Finished { .. } | Event::Panicked { .. } => true,
-            Event::Observed { observation, .. } => {
-                matches!(observation.read(), Some(RevocationSeen::Told { .. }))
-                    || matches!(
-                        observation.read(),
-                        Some(
-                            LockSeen::Granted { .. }
-                                | LockSeen::Lost { .. }
-                                | LockSeen::Releasing { .. }
-                        )
-                    )
+    const MINDS: Minds<Self> = minds! { |this, view, event|
+        Event::Killed { client } | Event::Finished { client, .. } | Event::Panicked { client, .. } => {
+            this.owners.remove(client);
+        },
+        Observed(client in session, LockSeen::Granted { lock, node, token, .. }) if *lock == this.lock => {
+            let (node, token) = (Arc::clone(node), *token);
+            this.owners.insert(client, Owner { node, token, session, is_told: false });
+        },
+        Observed(client, LockSeen::Lost { lock, .. } | LockSeen::Releasing { lock, .. }) if *lock == this.lock => {
+            this.owners.remove(&client);
+        },
+        Observed(client, RevocationSeen::Told { lock, token }) => {
+            if *lock == this.lock && let Some(owner) = this.owners.get_mut(&client) {
+                owner.is_told |= owner.token == *token;
             }
-            _ => false,
-        }
-    }
-
-    fn event(&mut self, event: &Event) {
-        match event {
-            Event::Killed { client }
-            | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => drop(self.owners.remove(client)),
-            Event::Observed { client, session, observation, .. } => {
-                match observation.read() {
-                    Some(LockSeen::Granted { lock, node, token, .. }) if *lock == self.lock => {
-                        let (node, token, session) = (Arc::clone(node), *token, *session);
-                        let owner = Owner { node, token, session, is_told: false };
-                        self.owners.insert(*client, owner);
-                    }
-                    Some(LockSeen::Lost { lock, .. } | LockSeen::Releasing { lock, .. })
-                        if *lock == self.lock =>
-                    {
-                        self.owners.remove(client);
-                    }
-                    _ => {}
-                }
-                if let Some(RevocationSeen::Told { lock, token }) = observation.read()
-                    && *lock == self.lock
-                    && let Some(owner) = self.owners.get_mut(client)
-                {
-                    owner.is_told |= owner.token == *token;
-                }
-            }
-            _ => {}
-        }
-    }
+        },
+    };
 
     fn is_changed_by(&self, body: &TxnBody) -> bool {
         let is_child = |path: &str| path::parent(path) == Some(&*self.lock);
@@ -121,7 +92,7 @@ mod tests {
     use super::super::consent::tests::{ask, seen};
     use super::*;
     use crate::calm::AtRest;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     fn scene() -> (Scene<AtRest<Informed>>, Zxid) {
         let mut scene = Scene::new(AtRest::new(Informed::new(LOCK)));

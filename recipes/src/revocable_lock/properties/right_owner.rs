@@ -2,8 +2,9 @@
 //! which that one was, so whoever was before it has gone by then, however stale the list.
 
 use super::line::{Kind, Line};
-use vivarium_model::event::Event;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
+use vivarium_model::txn::Txn;
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -18,32 +19,26 @@ impl RightOwner {
     }
 }
 
-impl Monitor for RightOwner {
-    fn name(&self) -> &'static str {
-        "revocable lock RV3 right owner"
-    }
+impl Declared for RightOwner {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "revocable lock RV3 right owner",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(txn),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        for change in self.line.see(view, event) {
+impl RightOwner {
+    fn committed(&mut self, txn: &Txn) -> Result<(), Objection> {
+        for change in self.line.see(txn) {
             let first = self.line.first().filter(|(_, first)| first.czxid < change.node.czxid);
             if let (Kind::Asked, Some((path, first))) = (change.kind, first) {
                 let saw = format!(
                     "a request was written into {} (czxid {}) while {path} (czxid {}) stands before it",
                     change.path, change.node.czxid, first.czxid
                 );
-                return Err(Objection::new(self.name(), saw));
+                return Err(self.objection(saw));
             }
         }
         Ok(())
@@ -54,7 +49,7 @@ impl Monitor for RightOwner {
 mod tests {
     use super::super::consent::tests::ask;
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     #[test]
     fn a_request_to_somebody_who_waits_is_refused() {

@@ -8,8 +8,10 @@ use super::line::{Kind, Line};
 use crate::revocable_lock::RevocationSeen;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use vivarium_model::event::Event;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::id::ClientId;
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
+use vivarium_model::txn::Txn;
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
@@ -33,33 +35,26 @@ impl Told {
     }
 }
 
-impl Monitor for Told {
-    fn name(&self) -> &'static str {
-        "revocable lock RV1 told"
-    }
+impl Declared for Told {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "revocable lock RV1 told",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(txn),
+            Observed(client, RevocationSeen::Told { lock, token }) if *lock == this.lock => this.told(client, *token),
+            #[needed]
+            Observed(client, RevocationSeen::LetGo { lock, token })
+                if *lock == this.lock =>
+            {
+                this.let_go(client, *token)
+            },
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("let go")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-            || matches!(
-                event.observed(),
-                Some((_, RevocationSeen::Told { .. } | RevocationSeen::LetGo { .. }))
-            )
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        for change in self.line.see(view, event) {
+impl Told {
+    fn committed(&mut self, txn: &Txn) {
+        for change in self.line.see(txn) {
             if change.kind == Kind::Asked {
                 self.asked.insert(change.node.czxid);
             }
@@ -68,28 +63,30 @@ impl Monitor for Told {
                 self.missed.insert(change.node.czxid);
             }
         }
-        match event.observed() {
-            Some((client, RevocationSeen::Told { lock, token })) if *lock == self.lock => {
-                if !self.asked.contains(token) {
-                    let saw = format!(
-                        "{client} is told to give {lock} back (token {token}), and nobody has asked"
-                    );
-                    return Err(Objection::new(self.name(), saw));
-                }
-                self.told.insert(*token);
-            }
-            Some((client, RevocationSeen::LetGo { lock, token })) if *lock == self.lock => {
-                self.told.remove(token);
-                self.asked.remove(token);
-                if self.missed.remove(token) {
-                    let saw = format!(
-                        "{client} has released {lock} (token {token}) without a word of the request \
-                         that it has deleted with its znode"
-                    );
-                    return Err(Objection::new(self.name(), saw));
-                }
-            }
-            _ => {}
+    }
+
+    fn told(&mut self, client: ClientId, token: Zxid) -> Result<(), Objection> {
+        if !self.asked.contains(&token) {
+            let saw = format!(
+                "{client} is told to give {} back (token {token}), and nobody has asked",
+                self.lock
+            );
+            return Err(self.objection(saw));
+        }
+        self.told.insert(token);
+        Ok(())
+    }
+
+    fn let_go(&mut self, client: ClientId, token: Zxid) -> Result<(), Objection> {
+        self.told.remove(&token);
+        self.asked.remove(&token);
+        if self.missed.remove(&token) {
+            let saw = format!(
+                "{client} has released {} (token {token}) without a word of the request \
+                 that it has deleted with its znode",
+                self.lock
+            );
+            return Err(self.objection(saw));
         }
         Ok(())
     }
@@ -99,7 +96,7 @@ impl Monitor for Told {
 mod tests {
     use super::super::consent::tests::{ask, seen};
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     fn scene() -> (Scene<Told>, Zxid) {
         let mut scene = Scene::new(Told::new(LOCK));

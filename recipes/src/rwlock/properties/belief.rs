@@ -5,15 +5,16 @@
 //! zombie, tokens do not say: a writer that became a reader has a newer token than a writer that waits for it.
 
 use crate::contention::contender::Contender;
+use crate::contention::properties::creations::Creations;
+use crate::contention::properties::is_closed;
 use crate::contention::{Kind, LockSeen};
-use crate::lock::properties::creations::Creations;
-use crate::lock::properties::is_closed;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::minds;
 use vivarium_model::op::SessionState;
 use vivarium_model::path;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
@@ -54,7 +55,7 @@ impl RwBelief {
                  sessions are open",
                 old.client, old.kind, old.token, new.client, new.kind, new.token, self.lock
             );
-            return Err(Objection::new(self.name(), saw));
+            return Err(self.objection(saw));
         }
         let place = self.held.partition_point(|held| held.token < new.token);
         self.held.insert(place, new);
@@ -74,85 +75,48 @@ impl RwBelief {
                      token {} of an earlier session",
                     self.lock, held.token
                 );
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
         }
     }
 }
 
-impl Monitor for RwBelief {
-    fn name(&self) -> &'static str {
-        "read-write lock RW2 belief"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("granted")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        match event {
-            Event::Observed { observation, .. } => matches!(
-                observation.read(),
-                Some(LockSeen::Granted { .. } | LockSeen::Lost { .. } | LockSeen::Releasing { .. })
-            ),
-            Event::Session { state, .. } => *state == SessionState::SyncConnected,
-            Event::Committed { .. }
-            | Event::Killed { .. }
-            | Event::Started { .. }
-            | Event::Finished { .. }
-            | Event::Panicked { .. } => true,
-            _ => false,
-        }
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.creations.see(view, event);
-        match event {
-            Event::Observed { client, session, observation, .. } => match observation.read() {
-                Some(LockSeen::Granted { lock, node, token, .. }) if *lock == self.lock => {
-                    let Some(contender) = Contender::parse(path::name(node)) else { return Ok(()) };
-                    let (kind, token) = (contender.kind(), *token);
-                    let session = self.creations.owner(node, token).or(*session);
-                    self.granted(view, Held { client: *client, kind, token, session })
+impl Declared for RwBelief {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "read-write lock RW2 belief",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.creations.see(txn),
+            #[needed]
+            Observed(client in session, LockSeen::Granted { lock, node, token, .. }) => {
+                match Contender::parse(path::name(node)).filter(|_| *lock == this.lock) {
+                    Some(contender) => {
+                        let session = this.creations.owner(node, *token).or(session);
+                        this.granted(view, Held { client, kind: contender.kind(), token: *token, session })
+                    }
+                    None => Ok(()),
                 }
-                Some(LockSeen::Lost { lock, token } | LockSeen::Releasing { lock, token })
-                    if *lock == self.lock =>
-                {
-                    self.held.retain(|held| held.client != *client || held.token != *token);
-                    Ok(())
-                }
-                _ => Ok(()),
             },
-            Event::Session {
-                client,
-                session: Some(session),
-                state: SessionState::SyncConnected,
-                ..
-            } => self.connected(*client, *session),
-            Event::Killed { client }
-            | Event::Started { client }
-            | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => {
-                self.held.retain(|held| held.client != *client);
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
+            Observed(client, LockSeen::Lost { lock, token } | LockSeen::Releasing { lock, token })
+                if *lock == this.lock =>
+            {
+                this.held.retain(|held| held.client != client || held.token != *token);
+            },
+            Event::Session { client, session: Some(session), state: SessionState::SyncConnected, .. } => {
+                this.connected(*client, *session)
+            },
+            Event::Killed { client } | Event::Started { client }
+            | Event::Finished { client, .. } | Event::Panicked { client, .. } => {
+                this.held.retain(|held| held.client != *client);
+            },
+        },
+    );
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     fn node(name: &str) -> String {
         format!("{LOCK}/{name}")

@@ -9,8 +9,9 @@ use crate::contention::{Kind, LockSeen};
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
+use vivarium_model::minds;
 use vivarium_model::path;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
@@ -52,7 +53,7 @@ impl RwExclusion {
                  committed history",
                 new.client, new.node, new.token, other.node, other.client, other.token
             );
-            return Err(Objection::new(self.name(), saw));
+            return Err(self.objection(saw));
         }
         let place = self.granted.partition_point(|other| other.token < new.token);
         self.granted.insert(place, new);
@@ -60,46 +61,31 @@ impl RwExclusion {
     }
 }
 
-impl Monitor for RwExclusion {
-    fn name(&self) -> &'static str {
-        "read-write lock RW1 exclusion"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("granted")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event.observed(), Some((_, LockSeen::Granted { .. })))
-            || matches!(event, Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.granted.retain(|granted| granted.stands(view));
-        let Some((client, LockSeen::Granted { lock, node, token, .. })) = event.observed() else {
-            return Ok(());
-        };
-        let Some(contender) = Contender::parse(path::name(node)).filter(|_| *lock == self.lock)
-        else {
-            return Ok(());
-        };
-        let (node, kind) = (Arc::clone(node), contender.kind());
-        self.grant(view, Granted { client, node, kind, token: *token })
-    }
+impl Declared for RwExclusion {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "read-write lock RW1 exclusion",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Event::Committed { .. } => this.granted.retain(|granted| granted.stands(view)),
+            #[needed]
+            Observed(client, LockSeen::Granted { lock, node, token, .. }) => {
+                this.granted.retain(|granted| granted.stands(view));
+                match Contender::parse(path::name(node)).filter(|_| *lock == this.lock) {
+                    Some(contender) => {
+                        let (node, kind) = (Arc::clone(node), contender.kind());
+                        this.grant(view, Granted { client, node, kind, token: *token })
+                    }
+                    None => Ok(()),
+                }
+            },
+        },
+    );
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     fn node(name: &str) -> String {
         format!("{LOCK}/{name}")

@@ -12,8 +12,8 @@ mod exclusion;
 pub use belief::RwBelief;
 pub use exclusion::RwExclusion;
 
+use crate::contention::properties::{Fencing, NoLeak, NoLeakAtRest, NoSelfWait};
 use crate::herd::Herd;
-use crate::lock::properties::{Fencing, NoLeak, NoLeakAtRest, NoSelfWait};
 use vivarium_model::property::Monitor;
 use vivarium_model::time::Duration;
 

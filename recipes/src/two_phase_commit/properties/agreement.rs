@@ -4,8 +4,9 @@ use super::is_in;
 use crate::two_phase_commit::{CommitSeen, Decision};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vivarium_model::event::Event;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::id::ClientId;
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -22,45 +23,40 @@ impl Agreement {
     }
 }
 
-impl Monitor for Agreement {
-    fn name(&self) -> &'static str {
-        "two-phase commit TP1 agreement"
-    }
+impl Declared for Agreement {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "two-phase commit TP1 agreement",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
+            #[needed]
+            Observed(client, CommitSeen::Decided { transaction, who, decision }) => {
+                match is_in(&this.directory, transaction) {
+                    true => this.decided(client, transaction, who, *decision),
+                    false => Ok(()),
+                }
+            },
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("decided")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event.observed(), Some((_, CommitSeen::Decided { .. })))
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Some((client, CommitSeen::Decided { transaction, who, decision })) = event.observed()
-        else {
-            return Ok(());
-        };
-        if !is_in(&self.directory, transaction) {
-            return Ok(());
-        }
+impl Agreement {
+    fn decided(
+        &mut self,
+        client: ClientId,
+        transaction: &Arc<str>,
+        who: &Arc<str>,
+        decision: Decision,
+    ) -> Result<(), Objection> {
         let decided = self.decided.entry(Arc::clone(transaction)).or_default();
-        let other = decided.iter().find(|(other, theirs)| *other != who && *theirs != decision);
+        let other = decided.iter().find(|(other, theirs)| *other != who && **theirs != decision);
         if let Some((other, theirs)) = other {
             let saw = format!(
                 "{client} takes {transaction} for decided, as {who}: {decision}; and {other} has taken it for \
                  {theirs}"
             );
-            return Err(Objection::new(self.name(), saw));
+            return Err(self.objection(saw));
         }
-        decided.insert(Arc::clone(who), *decision);
+        decided.insert(Arc::clone(who), decision);
         Ok(())
     }
 }

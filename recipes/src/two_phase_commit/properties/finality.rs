@@ -7,8 +7,9 @@ use super::{Change, changes, is_in};
 use crate::two_phase_commit::{CommitSeen, Decision};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vivarium_model::event::Event;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
+use vivarium_model::txn::Txn;
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -40,7 +41,7 @@ impl Finality {
             decision.map_or("nothing".to_string(), |decision| decision.to_string())
         };
         let saw = format!("the decision of {transaction} was {} and is {}", say(old), say(new));
-        Err(Objection::new(self.name(), saw))
+        Err(self.objection(saw))
     }
 
     fn decided(
@@ -55,60 +56,40 @@ impl Finality {
                 let saw = format!(
                     "{who} takes {transaction} for decided: {decision}; and has taken it for {before}"
                 );
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
             _ => Ok(()),
         }
     }
 }
 
-impl Monitor for Finality {
-    fn name(&self) -> &'static str {
-        "two-phase commit TP3 finality"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("decided")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-            || matches!(event.observed(), Some((_, CommitSeen::Decided { .. })))
-    }
-
-    /// What one participant says is compared with its own words, what is committed with what was.
-    fn minds_order(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Committed { txn, .. } if view.history.is_new(txn) => {
-                let mut result = Ok(());
-                let directory = Arc::clone(&self.directory);
-                changes(&directory, &txn.body, &mut |transaction, rest, change| {
-                    if rest == "decision" && result.is_ok() {
-                        result = self.changed(transaction, &change);
-                    }
-                });
-                result
-            }
-            _ => match event.observed() {
-                Some((_, CommitSeen::Decided { transaction, who, decision }))
-                    if is_in(&self.directory, transaction) =>
-                {
-                    self.decided(transaction, who, *decision)
-                }
-                _ => Ok(()),
+impl Declared for Finality {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "two-phase commit TP3 finality",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(txn),
+            // What one participant says is compared with its own words.
+            #[needed]
+            #[unordered]
+            Observed(_, CommitSeen::Decided { transaction, who, decision })
+                if is_in(&this.directory, transaction) =>
+            {
+                this.decided(transaction, who, *decision)
             },
-        }
+        },
+    );
+}
+
+impl Finality {
+    fn committed(&mut self, txn: &Txn) -> Result<(), Objection> {
+        let mut result = Ok(());
+        let directory = Arc::clone(&self.directory);
+        changes(&directory, &txn.body, &mut |transaction, rest, change| {
+            if rest == "decision" && result.is_ok() {
+                result = self.changed(transaction, &change);
+            }
+        });
+        result
     }
 }

@@ -8,8 +8,9 @@ use super::{Change, changes, is_in};
 use crate::two_phase_commit::{CommitSeen, Decision, Why};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use vivarium_model::event::Event;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack};
+use vivarium_model::txn::Txn;
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -102,48 +103,35 @@ impl Validity {
     }
 }
 
-impl Monitor for Validity {
-    fn name(&self) -> &'static str {
-        "two-phase commit TP2 validity"
-    }
+impl Declared for Validity {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "two-phase commit TP2 validity",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(txn),
+            #[needed("decided")]
+            Observed(_, seen: CommitSeen) => this.observed(seen).map_err(|saw| this.objection(saw)),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("decided")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. }) || event.observed::<CommitSeen>().is_some()
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        if let Event::Committed { txn, .. } = event
-            && view.history.is_new(txn)
-        {
-            let directory = Arc::clone(&self.directory);
-            changes(&directory, &txn.body, &mut |transaction, rest, change| {
-                if let Change::Gone = change {
-                    let account = self.transactions.entry(Arc::from(transaction)).or_default();
-                    account.gone.insert(Arc::from(rest));
-                }
-            });
-        }
-        let Some((_, seen)) = event.observed::<CommitSeen>() else { return Ok(()) };
-        self.observed(seen).map_err(|saw| Objection::new(self.name(), saw))
+impl Validity {
+    fn committed(&mut self, txn: &Txn) {
+        let directory = Arc::clone(&self.directory);
+        changes(&directory, &txn.body, &mut |transaction, rest, change| {
+            if let Change::Gone = change {
+                let account = self.transactions.entry(Arc::from(transaction)).or_default();
+                account.gone.insert(Arc::from(rest));
+            }
+        });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::{S1, Scene};
+    use crate::contention::properties::scene::{S1, Scene};
+    use vivarium_model::event::Event;
     use vivarium_model::id::{ClientId, Xid};
     use vivarium_model::observation::Observed;
 

@@ -7,8 +7,9 @@ use super::{Change, changes};
 use crate::two_phase_commit::Decision;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use vivarium_model::event::Event;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
+use vivarium_model::txn::Txn;
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -29,35 +30,25 @@ impl WriteOnce {
         match self.votes.insert(key, vote) {
             Some(before) if before != vote => {
                 let saw = format!("the vote {transaction}/{rest} was {before} and is {vote}");
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
             _ => Ok(()),
         }
     }
 }
 
-impl Monitor for WriteOnce {
-    fn name(&self) -> &'static str {
-        "two-phase commit TP4 write-once votes"
-    }
+impl Declared for WriteOnce {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "two-phase commit TP4 write-once votes",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(txn),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Event::Committed { txn, .. } = event else { return Ok(()) };
-        if !view.history.is_new(txn) {
-            return Ok(());
-        }
+impl WriteOnce {
+    fn committed(&mut self, txn: &Txn) -> Result<(), Objection> {
         let mut result = Ok(());
         let directory = Arc::clone(&self.directory);
         changes(&directory, &txn.body, &mut |transaction, rest, change| {

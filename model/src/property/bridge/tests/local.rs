@@ -1,7 +1,6 @@
 //! Local sessions and read-only connections: what the bridge lets pass only there.
 
 use super::super::Bridge;
-use crate::property::Monitor;
 use crate::property::testing::{
     Bodies, CLIENT, ONE, SESSION, TWO, Trial, create_request, exists, others, replied, sent,
     session, z,

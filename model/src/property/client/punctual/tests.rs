@@ -5,7 +5,7 @@ use crate::program::exchange::Exchange;
 use crate::program::host::{Operation, Outcome};
 use crate::property::client::testing::{GRANTED, Scene, told};
 use crate::property::testing::SESSION;
-use crate::property::{LooksBack, Monitor, View};
+use crate::property::{LooksBack, View};
 use crate::vocabulary::id::CallId;
 use crate::vocabulary::packet::{ClientPacket, ServerPacket};
 use crate::vocabulary::time::Duration;

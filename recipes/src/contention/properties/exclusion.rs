@@ -6,12 +6,14 @@
 //! whatever the schedule, for zombies too. Smaller means smaller czxid: that is the order in which
 //! contenders came, wherever the sequence counter stands (recipe rule 1.2.1).
 
-use crate::lock::LockSeen;
-use crate::lock::properties::contenders;
-use crate::lock::properties::creations::Creations;
+use crate::contention::LockSeen;
+use crate::contention::properties::contenders;
+use crate::contention::properties::creations::Creations;
 use std::sync::Arc;
-use vivarium_model::event::Event;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::id::ClientId;
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
+use vivarium_model::zxid::Zxid;
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
@@ -28,54 +30,45 @@ impl Exclusion {
     }
 }
 
-impl Monitor for Exclusion {
-    fn name(&self) -> &'static str {
-        "lock M1 exclusion"
-    }
+impl Declared for Exclusion {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "lock M1 exclusion",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.creations.see(txn),
+            #[needed]
+            Observed(client, LockSeen::Granted { lock, node, token, .. })
+                if *lock == this.lock =>
+            {
+                this.granted(view, client, node, *token)
+            },
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("granted")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event.observed(), Some((_, LockSeen::Granted { .. })))
-            || matches!(event, Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.creations.see(view, event);
-        let Some((client, LockSeen::Granted { lock, node, token, .. })) = event.observed() else {
-            return Ok(());
-        };
-        if *lock != self.lock {
-            return Ok(());
-        }
-        if self.creations.owner(node, *token).is_none() {
+impl Exclusion {
+    fn granted(
+        &self,
+        view: View<'_>,
+        client: ClientId,
+        node: &str,
+        token: Zxid,
+    ) -> Result<(), Objection> {
+        if self.creations.owner(node, token).is_none() {
             let saw = format!("{client} was granted {node}, which {token} did not create");
-            return Err(Objection::new(self.name(), saw));
+            return Err(self.objection(saw));
         }
         let smaller = contenders(view, &self.lock)
-            .filter(|(_, _, other)| other.czxid < *token)
+            .filter(|(_, _, other)| other.czxid < token)
             .min_by_key(|(_, _, other)| other.czxid);
         match smaller {
             None => Ok(()),
-            Some((path, _, other)) => Err(Objection::new(
-                self.name(),
-                format!(
-                    "{client} was granted {node} (czxid {token}) while {path} (czxid {}) stands \
-                     in the committed history as of {}",
-                    other.czxid,
-                    view.history.last()
-                ),
-            )),
+            Some((path, _, other)) => Err(self.objection(format!(
+                "{client} was granted {node} (czxid {token}) while {path} (czxid {}) stands \
+                 in the committed history as of {}",
+                other.czxid,
+                view.history.last()
+            ))),
         }
     }
 }
@@ -83,7 +76,7 @@ impl Monitor for Exclusion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
     use vivarium_model::zxid::Zxid;
 
     fn scene() -> Scene<Exclusion> {

@@ -6,11 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use vivarium_model::event::Event;
 use vivarium_model::id::SessionId;
 use vivarium_model::path::{self, ZnodePath};
-use vivarium_model::property::View;
-use vivarium_model::txn::TxnBody;
+use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
@@ -35,12 +33,8 @@ impl Creations {
         Creations { lock: Arc::clone(lock), by_czxid: BTreeMap::new(), taken: BTreeSet::new() }
     }
 
-    /// Takes an event in.
-    pub(crate) fn see(&mut self, view: View<'_>, event: &Event) {
-        let Event::Committed { txn, .. } = event else { return };
-        if !view.history.is_new(txn) {
-            return;
-        }
+    /// Takes a new transaction in.
+    pub(crate) fn see(&mut self, txn: &Txn) {
         deleted(&txn.body, &mut |path| self.delete(txn.session, path));
         let mut nodes = Vec::new();
         created(&txn.body, &mut |path| {

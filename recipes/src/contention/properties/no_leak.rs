@@ -11,14 +11,15 @@
 //! clean up nothing, though its session is connected as far as anybody can tell: a pause stops the
 //! time like a disconnection.
 
-use crate::lock::LockSeen;
-use crate::lock::properties::contenders;
+use crate::contention::LockSeen;
+use crate::contention::properties::contenders;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId, Xid};
+use vivarium_model::minds;
 use vivarium_model::op::SessionState;
-use vivarium_model::property::{Asked, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::txn::TxnBody;
 use vivarium_model::zxid::Zxid;
@@ -90,7 +91,7 @@ impl NoLeak {
                      {path} (czxid {}) still stands",
                     attempt.id, attempt.client, self.bound, node.czxid
                 );
-                return Err(Objection::new(self.name(), saw));
+                return Err(self.objection(saw));
             }
         }
         let bound = self.bound;
@@ -178,51 +179,42 @@ impl NoLeak {
     }
 }
 
-impl Monitor for NoLeak {
-    fn name(&self) -> &'static str {
-        "lock M5 no leak"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        // First: this event may be the one that ends the time of being connected.
-        self.check(view)?;
-        match event {
+impl Declared for NoLeak {
+    const DECLARATION: Declaration<Self> = Declaration::in_sweeps(
+        "lock M5 no leak",
+        LooksBack::Whole,
+        minds! { |this, view, event|
+            // First: any event may be the one that ends the time of being connected.
+            _ => this.check(view),
             Event::Observed { client, session, next_xid, observation } => {
                 if let Some(seen) = observation.read() {
-                    self.observed(view.at(), *client, *session, *next_xid, seen);
+                    this.observed(view.at(), *client, *session, *next_xid, seen);
                 }
-            }
+            },
             Event::Session { client, session, state, .. } => {
                 let connected = session.filter(|_| *state == SessionState::SyncConnected);
-                self.session(view.at(), *client, connected);
-            }
-            Event::Paused { client } => self.stop(*client),
+                this.session(view.at(), *client, connected);
+            },
+            Event::Paused { client } => this.stop(*client),
             Event::Resumed { client } => {
-                let connected = self.connected.get(client).copied();
-                self.session(view.at(), *client, connected);
-            }
+                let connected = this.connected.get(client).copied();
+                this.session(view.at(), *client, connected);
+            },
             // A program that is slow begins attempts under a session that is over: a close that is reported
             // again is no news of them.
-            Event::Committed { txn, .. }
-                if matches!(txn.body, TxnBody::CloseSession { .. }) && view.history.is_new(txn) =>
-            {
-                self.attempts.retain(|attempt| attempt.session != Some(txn.session));
-            }
-            Event::Killed { client }
-            | Event::Started { client }
-            | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => {
-                self.attempts.retain(|attempt| attempt.client != *client);
-            }
-            _ => {}
-        }
-        Ok(())
-    }
+            Committed(txn) if matches!(txn.body, TxnBody::CloseSession { .. }) => {
+                this.attempts.retain(|attempt| attempt.session != Some(txn.session));
+            },
+            Event::Killed { client } | Event::Started { client }
+            | Event::Finished { client, .. } | Event::Panicked { client, .. } => {
+                this.attempts.retain(|attempt| attempt.client != *client);
+            },
+        },
+    )
+    .end(Self::end);
+}
 
+impl NoLeak {
     fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
         self.check(view)
     }
@@ -231,7 +223,7 @@ impl Monitor for NoLeak {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     const BOUND: Duration = Duration::from_secs(12);
 

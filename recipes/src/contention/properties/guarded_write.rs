@@ -9,8 +9,9 @@ use crate::contention::contender::Contender;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::event::Event;
+use vivarium_model::minds;
 use vivarium_model::path::ZnodePath;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 use vivarium_model::txn::{Txn, TxnBody};
 
 /// See the module.
@@ -51,7 +52,7 @@ impl GuardedWrite {
             }
             TxnBody::Check { path } if self.is_contender(path) && !self.standing.contains(path) => {
                 let saw = format!("{txn} committed although {path} was gone");
-                return Err(Objection::new(self.name(), saw));
+                return Err(self.objection(saw));
             }
             _ => {}
         }
@@ -59,39 +60,29 @@ impl GuardedWrite {
     }
 }
 
-impl Monitor for GuardedWrite {
-    fn name(&self) -> &'static str {
-        "lock M4 guarded writes"
-    }
+/// The committed transaction, if it can change what is looked at: a session that begins does not.
+fn changing(event: &Event) -> Option<&Txn> {
+    let Event::Committed { txn, .. } = event else { return None };
+    (!matches!(txn.body, TxnBody::CreateSession { .. })).then_some(txn)
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        // A session that begins changes nothing that is looked at here.
-        let begins = |txn: &Txn| matches!(txn.body, TxnBody::CreateSession { .. });
-        matches!(event, Event::Committed { txn, .. } if !begins(txn))
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Committed { txn, .. } if view.history.is_new(txn) => {
-                self.apply(view, txn, &txn.body)
-            }
-            _ => Ok(()),
-        }
-    }
+impl Declared for GuardedWrite {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "lock M4 guarded writes",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            let Some(txn) = changing(event) => match view.history.is_new(txn) {
+                true => this.apply(view, txn, &txn.body),
+                false => Ok(()),
+            },
+        },
+    );
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     fn scene() -> Scene<GuardedWrite> {
         let mut scene = Scene::new(GuardedWrite::new(LOCK));

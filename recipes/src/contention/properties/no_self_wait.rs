@@ -5,15 +5,16 @@
 //! until its session ends. A znode is an attempt's own if its name carries the attempt's id, or if
 //! the attempt's session made it by a request that came after the attempt's beginning.
 
+use crate::contention::LockSeen;
 use crate::contention::contender::Contender;
-use crate::lock::LockSeen;
-use crate::lock::properties::creations::created;
+use crate::contention::properties::creations::created;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId, Xid};
+use vivarium_model::minds;
 use vivarium_model::path::{self, ZnodePath};
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 use vivarium_model::txn::Txn;
 
 /// See the module.
@@ -37,6 +38,14 @@ struct Running {
 }
 
 impl Running {
+    /// The attempt that a program says it begins, and of which lock.
+    fn begun(event: &Event) -> Option<(&Arc<str>, Running)> {
+        let Event::Observed { client, session, next_xid, observation } = event else { return None };
+        let LockSeen::Attempt { lock, attempt } = observation.read()? else { return None };
+        let (client, session, id, first) = (*client, *session, Arc::clone(attempt), *next_xid);
+        Some((lock, Running { client, session, id, first, made: BTreeSet::new() }))
+    }
+
     /// Whether it made the znode `on`. One that is gone from the committed history already (the
     /// waiter's view is stale) is told by its name alone.
     fn has_made(&self, on: &str) -> bool {
@@ -89,104 +98,64 @@ impl NoSelfWait {
             None => Ok(()),
             Some(_) => {
                 let saw = format!("{client} waits for {on}, which attempt {attempt} made itself");
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
         }
     }
 }
 
-impl Monitor for NoSelfWait {
-    fn name(&self) -> &'static str {
-        "lock M6 no self-wait"
-    }
+impl Declared for NoSelfWait {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "lock M6 no self-wait",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(view, txn),
+            #[unordered]
+            let Some(new) = Running::begun(event) => this.begin(new),
+            #[ordered_if(Self::has_made)]
+            Observed(client, LockSeen::Waiting { lock, attempt, on })
+                if *lock == this.lock =>
+            {
+                this.waits(client, attempt, on)
+            },
+            #[unordered]
+            Observed(client, LockSeen::Granted { lock, attempt, .. } | LockSeen::GaveUp { lock, attempt })
+                if *lock == this.lock =>
+            {
+                this.running.retain(|running| running.client != client || running.id != *attempt);
+            },
+            #[unordered]
+            Event::Killed { client } | Event::Started { client }
+            | Event::Finished { client, .. } | Event::Panicked { client, .. } => {
+                this.running.retain(|running| running.client != *client);
+            },
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        match event {
-            Event::Observed { observation, .. } => matches!(
-                observation.read(),
-                Some(
-                    LockSeen::Attempt { .. }
-                        | LockSeen::Waiting { .. }
-                        | LockSeen::Granted { .. }
-                        | LockSeen::GaveUp { .. }
-                )
-            ),
-            Event::Committed { .. }
-            | Event::Killed { .. }
-            | Event::Started { .. }
-            | Event::Finished { .. }
-            | Event::Panicked { .. } => true,
-            _ => false,
+impl NoSelfWait {
+    fn begin(&mut self, (lock, new): (&Arc<str>, Running)) {
+        if *lock == self.lock {
+            // By client, so that the order in which they began leaves no trace.
+            let place = self.running.partition_point(|other| other.client <= new.client);
+            self.running.insert(place, new);
         }
     }
 
-    /// A client is only ever measured against its own attempt and its own znode. But that, where it
-    /// is not told by its name, anybody can delete.
-    fn minds_order(&self, event: &Event) -> bool {
-        match event.observed() {
-            Some((client, LockSeen::Waiting { .. })) => {
-                let mut own = self.running.iter().filter(|running| running.client == client);
-                own.any(|running| !running.made.is_empty())
-            }
-            _ => matches!(event, Event::Committed { .. }),
-        }
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Observed { client, session, next_xid, observation } => {
-                match observation.read() {
-                    Some(LockSeen::Attempt { lock, attempt }) if *lock == self.lock => {
-                        let new = Running {
-                            client: *client,
-                            session: *session,
-                            id: Arc::clone(attempt),
-                            first: *next_xid,
-                            made: BTreeSet::new(),
-                        };
-                        // By client, so that the order in which they began leaves no trace.
-                        let place = self.running.partition_point(|other| other.client <= *client);
-                        self.running.insert(place, new);
-                    }
-                    Some(LockSeen::Waiting { lock, attempt, on }) if *lock == self.lock => {
-                        return self.waits(*client, attempt, on);
-                    }
-                    Some(
-                        LockSeen::Granted { lock, attempt, .. }
-                        | LockSeen::GaveUp { lock, attempt },
-                    ) if *lock == self.lock => {
-                        self.running
-                            .retain(|running| running.client != *client || running.id != *attempt);
-                    }
-                    _ => {}
-                }
-            }
-            Event::Committed { txn, .. } if view.history.is_new(txn) => self.committed(view, txn),
-            Event::Killed { client }
-            | Event::Started { client }
-            | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => {
-                self.running.retain(|running| running.client != *client);
-            }
-            _ => {}
-        }
-        Ok(())
+    /// Whether the event's client has an attempt that has made something: what a transaction makes of it comes
+    /// before or after the event.
+    fn has_made(&self, event: &Event) -> bool {
+        let mut own = self.running.iter().filter(|running| event.client() == Some(running.client));
+        own.any(|running| !running.made.is_empty())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
     use vivarium_model::observation::Observed;
+    use vivarium_model::property::Monitor;
     use vivarium_model::txn::TxnBody;
 
     fn scene() -> Scene<NoSelfWait> {

@@ -10,12 +10,13 @@
 //! leak if all of that session's attempts have ended: no number of a request is kept, so that the
 //! ways to one state stay one.
 
-use crate::lock::LockSeen;
-use crate::lock::properties::contenders;
+use crate::contention::LockSeen;
+use crate::contention::properties::contenders;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
@@ -50,29 +51,6 @@ impl NoLeakAtRest {
         NoLeakAtRest { lock: lock_directory.into(), attempts: Vec::new() }
     }
 
-    fn observed(&mut self, client: ClientId, session: Option<SessionId>, seen: &LockSeen) {
-        match seen {
-            LockSeen::Attempt { lock, attempt } if *lock == self.lock => {
-                self.begin(client, session, attempt);
-            }
-            LockSeen::Granted { lock, attempt, token, .. } if *lock == self.lock => {
-                self.move_to(Stage::Holding(*token), client, |known| known.id == *attempt);
-            }
-            LockSeen::GaveUp { lock, attempt } if *lock == self.lock => {
-                self.move_to(Stage::Ended, client, |known| known.id == *attempt);
-            }
-            LockSeen::Lost { lock, token }
-            | LockSeen::Releasing { lock, token }
-            | LockSeen::Released { lock, token }
-                if *lock == self.lock =>
-            {
-                let holding = Stage::Holding(*token);
-                self.move_to(Stage::Ended, client, |known| known.stage == holding);
-            }
-            _ => {}
-        }
-    }
-
     fn begin(&mut self, client: ClientId, session: Option<SessionId>, id: &Arc<str>) {
         // A client begins a session when it knows that the last one is over.
         self.attempts.retain(|other| other.client != client || other.session == session);
@@ -105,70 +83,47 @@ impl NoLeakAtRest {
                      which still stands",
                     attempt.id, attempt.client, node.czxid
                 );
-                return Err(Objection::new(self.name(), saw));
+                return Err(self.objection(saw));
             }
         }
         Ok(())
     }
 }
 
-impl Monitor for NoLeakAtRest {
-    fn name(&self) -> &'static str {
-        "lock M5 no leak at rest"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        match event {
-            Event::Observed { observation, .. } => matches!(
-                observation.read(),
-                Some(
-                    LockSeen::Attempt { .. }
-                        | LockSeen::Granted { .. }
-                        | LockSeen::GaveUp { .. }
-                        | LockSeen::Lost { .. }
-                        | LockSeen::Releasing { .. }
-                        | LockSeen::Released { .. }
-                )
-            ),
-            Event::Killed { .. }
-            | Event::Started { .. }
-            | Event::Finished { .. }
-            | Event::Panicked { .. } => true,
-            _ => false,
-        }
-    }
-
-    /// An account per client, read at rest only.
-    fn minds_order(&self, _event: &Event) -> bool {
-        false
-    }
-
-    fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Observed { client, session, observation, .. } => {
-                if let Some(seen) = observation.read() {
-                    self.observed(*client, *session, seen);
+impl Declared for NoLeakAtRest {
+    const DECLARATION: Declaration<Self> =
+        Declaration::everywhere("lock M5 no leak at rest", LooksBack::Tip, minds! { |this, view, event|
+            #[unordered]
+            Observed(client in session, LockSeen::Attempt { lock, attempt }) if *lock == this.lock => {
+                this.begin(client, session, attempt);
+            },
+            #[unordered]
+            Observed(client, LockSeen::Granted { lock, attempt, token, .. }) if *lock == this.lock => {
+                this.move_to(Stage::Holding(*token), client, |known| known.id == *attempt);
+            },
+            #[unordered]
+            Observed(client, LockSeen::GaveUp { lock, attempt }) if *lock == this.lock => {
+                this.move_to(Stage::Ended, client, |known| known.id == *attempt);
+            },
+            #[unordered]
+            Observed(client, LockSeen::Lost { lock, token } | LockSeen::Releasing { lock, token }
+                | LockSeen::Released { lock, token }) =>
+            {
+                if *lock == this.lock {
+                    this.move_to(Stage::Ended, client, |known| known.stage == Stage::Holding(*token));
                 }
-            }
-            Event::Killed { client }
-            | Event::Started { client }
-            | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => {
-                self.attempts.retain(|known| known.client != *client);
-            }
-            _ => {}
-        }
-        Ok(())
-    }
+            },
+            #[unordered]
+            Event::Killed { client } | Event::Started { client }
+            | Event::Finished { client, .. } | Event::Panicked { client, .. } => {
+                this.attempts.retain(|known| known.client != *client);
+            },
+        })
+        .at_rest(Self::at_rest)
+        .end(Self::end);
+}
 
+impl NoLeakAtRest {
     fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {
         self.check(view)
     }
@@ -181,7 +136,7 @@ impl Monitor for NoLeakAtRest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     fn scene() -> Scene<NoLeakAtRest> {
         Scene::new(NoLeakAtRest::new(LOCK))

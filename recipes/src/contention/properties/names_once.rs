@@ -9,9 +9,10 @@ use super::creations::created;
 use crate::contention::contender::Contender;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use vivarium_model::event::Event;
+use vivarium_model::minds;
 use vivarium_model::path::ZnodePath;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
+use vivarium_model::txn::Txn;
 
 /// See the module. Asked in sweeps: what it remembers would keep a search from its end.
 #[derive(Clone, Debug, Hash)]
@@ -27,28 +28,18 @@ impl NamesOnce {
     }
 }
 
-impl Monitor for NamesOnce {
-    fn name(&self) -> &'static str {
-        "lock M9 names once"
-    }
+impl Declared for NamesOnce {
+    const DECLARATION: Declaration<Self> = Declaration::in_sweeps(
+        "lock M9 names once",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(txn),
+        },
+    );
+}
 
-    fn asked(&self) -> Asked {
-        Asked::InSweeps
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Nothing
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        let Event::Committed { txn, .. } = event else { return Ok(()) };
-        if !view.history.is_new(txn) {
-            return Ok(());
-        }
+impl NamesOnce {
+    fn committed(&mut self, txn: &Txn) -> Result<(), Objection> {
         let mut again = None;
         created(&txn.body, &mut |path| {
             let contender = Contender::in_directory(&self.lock, path);
@@ -59,14 +50,14 @@ impl Monitor for NamesOnce {
         });
         let Some(path) = again else { return Ok(()) };
         let saw = format!("{path} is created by transaction {}, and was there before", txn.zxid);
-        Err(Objection::new(self.name(), saw))
+        Err(self.objection(saw))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     #[test]
     fn a_name_that_comes_again_is_refused() {

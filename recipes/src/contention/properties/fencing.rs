@@ -8,15 +8,16 @@
 //! nothing.
 
 use crate::contention::contender::Contender;
+use crate::contention::properties::creations::Creations;
+use crate::contention::properties::is_closed;
 use crate::contention::{Kind, LockSeen};
-use crate::lock::properties::creations::Creations;
-use crate::lock::properties::is_closed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::minds;
 use vivarium_model::path;
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 use vivarium_model::zxid::Zxid;
 
 /// See the module.
@@ -83,19 +84,16 @@ impl Fencing {
         let largest = self.granted.last().copied();
         if !self.granted.insert(token) {
             let saw = format!("{client} was granted token {token}, which was granted before");
-            return Err(Objection::new(self.name(), saw));
+            return Err(self.objection(saw));
         }
         let zombie = session.is_none_or(|session| is_closed(view, session))
             || self.by_force && self.creations.is_taken(token);
         match largest.filter(|largest| *largest > token && !zombie) {
             None => Ok(()),
-            Some(largest) => Err(Objection::new(
-                self.name(),
-                format!(
-                    "{client} was granted token {token} after token {largest} had been granted, \
+            Some(largest) => Err(self.objection(format!(
+                "{client} was granted token {token} after token {largest} had been granted, \
                      and its session is open"
-                ),
-            )),
+            ))),
         }
     }
 
@@ -113,61 +111,38 @@ impl Fencing {
             let saw = format!(
                 "resource {resource} accepted token {token} from {client} after token {largest}"
             );
-            return Err(Objection::new(self.name(), saw));
+            return Err(self.objection(saw));
         }
         *largest = token;
         Ok(())
     }
 }
 
-impl Monitor for Fencing {
-    fn name(&self) -> &'static str {
-        "lock M3 fencing"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("granted")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        match event {
-            Event::Observed { observation, .. } => {
-                matches!(observation.read(), Some(LockSeen::Granted { .. }))
-            }
-            _ => matches!(event, Event::ResourceWrite { .. } | Event::Committed { .. }),
-        }
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.creations.see(view, event);
-        match event {
-            Event::Observed { client, session, observation, .. } => match observation.read() {
-                Some(LockSeen::Granted { lock, node, token, .. }) if self.counts(lock, node) => {
-                    let owner = self.creations.owner(node, *token);
-                    self.grant(view, *client, *token, owner.or(*session))
-                }
+impl Declared for Fencing {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "lock M3 fencing",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.creations.see(txn),
+            #[needed]
+            Observed(client in session, LockSeen::Granted { lock, node, token, .. })
+                if this.counts(lock, node) =>
+            {
+                let session = this.creations.owner(node, *token).or(session);
+                this.grant(view, client, *token, session)
+            },
+            Event::ResourceWrite { client, resource, token, accepted } => match token {
+                Some(token) if *accepted => this.accept(*client, resource, *token),
                 _ => Ok(()),
             },
-            Event::ResourceWrite { client, resource, token: Some(token), accepted: true } => {
-                self.accept(*client, resource, *token)
-            }
-            _ => Ok(()),
-        }
-    }
+        },
+    );
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     fn scene() -> (Scene<Fencing>, Zxid, Zxid) {
         let mut scene = Scene::new(Fencing::new(LOCK));

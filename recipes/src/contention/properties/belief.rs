@@ -18,14 +18,17 @@
 //! (`BeliefSurvivesExpiry`). So is one that begins then, by a znode of the session before
 //! (`AdoptDeadSessionNode`, `NoOwnerCheckOnGrant`; recipe rule 2.8.6).
 
-use crate::lock::LockSeen;
-use crate::lock::properties::creations::Creations;
-use crate::lock::properties::is_closed;
+use crate::contention::LockSeen;
+use crate::contention::properties::creations::Creations;
+use crate::contention::properties::is_closed;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
+use vivarium_model::minds;
 use vivarium_model::op::SessionState;
-use vivarium_model::property::{Asked, LooksBack, Measure, Monitor, Objection, Unhashed, View};
+use vivarium_model::property::{
+    Declaration, Declared, LooksBack, Measure, Objection, Unhashed, View,
+};
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::zxid::Zxid;
 
@@ -98,41 +101,33 @@ impl Belief {
         *self.measured
     }
 
-    fn observed(
+    /// Whether the event's client has a belief that can end.
+    fn is_held(&self, event: &Event) -> bool {
+        self.held.iter().any(|held| event.client() == Some(held.client))
+    }
+
+    fn is_granted(
         &mut self,
         view: View<'_>,
         client: ClientId,
         session: Option<SessionId>,
-        seen: &LockSeen,
+        node: &str,
+        token: Zxid,
     ) -> Result<(), Objection> {
-        match seen {
-            LockSeen::Granted { lock, node, token, .. } if *lock == self.lock => {
-                let owner = self.creations.owner(node, *token);
-                self.is_own(client, session, owner, *token)?;
-                self.granted(view, Held { client, token: *token, session: owner.or(session) })
-            }
-            LockSeen::Lost { lock, token } | LockSeen::Releasing { lock, token }
-                if *lock == self.lock =>
-            {
-                self.ended(view.clock(), |held| held.client == client && held.token == *token);
-                Ok(())
-            }
-            _ => Ok(()),
-        }
+        let owner = self.creations.owner(node, token);
+        self.is_own(client, session, owner, token)?;
+        self.granted(view, Held { client, token, session: owner.or(session) })
     }
 
     fn granted(&mut self, view: View<'_>, new: Held) -> Result<(), Objection> {
         for old in &self.held {
             let (smaller, larger) = if old.token < new.token { (old, &new) } else { (&new, old) };
             if !self.is_zombie(view, smaller) {
-                return Err(Objection::new(
-                    self.name(),
-                    format!(
-                        "{} (token {}) and {} (token {}) both believe that they hold {}, and the \
+                return Err(self.objection(format!(
+                    "{} (token {}) and {} (token {}) both believe that they hold {}, and the \
                          session of the smaller token is open",
-                        smaller.client, smaller.token, larger.client, larger.token, self.lock
-                    ),
-                ));
+                    smaller.client, smaller.token, larger.client, larger.token, self.lock
+                )));
             }
             self.measured.count += 1;
             self.open.push(Overlap { tokens: [old.token, new.token], since: view.clock() });
@@ -158,7 +153,7 @@ impl Belief {
                      session",
                     self.lock
                 );
-                Err(Objection::new(self.name(), saw))
+                Err(self.objection(saw))
             }
             _ => Ok(()),
         }
@@ -187,92 +182,46 @@ impl Belief {
         };
         match self.held.iter().find(stale) {
             None => Ok(()),
-            Some(held) => Err(Objection::new(
-                self.name(),
-                format!(
-                    "{client} is connected by session {session} and still believes that it holds \
+            Some(held) => Err(self.objection(format!(
+                "{client} is connected by session {session} and still believes that it holds \
                      {} by token {} of an earlier session",
-                    self.lock, held.token
-                ),
-            )),
+                self.lock, held.token
+            ))),
         }
     }
 }
 
-impl Monitor for Belief {
-    fn name(&self) -> &'static str {
-        "lock M2 belief"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn looks_for(&self) -> Vec<Arc<str>> {
-        vec![Arc::from("granted")]
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        match event {
-            Event::Observed { observation, .. } => matches!(
-                observation.read(),
-                Some(LockSeen::Granted { .. } | LockSeen::Lost { .. } | LockSeen::Releasing { .. })
-            ),
-            Event::Session { state, .. } => *state == SessionState::SyncConnected,
-            Event::Committed { .. }
-            | Event::Killed { .. }
-            | Event::Started { .. }
-            | Event::Finished { .. }
-            | Event::Panicked { .. } => true,
-            _ => false,
-        }
-    }
-
-    /// Whose client is connected by which session is compared with that client's own beliefs only;
-    /// and the end of a belief matters where there is one.
-    fn minds_order(&self, event: &Event) -> bool {
-        match event {
-            Event::Session { .. } => false,
-            Event::Committed { .. } => true,
-            _ if matches!(event.observed(), Some((_, LockSeen::Granted { .. }))) => true,
-            Event::Observed { client, .. }
-            | Event::Killed { client }
-            | Event::Started { client }
-            | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => {
-                self.concerns(event) && self.held.iter().any(|held| held.client == *client)
-            }
-            _ => false,
-        }
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.creations.see(view, event);
-        match event {
-            Event::Observed { client, session, observation, .. } => match observation.read() {
-                Some(seen) => self.observed(view, *client, *session, seen),
-                None => Ok(()),
-            },
-            Event::Session { client, session: Some(session), state, .. }
-                if *state == SessionState::SyncConnected =>
+impl Declared for Belief {
+    const DECLARATION: Declaration<Self> =
+        Declaration::everywhere("lock M2 belief", LooksBack::Tip, minds! { |this, view, event|
+            Committed(txn) => this.creations.see(txn),
+            #[needed]
+            Observed(client in session, LockSeen::Granted { lock, node, token, .. })
+                if *lock == this.lock =>
             {
-                self.connected(*client, *session)
-            }
-            Event::Killed { client }
-            | Event::Started { client }
-            | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => {
-                self.ended(view.clock(), |held| held.client == *client);
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
+                this.is_granted(view, client, session, node, *token)
+            },
+            #[ordered_if(Self::is_held)]
+            Observed(client, LockSeen::Lost { lock, token } | LockSeen::Releasing { lock, token })
+                if *lock == this.lock =>
+            {
+                this.ended(view.clock(), |held| held.client == client && held.token == *token);
+            },
+            #[unordered]
+            Event::Session { client, session: Some(session), state: SessionState::SyncConnected, .. } => {
+                this.connected(*client, *session)
+            },
+            #[ordered_if(Self::is_held)]
+            Event::Killed { client } | Event::Started { client }
+            | Event::Finished { client, .. } | Event::Panicked { client, .. } => {
+                this.ended(view.clock(), |held| held.client == *client);
+            },
+        })
+        .end(Self::end)
+        .measured(Self::measured);
+}
 
+impl Belief {
     fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
         self.ended(view.clock(), |_| true);
         Ok(())
@@ -290,7 +239,7 @@ impl Monitor for Belief {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
 
     /// Two contenders; the first is granted.
     fn scene() -> (Scene<Belief>, Zxid, Zxid) {

@@ -7,13 +7,14 @@
 //! What somebody else deletes is no fault of the attempt, nor is what goes with its session. Whose a znode is, is
 //! told by the id in its name.
 
+use crate::contention::LockSeen;
 use crate::contention::contender::Contender;
-use crate::lock::LockSeen;
-use crate::lock::properties::contenders;
+use crate::contention::properties::contenders;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
-use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
+use vivarium_model::minds;
+use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 use vivarium_model::txn::{Txn, TxnBody};
 
 /// See the module.
@@ -59,76 +60,39 @@ impl KeepsItsPlace {
             "{} deletes {path}, and attempt {} to acquire the lock by it has not ended",
             running.client, running.id
         );
-        Err(Objection::new(self.name(), saw))
+        Err(self.objection(saw))
     }
 }
 
-impl Monitor for KeepsItsPlace {
-    fn name(&self) -> &'static str {
-        "lock M8 keeps its place"
-    }
-
-    fn asked(&self) -> Asked {
-        Asked::Everywhere
-    }
-
-    fn looks_back(&self) -> LooksBack {
-        LooksBack::Tip
-    }
-
-    fn concerns(&self, event: &Event) -> bool {
-        match event {
-            Event::Observed { observation, .. } => matches!(
-                observation.read(),
-                Some(LockSeen::Attempt { .. } | LockSeen::Granted { .. } | LockSeen::GaveUp { .. })
-            ),
-            Event::Committed { .. }
-            | Event::Killed { .. }
-            | Event::Started { .. }
-            | Event::Finished { .. }
-            | Event::Panicked { .. } => true,
-            _ => false,
-        }
-    }
-
-    /// A client's attempts are measured against its own transactions only.
-    fn minds_order(&self, event: &Event) -> bool {
-        matches!(event, Event::Committed { .. })
-    }
-
-    fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        match event {
-            Event::Observed { client, session, observation, .. } => match observation.read() {
-                Some(LockSeen::Attempt { lock, attempt }) if *lock == self.lock => {
-                    self.begin(*client, *session, attempt);
-                }
-                Some(
-                    LockSeen::Granted { lock, attempt, .. } | LockSeen::GaveUp { lock, attempt },
-                ) if *lock == self.lock => {
-                    self.running
-                        .retain(|running| running.client != *client || running.id != *attempt);
-                }
-                _ => {}
+impl Declared for KeepsItsPlace {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "lock M8 keeps its place",
+        LooksBack::Tip,
+        minds! { |this, view, event|
+            Committed(txn) => this.committed(view, txn),
+            #[unordered]
+            Observed(client in session, LockSeen::Attempt { lock, attempt }) if *lock == this.lock => {
+                this.begin(client, session, attempt);
             },
-            Event::Committed { txn, .. } if view.history.is_new(txn) => {
-                return self.committed(view, txn);
-            }
-            Event::Killed { client }
-            | Event::Started { client }
-            | Event::Finished { client, .. }
-            | Event::Panicked { client, .. } => {
-                self.running.retain(|running| running.client != *client);
-            }
-            _ => {}
-        }
-        Ok(())
-    }
+            #[unordered]
+            Observed(client, LockSeen::Granted { lock, attempt, .. } | LockSeen::GaveUp { lock, attempt })
+                if *lock == this.lock =>
+            {
+                this.running.retain(|running| running.client != client || running.id != *attempt);
+            },
+            #[unordered]
+            Event::Killed { client } | Event::Started { client }
+            | Event::Finished { client, .. } | Event::Panicked { client, .. } => {
+                this.running.retain(|running| running.client != *client);
+            },
+        },
+    );
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::properties::scene::*;
+    use crate::contention::properties::scene::*;
     use vivarium_model::zxid::Zxid;
 
     /// An attempt that has lined up.

@@ -1,4 +1,4 @@
-//! What an exclusive lock promises, as monitors (recipe rules 2.8.7 and 2.8.8).
+//! What an exclusive lock promises, as monitors, and with it all that line up (recipe rules 2.8.7 and 2.8.8).
 //!
 //! Truth and belief are kept apart: M1, M4, M5, M6, M8 and M9 speak of znodes in the committed history,
 //! M2 and M3 of what programs believe, measured against it. A belief can outlive its znode, because
@@ -43,31 +43,11 @@ pub use no_leak::NoLeak;
 pub use no_leak_at_rest::NoLeakAtRest;
 pub use no_self_wait::NoSelfWait;
 
-use crate::contention::contender::{self, Contender};
-use crate::herd::Herd;
+use super::contender::{self, Contender};
 use std::sync::Arc;
 use vivarium_model::id::SessionId;
-use vivarium_model::property::{Monitor, View};
-use vivarium_model::time::Duration;
+use vivarium_model::property::View;
 use vivarium_model::tree::Znode;
-
-/// All monitors of the lock in `lock_directory`. `bound` is M5's: how long a session must have been
-/// connected after an attempt's end before a znode left over is a leak (see [`NoLeak`]); where time
-/// stands still, [`NoLeakAtRest`] asks instead.
-pub fn monitors(lock_directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
-    vec![
-        Box::new(Exclusion::new(lock_directory)),
-        Box::new(Belief::new(lock_directory)),
-        Box::new(Fencing::new(lock_directory)),
-        Box::new(GuardedWrite::new(lock_directory)),
-        Box::new(NoLeak::new(lock_directory, bound)),
-        Box::new(NoLeakAtRest::new(lock_directory)),
-        Box::new(NoSelfWait::new(lock_directory)),
-        Box::new(Herd::of_contenders(lock_directory, 1)),
-        Box::new(KeepsItsPlace::new(lock_directory)),
-        Box::new(NamesOnce::new(lock_directory)),
-    ]
-}
 
 /// The contenders that stand in the committed history: full path, attempt id and znode.
 fn contenders<'a>(
@@ -87,15 +67,4 @@ fn contenders<'a>(
 /// Whether a session has ended (or never began) in the committed history.
 pub(crate) fn is_closed(view: View<'_>, session: SessionId) -> bool {
     !view.history.tree().sessions().contains_key(&session)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use vivarium_model::property::{LooksBack, Monitors};
-
-    #[test]
-    fn a_search_for_the_lock_need_not_tell_pasts_apart() {
-        assert_eq!(Monitors::new(monitors("/lock", Duration::ZERO)).look_back(), LooksBack::Tip);
-    }
 }

@@ -1,6 +1,6 @@
 //! A hand-made run for the tests of the monitors: commits and observations, one after the other.
 
-use crate::lock::LockSeen;
+use crate::contention::LockSeen;
 use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::fingerprint::Fingerprint;
