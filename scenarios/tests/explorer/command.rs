@@ -55,7 +55,7 @@ fn words_that_make_no_sense() {
     let sentence = refused(&["explore", "lock", "--lost", "many"]);
     assert_eq!(sentence, "`--lost many` is not a number: write e.g. `--lost 2`");
     let sentence = refused(&["explore", "lock", "--lost", "300"]);
-    assert_eq!(sentence, "`--lost 300` is too many: give at most 255");
+    assert_eq!(sentence, "`--lost 300` is too many: give at most 63");
     assert_eq!(refused(&["explore", "lock", "--clients", "0"]), "`--clients 0`: give at least 1");
     let sentence = refused(&["explore", "lock", "--max-memory", "4X"]);
     assert!(sentence.starts_with("`--max-memory 4X` is not a size of memory"), "{sentence}");
