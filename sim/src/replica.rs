@@ -89,6 +89,7 @@ impl Replica {
         self.judged.world.ensemble()
     }
 
+    /// Returns the server that leads.
     pub fn leader(&self) -> Option<ServerId> {
         self.ensemble().leader()
     }

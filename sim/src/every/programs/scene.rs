@@ -1,4 +1,4 @@
-//! A state of the search unfolded into a world, to take steps in.
+//! A state of the search expanded into a world, in which steps can be taken.
 
 use super::Budget;
 use crate::every::memo::Memo;
@@ -12,7 +12,7 @@ use vivarium_model::time::Time;
 use vivarium_model::timer::{ClientTimer, Timer};
 use vivarium_model::world::World;
 
-/// A world, and what is left of the budget.
+/// A world and the rest of the budget.
 #[derive(Clone)]
 pub(super) struct Scene {
     pub(super) world: World<Memo, Service>,
@@ -23,7 +23,7 @@ impl Scene {
     /// Takes one step.
     ///
     /// # Errors
-    /// An objection.
+    /// Returns an objection.
     pub(super) fn take(&mut self, step: Step, effects: &mut Effects) -> Result<Status, Objection> {
         effects.clear();
         let status = self.world.apply(Time::ZERO, &step, effects)?;
@@ -37,7 +37,7 @@ impl Scene {
         }
     }
 
-    /// Takes a fault off the budget. The expiry of a session that nobody keeps alive is none.
+    /// Takes a fault off the budget. The expiry of a session that no process keeps alive is no fault.
     pub(super) fn spend(&mut self, step: &Step) {
         let service = self.world.grain();
         match *step {

@@ -1,4 +1,4 @@
-//! What can happen in a state, and what it costs.
+//! The actions of a state and their costs.
 
 use super::scene::Scene;
 use std::fmt;
@@ -8,27 +8,27 @@ use vivarium_model::release::Bug;
 use vivarium_model::step::{OldEpochs, Step, Tail, Unwritten};
 use vivarium_model::timer::{ServerTimer, Timer};
 
-/// What an action takes from the budget.
+/// The account of the budget that pays for an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Charge {
-    /// Nothing.
+    /// The action is free.
     Free,
-    /// A proposal.
+    /// The action proposes a write.
     Txn,
-    /// A crash.
+    /// The action crashes a server.
     Crash,
-    /// A broken connection.
+    /// The action breaks a connection.
     Break,
-    /// A timeout.
+    /// The action is a timeout.
     Timeout,
-    /// An fsync that fails.
+    /// The action is an fsync that fails.
     FsyncError,
-    /// The election of a server that needs the vote of one that is ahead of it.
+    /// The action elects a server that needs the vote of a server that is ahead of it.
     Upset,
 }
 
 impl Charge {
-    /// What there is to pay it from.
+    /// Returns the account of the budget that pays for this charge.
     fn account(self, left: &mut super::Budget) -> Option<&mut u8> {
         match self {
             Charge::Free => None,
@@ -41,35 +41,34 @@ impl Charge {
         }
     }
 
-    /// Pays; tells which account has one less.
+    /// Takes the charge from the budget. Returns the index of the account.
     pub(super) fn pay(self, left: &mut super::Budget) -> Option<usize> {
         let account = self.account(left)?;
         *account = account.checked_sub(1).expect("only what can be paid is offered");
         Some(self as usize)
     }
 
-    /// Whether there is enough left.
+    /// Returns true if the budget can pay for this charge.
     pub(super) fn can_be_paid(self, left: &super::Budget) -> bool {
         self.account(&mut left.clone()).is_none_or(|account| *account > 0)
     }
 }
 
-/// When a choice can be taken.
+/// The condition under which a choice can be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Always.
     Free,
-    /// When nothing free can happen at all.
+    /// When no free choice exists at all.
     Impatient,
-    /// While there are proposals left.
+    /// While proposals are left.
     Txn,
-    /// While there are crashes left.
+    /// While crashes are left.
     Crash,
-    /// While there are breaks left.
+    /// While breaks are left.
     Break,
-    /// While there are timeouts left.
+    /// While timeouts are left.
     Timeout,
-    /// While there are errors of fsync left.
+    /// While fsync errors are left.
     FsyncError,
 }
 
@@ -84,34 +83,33 @@ impl Kind {
         Kind::FsyncError,
     ];
 
-    /// Those that cost something.
+    /// The kinds that cost something.
     pub(super) const PAID: [Kind; 5] =
         [Kind::Txn, Kind::Crash, Kind::Timeout, Kind::Break, Kind::FsyncError];
 }
 
-/// Which faults need not be offered because others come to the same.
+/// Selects the faults that are not offered because other faults have the same effect.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LeavingOut {
-    /// Those with something between a crash and the start after it.
+    /// Crashes in which other steps come between the crash and the restart.
     pub(super) starts: bool,
-    /// A leader's crashes that packets of it survive.
+    /// Crashes of a leader that some of its packets survive.
     pub(super) mail: bool,
-    /// The same for followers: a mistake.
+    /// The same for followers: a planted mistake.
     pub(super) followers_mail: bool,
-    /// Breaks that nobody notices yet.
+    /// Breaks that no side notices yet.
     pub(super) breaks: bool,
-    /// Whether there are those that the learner notices first.
+    /// False if breaks that the learner notices first are left out.
     pub(super) noticed_by_learner: bool,
-    /// Whether there are those that the leader notices first.
+    /// False if breaks that the leader notices first are left out.
     pub(super) noticed_by_leader: bool,
 }
 
-/// One thing that can happen.
+/// A possible action of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Offer {
-    /// The step.
     pub(super) step: Step,
-    /// A step that follows it at once.
+    /// A step that directly follows `step`.
     pub(super) then: Option<Step>,
     pub(super) charge: Charge,
 }
@@ -129,7 +127,7 @@ impl fmt::Display for Offer {
     }
 }
 
-/// Every choice of one kind that a server has, elections aside, in a fixed order.
+/// Adds every choice of one kind that a server has, except elections, in a fixed order.
 pub(super) fn of(
     scene: &Scene,
     server: ServerId,
@@ -155,7 +153,7 @@ pub(super) fn of(
         Kind::Break => breaks(ensemble, server, left_out, offers),
         Kind::Timeout => {
             let (step, charge) = (Step::Rejoin(server), Charge::Timeout);
-            // A leader that is deserted leaves its role for nothing.
+            // A deserted leader leaves its role without a charge.
             if ensemble.can(&step) && !is_deserted(ensemble, server) {
                 offers.push(Offer { step, then: None, charge });
             }
@@ -168,7 +166,7 @@ pub(super) fn of(
     }
 }
 
-/// The fsync fails, with every part of the unsynced log, and whatever becomes of the rest.
+/// Adds fsync errors: with every part of the unsynced log that may survive, and every fate of the rest.
 fn fsync_errors(ensemble: &Ensemble, server: ServerId, offers: &mut Vec<Offer>) {
     let charge = Charge::FsyncError;
     let unsynced = ensemble.disk(server).unsynced() as u8;
@@ -210,9 +208,9 @@ fn timers(scene: &Scene, server: ServerId) -> impl Iterator<Item = &Timer> {
     scene.timers.iter().filter(own).filter(|timer| scene.ensemble.can(&Step::Fire(**timer)))
 }
 
-/// A leader whose learners are gone, as it must have noticed: the ping round ends its role, or
-/// initLimit. (In the election of the code nobody can tell whether they are gone or yet to come, so
-/// there it has to wait until nothing else happens, or to pay.)
+/// Returns true for a leader that must have noticed that its learners are gone: the ping round or initLimit ends its
+/// role. (In real elections, learners that are gone cannot be distinguished from learners that are yet to come. There
+/// the leader has to wait until nothing else can happen, or the budget pays.)
 fn is_deserted(ensemble: &Ensemble, server: ServerId) -> bool {
     ensemble.config().election.is_oracle() && is_alone(ensemble, server)
 }
@@ -221,7 +219,7 @@ fn is_alone(ensemble: &Ensemble, server: ServerId) -> bool {
     ensemble.is_leading(server) && !ensemble.config().is_quorum(ensemble.supporters(server).len())
 }
 
-/// Nothing happens: time limits end what has not come to serve, and elections begin anew.
+/// Adds what happens when nothing else can: time limits end roles that do not serve, and elections start again.
 fn out_of_patience(scene: &Scene, server: ServerId, offers: &mut Vec<Offer>) {
     let ensemble = &scene.ensemble;
     let is_waiting = !ensemble.is_serving(server) || is_alone(ensemble, server);
@@ -233,14 +231,13 @@ fn out_of_patience(scene: &Scene, server: ServerId, offers: &mut Vec<Offer>) {
     }
 }
 
-/// Every part of the unsynced log that may be left, with and without snapshots, cuts and epoch files that were not fsynced
-/// (a record half written is ignored by every start, so it is as good as one that is missing).
+/// Adds crashes: with every part of the unsynced log that may survive, and with and without snapshots, cuts and epoch
+/// files that were not fsynced. (Every start ignores a half-written record, so it equals a missing one.)
 ///
-/// With reductions, no packet of a leader survives its crash: what does can as well be read before,
-/// for a learner that reads it has nothing else to do and learns of the crash only behind it. (Of a
-/// learner's packets some do: its leader may read them when the learner has come back already.) And
-/// the server starts again at once: one that is LOOKING does nothing until it is elected, as one
-/// that is down.
+/// With reductions, no packet of a leader survives its crash: a packet that survives can as well be read before the
+/// crash, because the learner that reads it has nothing else to do and notices the crash only afterwards. (Some of a
+/// learner's packets do survive, because its leader may read them after the learner has come back.) The server also
+/// restarts immediately: until its election, a LOOKING server does nothing, like a server that is down.
 fn crashes(ensemble: &Ensemble, server: ServerId, left_out: LeavingOut, offers: &mut Vec<Offer>) {
     let disk = ensemble.disk(server);
     let unsynced = disk.unsynced() as u8;
@@ -269,12 +266,12 @@ fn crashes(ensemble: &Ensemble, server: ServerId, left_out: LeavingOut, offers: 
     }
 }
 
-/// Every number of packets that may still arrive. With reductions these are choices of whoever notices
-/// first, else of the learner.
+/// Adds broken connections, with every number of packets that may still arrive. With reductions, the breaks belong to
+/// the side that notices first; without, to the learner.
 ///
-/// With reductions, one side notices at once, and what still arrives there has arrived before:
-/// whichever side comes to the end of the stream first has read all it will read by then, and the
-/// break can be put off until just then.
+/// With reductions, one side notices immediately, and the packets that still arrive at that side arrived before. The
+/// side that reaches the end of the stream first has read all that it will read by then, so the break can be postponed
+/// until just then.
 fn breaks(ensemble: &Ensemble, server: ServerId, left_out: LeavingOut, offers: &mut Vec<Offer>) {
     for connection in ensemble.breakable_connections() {
         let (up, down) = ensemble.under_way_learner(connection);
