@@ -169,6 +169,7 @@ impl Trie {
         self.lane(client).root
     }
 
+    /// Returns a node of this trie.
     pub fn node(&self, id: NodeId) -> &Node {
         self.nodes.get(id.0)
     }
