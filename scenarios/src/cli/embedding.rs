@@ -1,4 +1,4 @@
-//! `vivarium run --check-embedding`: is every run of servers one of the service grain too?
+//! `vivarium run --check-embedding`: checks that every run of servers is also a run of the service grain.
 
 use super::each_seed::each_seed;
 use super::guard;
@@ -21,13 +21,13 @@ pub(super) fn check(plan: &Plan<'_>) -> Result<u8, String> {
     Ok(emit(&text, code))
 }
 
-/// What came of a scenario's seeds.
+/// The result of a scenario's seeds.
 #[derive(Default)]
 struct Sum {
     seeds: u64,
     steps: (u64, u64),
     events: u64,
-    /// The most of each fault that one run needed.
+    /// The most of each fault that a single run needed.
     most: Cost,
     failure: Option<Box<NotEmbedded>>,
 }
