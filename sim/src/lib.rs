@@ -1,9 +1,10 @@
-//! What can happen: virtual time, latencies, faults, seeds, hosts, sweeps and replays.
+//! The choosers of steps: simulation with virtual time, latencies, faults and seeds; sweeps, replays and searches; and
+//! the hosts of programs.
 //!
-//! A [`scenario::Scenario`] says which world to build and what may go wrong; a seed draws one run
-//! of it ([`Drawn`]); the driver takes its steps until everything is done or something is
-//! violated. [`run()`] is one seed, [`sweep()`] many, [`replay()`] takes recorded steps again, and
-//! [`check_determinism`] makes sure that a seed means one run and no other.
+//! A [`scenario::Scenario`] describes a world and its possible faults. A seed draws one run of the scenario
+//! ([`Drawn`]), and the driver takes the run's steps until everything is done or a property is violated. [`run()`] runs
+//! one seed, [`sweep()`] runs many, [`replay()`] repeats recorded steps, and [`check_determinism`] checks that a seed
+//! always produces the same run.
 
 pub mod budget;
 #[cfg(feature = "explore")]

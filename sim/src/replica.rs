@@ -1,10 +1,10 @@
-//! A modelled ensemble for clients outside of the run ([`Outside`]), driven until nothing is due.
+//! A modelled ensemble for clients outside of the run ([`Outside`]), which is driven until nothing is due.
 //!
-//! Everything happens in the order in which it becomes due, so an answer is there when [`Replica::send`] returns. Time
-//! passes only as the caller says, and no timer fires but those that are asked for.
+//! Steps are taken in the order in which they become due, so the answer has arrived when [`Replica::send`] returns.
+//! Time passes only when the caller says so, and only the timers that the caller asks for fire.
 //!
-//! A replica is a chooser of steps like the simulator and the explorer: what its clients send is a step too, so its run
-//! can be written down as a [`Case`] and taken again ([`replay`]), and the monitors of servers judge it while it runs.
+//! A replica chooses steps, like the simulator and the explorer. A packet from its clients is a step too, so its run
+//! can be recorded as a [`Case`] and replayed ([`replay`]), and the monitors of servers check it while it runs.
 
 use crate::host::DirectHost;
 use crate::recorded::steps::{Replayed, replayed_at};
@@ -30,16 +30,16 @@ use vivarium_model::timer::{ServerTimer, Timer};
 use vivarium_model::tree::DataTree;
 use vivarium_model::world::World;
 
-/// What a case of a replica names as its scenario.
+/// The scenario name in a replica's cases.
 pub const SCENARIO: &str = "outside";
 
-/// Virtual time between two packets: every transaction has a time of its own.
+/// The virtual time between two packets; it gives every transaction a time of its own.
 const PACE: Duration = Duration::from_millis(10);
 
-/// No znode but the first ones has time 0.
+/// The time of the start: not 0, because only the initial znodes have time 0.
 const PACE_START: Time = Time(1_000_000);
 
-/// A modelled ensemble with clients that speak the protocol themselves.
+/// A modelled ensemble whose clients speak the protocol themselves.
 pub struct Replica {
     judged: Judged,
     due: VecDeque<Step>,
@@ -49,7 +49,7 @@ pub struct Replica {
     violated: Option<Violated>,
 }
 
-/// The first objection, and the hash of the run at that point, where its record ends.
+/// The first objection, and the hash of the run at this point, where the recording ends.
 struct Violated {
     objection: Objection,
     hash: Fingerprint,
@@ -62,7 +62,7 @@ impl fmt::Debug for Replica {
 }
 
 impl Replica {
-    /// Servers that have elected one of them.
+    /// Creates servers, which elect a leader.
     pub fn new(servers: u8, bugs: Bugs, options: ServerOptions) -> Replica {
         let mut config = Config::new(servers, 0);
         config.bugs = bugs;
@@ -89,35 +89,35 @@ impl Replica {
         self.judged.world.ensemble()
     }
 
-    /// The server that leads.
+    /// Returns the server that leads.
     pub fn leader(&self) -> Option<ServerId> {
         self.ensemble().leader()
     }
 
-    /// The leader's tree.
+    /// Returns the leader's tree.
     ///
     /// # Panics
-    /// Where no server leads.
+    /// Panics if there is no leader.
     pub fn tree(&self) -> &DataTree {
         let leader = self.leader().expect("the replica has a leader");
         self.ensemble().server(leader).expect("a leader is up").tree()
     }
 
-    /// Opens a connection; its client has a number of its own.
+    /// Opens a connection of a new client.
     pub fn open(&mut self, server: ServerId) -> ClientConnection {
         let client: ClientId = self.ensemble().next_outside();
         self.outside(Outside::Opens { client, server });
         ClientConnection { client, slot: 0 }
     }
 
-    /// Sends a packet and waits until all is done that it causes.
+    /// Sends a packet and runs all steps that it causes.
     pub fn send(&mut self, connection: ClientConnection, packet: ClientPacket) {
         self.now = self.now + PACE;
         self.outside(Outside::Sends { connection, packet });
         self.settle();
     }
 
-    /// The next packet of a connection, or its end.
+    /// Returns the next packet of a connection or its end; `None` if there is nothing to receive.
     pub fn receive(&mut self, connection: ClientConnection) -> Option<Delivered<ServerPacket>> {
         let reads = Step::ToClient(connection);
         if !self.take(reads) {
@@ -127,25 +127,25 @@ impl Replica {
         read.next().map(|(_, delivered)| delivered)
     }
 
-    /// Whether there is a packet to receive, or the end of the connection.
+    /// Returns true if there is something to receive: a packet or the end of the connection.
     pub fn has_packet(&self, connection: ClientConnection) -> bool {
         self.ensemble().can(&Step::ToClient(connection))
     }
 
-    /// Closes a connection without a word.
+    /// Closes the connection without closing the session.
     pub fn close(&mut self, connection: ClientConnection) {
         self.outside(Outside::HangsUp { connection });
         self.settle();
     }
 
-    /// A session's time is up.
+    /// Expires a session.
     pub fn expire(&mut self, session: SessionId) {
         self.now = self.now + PACE;
         self.take(Step::Expire(session));
         self.settle();
     }
 
-    /// Time passes, and the leader looks for containers and TTL znodes to delete.
+    /// Advances the time by `after`; then the leader checks for containers and TTL znodes to delete.
     pub fn check_containers(&mut self, after: Duration) {
         self.now = self.now + after;
         if let Some(leader) = self.leader() {
@@ -159,7 +159,7 @@ impl Replica {
         }
     }
 
-    /// A server is killed; what it has logged it keeps.
+    /// Crashes a server, which keeps everything that it has logged.
     pub fn crash(&mut self, server: ServerId) {
         let everything = Tail { survive: u8::MAX, snapshots: true, packets: u8::MAX, ..Tail::LOST };
         self.take(Step::Crash { server, tail: everything });
@@ -167,19 +167,19 @@ impl Replica {
         self.elect();
     }
 
-    /// A killed server starts again.
+    /// Restarts a crashed server.
     pub fn restart(&mut self, server: ServerId) {
         self.take(Step::Restart(server));
         self.settle();
         self.elect();
     }
 
-    /// The first property violated so far, if one was.
+    /// Returns the objection to the first property violated so far.
     pub fn violation(&self) -> Option<&Objection> {
         self.violated.as_ref().map(|violated| &violated.objection)
     }
 
-    /// The run so far, up to the first violation.
+    /// Returns the run so far, up to the first violation.
     pub fn case(&self) -> Case {
         let config = Config::clone(self.ensemble().config());
         let hasher = self.effects.hasher.as_ref().expect("it was made with one");
@@ -199,7 +199,7 @@ impl Replica {
         }
     }
 
-    /// LOOKING servers join the leader; without one, they elect the best of them.
+    /// Lets LOOKING servers join the leader; without a leader, they elect the best of them.
     fn elect(&mut self) {
         loop {
             let looking = self.ensemble().looking();
@@ -224,7 +224,7 @@ impl Replica {
         }
     }
 
-    /// Takes all steps that are due, but what clients read.
+    /// Takes all due steps, except the clients' reads.
     fn settle(&mut self) {
         let mut blocked = 0;
         while let Some(step) = self.due.pop_front() {
@@ -275,7 +275,7 @@ fn joins(leader: ServerId, follower: ServerId) -> Step {
     Step::Elect { leader, followers: [follower].into_iter().collect() }
 }
 
-/// Servers without programs, judged by the monitors of servers and the properties of their disks.
+/// Servers without programs, checked by the monitors of servers and by the properties of disks.
 struct Judged {
     world: World<DirectHost>,
     disks: Disks,
@@ -298,10 +298,10 @@ impl Judged {
     }
 }
 
-/// Takes the steps of a replica's case again.
+/// Replays a replica's case.
 ///
 /// # Errors
-/// One sentence about what is wrong with the case.
+/// Returns one sentence about what is wrong with the case.
 pub fn replay(case: &Case) -> Result<Replayed, String> {
     case.check()?;
     if case.grain != GrainKind::Ensemble || !case.config.clients.is_empty() || !case.config.outside
@@ -341,7 +341,7 @@ mod tests {
         ClientPacket::Request { xid: Xid(xid), request: Arc::new(request) }
     }
 
-    /// Opens a session at this server and returns it.
+    /// Opens a session at this server.
     fn session(replica: &mut Replica, server: u8) -> (ClientConnection, SessionId) {
         let connection = replica.open(ServerId(server));
         replica.send(connection, connect(None));
@@ -353,7 +353,7 @@ mod tests {
         }
     }
 
-    /// Clients connect, write, come back to another server, are expired, while servers crash and start.
+    /// A run in which clients connect, write, reattach to another server and expire, while servers crash and restart.
     fn story(bugs: Bugs) -> Replica {
         let mut replica = Replica::new(3, bugs, ServerOptions::default());
         let (one, owner) = session(&mut replica, 1);
@@ -387,7 +387,7 @@ mod tests {
         }
     }
 
-    /// Another packet is another run.
+    /// Another packet results in another hash.
     #[test]
     fn the_hash_knows_what_was_sent() {
         let mut case = story(Release::Repaired.bugs()).case();
@@ -412,7 +412,7 @@ mod tests {
         }
     }
 
-    /// A case can say anything.
+    /// A case file can contain any input.
     #[test]
     fn inputs_that_make_no_sense_are_refused_or_not_possible() {
         let case = story(Release::Repaired.bugs()).case();

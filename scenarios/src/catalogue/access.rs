@@ -1,10 +1,10 @@
-//! `access`: clients with several identities, among ACLs that each sets for the others.
+//! `access`: clients with several identities, and ACLs that each client sets for the others.
 //!
-//! There is no recipe here (as in `churn`): the properties are ZooKeeper's own, H17 above all. Clients prove
-//! identities, have addresses of their own, create znodes with ACLs of every scheme, change the ACLs, and ask for what
-//! these grant and what they refuse, some of them below a chroot. A subtree has a quota that all its znodes together
-//! do not reach; a program fails if a create exceeds it. Records are short: some sessions come to own more ephemerals, and
-//! some multis to name more identities, than a record has room for.
+//! There is no recipe here (as in `churn`): the properties are ZooKeeper's own, mainly H17. Clients prove identities,
+//! have addresses of their own, create znodes with ACLs of every scheme, change the ACLs, and send requests that these
+//! grant or refuse, some of them below a chroot. A subtree has a quota that all its znodes together do not reach; a
+//! program fails if a create exceeds it. Records are short: some sessions own more ephemerals, and some multis name
+//! more identities, than a record can hold.
 
 use super::{Entry, Group, Switches};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_sim::{Choice, ClientOptions, Explored, FaultSet, Limits, Scenario, Settings};
 
-/// What a sweep must have seen.
+/// The marks that a sweep must reach.
 const MARKS: [Mark; 6] = [
     Mark::SessionMoved,
     Mark::SessionExpired,
@@ -37,19 +37,20 @@ const USERS: [&str; 3] = ["ann:a", "bob:b", "super:admin"];
 const DIGESTS: [&str; 2] =
     ["ann:i9V/d2HTT0sehGWzvQcFNipywIQ=", "super:xQJmxLMiHGwaqBvst5y6rkB6HQs="];
 
-/// The subtree that has a quota, and names of znodes there. With its root that is five.
+/// The subtree that has a quota, and the number of names of znodes in it. With its root, the subtree has five znodes.
 const QUOTA: &str = "/q";
 const BELOW_QUOTA: u64 = 4;
 
-/// `jute.maxbuffer`, bytes. A record can have 1,024 more.
+/// `jute.maxbuffer`, in bytes. A record can have 1,024 bytes more.
 const LONGEST_PACKET: usize = 1_024;
 
-/// How many ephemerals are made at a time, and how long their names are in bytes: what three times as many have in all is
-/// longer than a record.
+/// The number of ephemerals created at a time, and the length of their names in bytes: three times as many ephemerals
+/// exceed the length of a record.
 const HOARD: u64 = 4;
 const NAME: usize = 200;
 
-/// How many operations a multi has that names identities. For each `auth` the record has up to three, ten times as long.
+/// The number of operations in a multi that names identities. For each `auth`, the record has up to three identities,
+/// which take ten times as many bytes.
 const WIDE: u64 = 8;
 
 /// The entry of the catalogue.
@@ -131,7 +132,7 @@ async fn visit(zookeeper: ZooKeeper, rounds: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// The errors that clients in each other's way, and under faults, can meet. None exceeds the quota.
+/// Returns true for errors that interfering clients can meet under faults. Exceeding the quota is not one of them.
 fn is_expected(error: Error) -> bool {
     matches!(
         error,
@@ -195,9 +196,9 @@ async fn act(zookeeper: &ZooKeeper) -> Result<(), Error> {
     Ok(())
 }
 
-/// Proves one identity more.
+/// Proves a further identity.
 async fn prove(zookeeper: &ZooKeeper) -> Result<(), Error> {
-    // No ACL binds the superuser, which comes seldom so that most requests meet ACLs.
+    // The superuser comes rarely, because no ACL restricts it and most requests should meet ACLs.
     let user = match below(zookeeper, 8).await {
         0..=2 => USERS[0],
         3..=6 => USERS[1],
@@ -206,7 +207,7 @@ async fn prove(zookeeper: &ZooKeeper) -> Result<(), Error> {
     zookeeper.add_auth_info("digest", user.as_bytes()).await.map(drop)
 }
 
-/// Replaces a znode and what is below it in one transaction, or as much of it as it may.
+/// Replaces a znode and its children in one transaction, as far as its ACL allows.
 async fn replace(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
     let create = |end: &str, acl| Op::Create {
         path: Arc::from(format!("{name}{end}")),
@@ -237,14 +238,14 @@ async fn watch(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
     }
 }
 
-/// Creates or deletes below the subtree that has a quota. Its limit can never be met.
+/// Creates or deletes below the subtree that has a quota. Its limit can never be reached.
 async fn fill(zookeeper: &ZooKeeper) -> Result<(), Error> {
     let path = format!("{QUOTA}/{}", below(zookeeper, BELOW_QUOTA).await);
     match below(zookeeper, 4).await {
         0 => {
             let limits = format!("count=-1,bytes=-1=;countHardLimit={}", BELOW_QUOTA + 2);
             let at = format!("/zookeeper/quota{QUOTA}");
-            // Below a chroot these are znodes like any other, for which the parents are missing.
+            // Below a chroot, these are ordinary znodes, whose parents are missing.
             for (end, data) in [("", ""), ("/zookeeper_limits", &*limits), ("/zookeeper_stats", "")]
             {
                 let path = format!("{at}{end}");
@@ -297,7 +298,7 @@ async fn mode(zookeeper: &ZooKeeper) -> CreateMode {
     }
 }
 
-/// An ACL of one or two entries: of each scheme, valid for the most part.
+/// Returns an ACL of one or two entries, of any scheme, mostly valid.
 async fn acl(zookeeper: &ZooKeeper) -> AclList {
     let mut entries = Vec::new();
     for _entry in 0..=below(zookeeper, 2).await {
@@ -322,7 +323,7 @@ async fn acl(zookeeper: &ZooKeeper) -> AclList {
     AclList::new(entries)
 }
 
-/// One of a few names, so that clients get into each other's way.
+/// Returns one of a few names, so that clients interfere with each other.
 async fn name(zookeeper: &ZooKeeper) -> String {
     format!("/a{}", below(zookeeper, 4).await)
 }

@@ -1,11 +1,10 @@
-//! `ack-queue`: producers and consumers at a queue whose items are claimed and acknowledged, while
-//! everything around them fails.
+//! `ack-queue`: producers and consumers of a queue whose items are claimed and acknowledged, under all faults.
 //!
-//! Each client puts items, or works on them until there are none to come, or does both. The work is a write
-//! outside of ZooKeeper under the claim's token. Some claims are cancelled, requeued or released.
+//! Each client puts items, or works on items until no more will come, or does both. The work is a write outside of
+//! ZooKeeper under the claim's token. Some claims are cancelled, requeued or released.
 //!
-//! A search has the first client put one item and all work on it. Of three and more those behind the second
-//! requeue the first that they claim: that multiplies the states.
+//! In a search, the first client puts one item and all clients work on it. The third client and later ones requeue the
+//! first item that they claim, which multiplies the states.
 
 use super::queue::{MARKS, QUEUE};
 use super::{Entry, Group, Mutant, Switches, recipe};
@@ -47,8 +46,8 @@ fn build(switches: &Switches) -> Scenario {
     }
 }
 
-/// What one client does: drawn from a stream of its own, or the least there is, for a search. The first
-/// puts, and the second works.
+/// Returns the work of a client: drawn from a stream of its own, or minimal in a search, where the first client puts
+/// and all work.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> AckWork {
     let work = AckWork { mutants, ..AckWork::new(QUEUE) };
     if let Some(search) = drawn.search {

@@ -1,8 +1,8 @@
-//! `barrier`: an owner raises and lowers barriers, and tells the others of each beside ZooKeeper.
+//! `barrier`: an owner raises and lowers barriers, and announces each to the others by a message outside of ZooKeeper.
 //!
-//! Each barrier has a fresh name. The owner writes into its znode while it is up, which wakes waiters that must
-//! wait on. Some of them are impatient, some can be cancelled. A search has one barrier, in a directory that is
-//! there already.
+//! Each barrier has a fresh name. The owner writes to its znode while the barrier is up, which wakes waiters that must
+//! continue to wait. Some waiters are impatient, some can be cancelled. A search has one barrier, in a directory that
+//! exists already.
 
 use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::handle::Program;
@@ -13,7 +13,7 @@ use vivarium_recipes::barrier::{self, BarrierWork, Mutants, barrier_owner, barri
 use vivarium_sim::random::{Random, Ratio, Seeds};
 use vivarium_sim::{Drawn, Explored, Scenario};
 
-/// Where the barriers are.
+/// The directory of the barriers.
 const BARRIERS: &str = "/barriers";
 
 /// The entry of the catalogue.
@@ -42,13 +42,13 @@ fn build(switches: &Switches) -> Scenario {
     }
 }
 
-/// The first client is the owner, the others wait.
+/// Returns the program of a client: the first client is the owner, the others wait.
 fn client_program(drawn: &Drawn, client: u8, mutants: Mutants) -> Program {
     let work = work(drawn, client, mutants);
     if client == 0 { barrier_owner(work) } else { barrier_waiter(work) }
 }
 
-/// What one client does: drawn from a stream of its own, or the least there is, for a search.
+/// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> BarrierWork {
     let waiters = (1..drawn.clients).map(|client| ClientId::at(client.into())).collect();
     if let Some(search) = drawn.search {

@@ -1,15 +1,15 @@
 //! `broadcast`: leaders propose writes, followers log them, servers crash in between.
 //!
-//! There are no programs here: servers alone, with real disks and links, and every order of what can
-//! happen to them. Leaders come from an oracle, so that a search sees what elections lead to and not
-//! the elections (which `election` explores).
+//! There are no programs, only servers with real disks and links, and every order of their steps. An oracle elects
+//! leaders, so that a search covers the consequences of elections and not the elections themselves (which `election`
+//! explores).
 
 use super::{Entry, Group, Switches, servers_alone};
 use vivarium_model::config::Election;
 use vivarium_sim::budget::servers::Budget;
 use vivarium_sim::{Scenario, Servers};
 
-/// What a search takes within seconds, and what most of the servers' defects need.
+/// The sizes of a search that takes seconds and suffices for most of the servers' defects.
 const SMALLEST: Servers = Servers { budget: Budget::new(3, 1, 1), election: Election::Oracle };
 
 /// The entry of the catalogue.

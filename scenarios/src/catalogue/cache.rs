@@ -1,9 +1,9 @@
-//! `node-cache`, `children-cache` and `tree-cache`: clients create, write, delete and make anew znodes, and all
-//! have a copy of them, while everything around them fails.
+//! `node-cache`, `children-cache` and `tree-cache`: clients create, write, delete and recreate znodes, and all have a
+//! copy of them, under all faults.
 //!
-//! Each client changes something before it has its cache, and something while it has it, in the same session.
-//! It has it for long enough that the copy must have come to be what is there. In a search the first client
-//! changes something, and the others have caches.
+//! Each client changes something before it opens its cache, and something while the cache is open, in the same session.
+//! It keeps the cache open long enough that the copy must have become current. In a search, the first client changes
+//! something, and the others have caches.
 
 use super::{Entry, Group, Mutant, Switches, recipe};
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use vivarium_recipes::cache::{
 use vivarium_sim::random::{Random, Ratio, Seeds};
 use vivarium_sim::{Choice, Drawn, Explored, Scenario};
 
-/// The znode that the caches are of.
+/// The znode that the caches copy.
 const ROOT: &str = "/cache";
 
-/// Its children.
+/// The children of [`ROOT`].
 const CHILDREN: [&str; 3] = ["/cache/a", "/cache/b", "/cache/c"];
 
-/// Their children.
+/// The grandchildren of [`ROOT`].
 const GRANDCHILDREN: [&str; 3] = ["/cache/a/x", "/cache/a/y", "/cache/b/x"];
 
-/// What goes wrong with a single znode.
+/// The mutants of the cache of a single znode.
 const OF_NODE: [CacheMutant; 6] = [
     CacheMutant::CacheVersionNotMzxid,
     CacheMutant::CacheNoRecheckOnReconnect,
@@ -35,7 +35,7 @@ const OF_NODE: [CacheMutant; 6] = [
     CacheMutant::CacheBelievesLaggard,
 ];
 
-/// What goes wrong with a list of children.
+/// The mutants of the cache of a list of children.
 const OF_CHILDREN: [CacheMutant; 6] = [
     CacheMutant::CacheNoRecheckOnReconnect,
     CacheMutant::InitCountsVanished,
@@ -45,7 +45,7 @@ const OF_CHILDREN: [CacheMutant; 6] = [
     CacheMutant::CacheKeepsVanished,
 ];
 
-/// What goes wrong with a subtree.
+/// The mutants of the cache of a subtree.
 const OF_TREE: [CacheMutant; 6] = [
     CacheMutant::CacheVersionNotMzxid,
     CacheMutant::CacheStopsAtNoNode,
@@ -55,7 +55,7 @@ const OF_TREE: [CacheMutant; 6] = [
     CacheMutant::CacheChildBeforeParent,
 ];
 
-/// What marks a sweep must reach: without them, half of what a cache is for has not been asked.
+/// The marks that a sweep must reach: otherwise half of a cache's purpose was not tested.
 const MARKS: [Mark; 1] = [Mark::SessionExpired];
 
 fn listed(mutants: &[CacheMutant]) -> Vec<Mutant> {
@@ -63,7 +63,7 @@ fn listed(mutants: &[CacheMutant]) -> Vec<Mutant> {
     mutants.iter().map(row).collect()
 }
 
-/// A copy of one znode.
+/// The entry for a copy of one znode.
 pub(super) fn node() -> Entry {
     Entry {
         name: "node-cache",
@@ -75,7 +75,7 @@ pub(super) fn node() -> Entry {
     }
 }
 
-/// A copy of the children.
+/// The entry for a copy of the children.
 pub(super) fn children() -> Entry {
     Entry {
         name: "children-cache",
@@ -87,7 +87,7 @@ pub(super) fn children() -> Entry {
     }
 }
 
-/// A copy of a subtree.
+/// The entry for a copy of a subtree.
 pub(super) fn tree() -> Entry {
     Entry {
         name: "tree-cache",
@@ -117,14 +117,14 @@ fn build(entry: &Entry, switches: &Switches, extent: Extent) -> Scenario {
     Scenario {
         rounds: Choice::from(1..=6),
         marks: MARKS.to_vec(),
-        // Who has a cache has it for as long as what is owed may take.
+        // A client keeps its cache for the longest time that a guaranteed update may take.
         progress_bound: Duration::from_secs(900),
         explored: Explored::Programs { setup: setup.expect("these are znodes") },
         ..recipe::scenario(entry, switches, programs, monitors)
     }
 }
 
-/// What one client does.
+/// Returns the work of a client.
 fn work(drawn: &Drawn, client: u8, extent: Extent, mutants: Mutants) -> CacheWork {
     if let Some(search) = drawn.search {
         let (before, follow) = match client {
@@ -160,7 +160,7 @@ fn work(drawn: &Drawn, client: u8, extent: Extent, mutants: Mutants) -> CacheWor
     }
 }
 
-/// The few changes of a search.
+/// Returns the few changes of a search.
 fn searched(extent: Extent) -> Vec<Step> {
     let [root, a, b]: [Arc<str>; 3] = [ROOT, CHILDREN[0], CHILDREN[1]].map(Arc::from);
     match extent {
@@ -172,7 +172,7 @@ fn searched(extent: Extent) -> Vec<Step> {
     }
 }
 
-/// One change of a sweep.
+/// Returns one change of a sweep.
 fn step(random: &mut Random, extent: Extent) -> Step {
     let mut any = |paths: &[&str]| Arc::from(*random.pick(paths));
     let path = match extent {

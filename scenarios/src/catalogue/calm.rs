@@ -1,8 +1,8 @@
-//! `calm`: clients that go on for long after all faults have ended, some idle, some not.
+//! `calm`: clients that continue for long after all faults have ended, some idle, some not.
 //!
-//! Reconnecting hides mistakes of servers: clients connect anew, learners join again. So this scenario asks what
-//! happens without faults: no role, connection or session ends, and every request is answered soon ([`Quiet`]). Faults
-//! come first, as in `churn`, so that leaders differ in their pasts; they end after a few seconds.
+//! Reconnecting hides mistakes of servers: clients connect again, learners rejoin. So this scenario checks what happens
+//! without faults: no role, connection or session ends, and every request is answered soon ([`Quiet`]). Faults come
+//! first, as in `churn`, so that leaders have different histories; they end after a few seconds.
 
 use super::{Entry, Group, Switches};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use vivarium_model::setup::Setup;
 use vivarium_model::time::{Duration, Time};
 use vivarium_sim::{Choice, Drawn, Explored, Fault, FaultSet, Limits, Scenario, Settings};
 
-/// What a sweep must have seen.
+/// The marks that a sweep must reach.
 const MARKS: [Mark; 6] = [
     Mark::SessionMoved,
     Mark::SessionExpired,
@@ -26,13 +26,13 @@ const MARKS: [Mark; 6] = [
     Mark::AcksStalled,
 ];
 
-/// The znode that all write to.
+/// The znode that all clients write to.
 const PATH: &str = "/calm";
 
-/// The length of the quiet, in longest session timeouts.
+/// The length of the quiet period, in longest session timeouts.
 const LASTS: u32 = 4;
 
-/// In most runs all servers serve by so long after the end of the faults.
+/// The time after the end of the faults by which all servers serve in most runs.
 const ELECTIONS: Duration = Duration::from_secs(5);
 
 /// The entry of the catalogue.
@@ -76,7 +76,7 @@ fn build(switches: &Switches) -> Scenario {
         of_servers: AskedOfServers::ALL,
         awaits_expiry: true,
         marks: MARKS.to_vec(),
-        // Lots can elect a server that ZAB refuses again and again, long after the faults.
+        // An election by lot can elect a server that ZAB refuses again and again, long after the faults.
         faults: FaultSet::ALL.without(Fault::ElectionByLot),
         bugs: switches.bugs,
         chaos: Duration::from_secs(8),
@@ -89,14 +89,14 @@ fn build(switches: &Switches) -> Scenario {
     }
 }
 
-/// The programs outlive the faults, so these end when their time is over. The last step of that time may overshoot
-/// it by as long as nothing happens: by less than a tick, which the settling has to spare.
+/// Returns the monitor of the quiet period. The programs outlive the faults, so the faults end when their time is over.
+/// The last fault step may overshoot that time by less than a tick, for which the settling time has room.
 fn quiet(drawn: &Drawn) -> Quiet {
     let gone = drawn.aftermath.left_down.iter().chain(&drawn.aftermath.left_cut_off);
     Quiet::after(Time::ZERO + drawn.chaos, &drawn.config, gone.copied())
 }
 
-/// Does something now and then until the end; who is idle asks nothing once it is quiet.
+/// Makes requests now and then until the end. An idle client makes none during the quiet period.
 async fn live(zookeeper: ZooKeeper, from: Time, ends: Time, is_idle: bool) -> Result<(), String> {
     loop {
         let now = zookeeper.now().await;
@@ -114,22 +114,22 @@ async fn live(zookeeper: ZooKeeper, from: Time, ends: Time, is_idle: bool) -> Re
         {
             return Err(format!("an error that none of these requests can meet: {error}"));
         }
-        // Long enough for a pause without requests.
+        // The pause can be long enough to leave the connection without requests.
         let pause = below(&zookeeper, 1_500).await;
         zookeeper.sleep(Duration::from_millis(pause)).await;
     }
 }
 
-/// What clients under faults must meet.
+/// Returns true for errors that clients under faults must handle.
 fn is_expected(error: Error) -> bool {
     matches!(error, Error::ConnectionLoss | Error::SessionExpired)
 }
 
-/// Several requests at once: what one of them waits for is asked before it.
+/// Makes several requests at the same time; those that another one waits for are sent first.
 async fn act(zookeeper: &ZooKeeper) -> Result<(), Error> {
     match below(zookeeper, 6).await {
         0 => {
-            // A new session, of a leader that leads already.
+            // A new session, at a leader that already leads.
             zookeeper.close().await;
             zookeeper.connect().await;
             zookeeper.get_data(PATH).await.map(drop)
@@ -150,19 +150,19 @@ async fn act(zookeeper: &ZooKeeper) -> Result<(), Error> {
     }
 }
 
-/// A write that is under way while the program goes on; one in three fails, as an error transaction.
+/// Starts a write that is under way while the program continues; one write in three fails, as an error transaction.
 async fn write_meanwhile(zookeeper: &ZooKeeper) {
     let fails = below(zookeeper, 3).await == 0;
     let own = zookeeper.clone();
     zookeeper.spawn(async move {
-        // Its outcome is of no interest, only that it has one.
+        // Any result is fine, as long as there is one.
         if fails {
             let _ = own.create(PATH, b"", CreateMode::Persistent).await;
         } else {
             let _ = own.set_data(PATH, &own.client().0.to_be_bytes()[1..], Version::Any).await;
         }
     });
-    // It is sent when the program awaits something.
+    // The write is sent when the program next awaits something.
     zookeeper.now().await;
 }
 

@@ -1,9 +1,8 @@
-//! `churn`: plain clients keep the ensemble busy while everything around it fails.
+//! `churn`: plain clients keep the ensemble busy under all faults.
 //!
-//! There is no recipe here: the clients create, change, read and delete znodes of every kind, and
-//! the properties are ZooKeeper's own. The servers keep next to nothing for DIFF, snapshot all the
-//! time and in many pieces, and elect and synchronise under fire: that is where the rules are that a
-//! server can get wrong.
+//! There is no recipe here: the clients create, change, read and delete znodes of every kind, and the properties are
+//! ZooKeeper's own. The servers keep almost nothing for DIFF, take snapshots constantly and in many pieces, and elect
+//! and synchronise under faults. Servers are most likely to violate the rules for these.
 
 use super::{Entry, Group, Switches};
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_sim::{Choice, Explored, FaultSet, Limits, Scenario, Settings};
 
-/// What a sweep must have seen.
+/// The marks that a sweep must reach.
 const MARKS: [Mark; 18] = [
     Mark::SyncByDiff,
     Mark::SyncByTrunc,
@@ -39,8 +38,8 @@ const MARKS: [Mark; 18] = [
     Mark::SessionReattached,
 ];
 
-/// How long a client waits for a watch to fire before it does something else: not long, or, one time in four, so
-/// long that it can come to another server meanwhile.
+/// How long a client waits for a watch before it does something else: not long, or, one time in four, so long that it
+/// can move to another server meanwhile.
 const WATCH_FOR: [Duration; 4] = [
     Duration::from_millis(300),
     Duration::from_millis(300),
@@ -91,7 +90,7 @@ fn build(switches: &Switches) -> Scenario {
     }
 }
 
-/// Does so many random things, one after the other, some of them at once.
+/// Does `rounds` random things, one after the other, some of them concurrently.
 async fn churn(zookeeper: ZooKeeper, rounds: u32) -> Result<(), String> {
     for _round in 0..rounds {
         zookeeper.connect().await;
@@ -108,7 +107,7 @@ async fn churn(zookeeper: ZooKeeper, rounds: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// What clients in each other's way, and under faults, must meet.
+/// Returns true for errors that interfering clients under faults must handle.
 fn is_expected(error: Error) -> bool {
     matches!(
         error,
@@ -162,7 +161,7 @@ async fn act(zookeeper: &ZooKeeper) -> Result<(), Error> {
     }
 }
 
-/// Changes a znode that nobody has changed since it was read.
+/// Changes a znode unless it was changed since it was read.
 async fn set_if_unchanged(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
     let (data, stat) = zookeeper.get_data(name).await?;
     let mut longer = data.to_vec();
@@ -180,7 +179,7 @@ async fn clear(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
     zookeeper.delete(name, Version::Any).await
 }
 
-/// Replaces a znode in one transaction: deletes it if it is unchanged, and creates it anew.
+/// Replaces a znode in one transaction: deletes it if it is unchanged, and creates it again.
 async fn swap(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
     let stat = zookeeper.exists(name).await?.ok_or(Error::NoNode)?;
     let (path, data) = (Arc::from(name), Data::from(&b"swapped"[..]));
@@ -191,7 +190,8 @@ async fn swap(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
     Ok(zookeeper.multi(ops).await.map(drop)?)
 }
 
-/// Creates two znodes and changes the first in one transaction, which fails at its last operation: nothing of it stays.
+/// Creates two znodes and changes the second in one transaction that fails at its last operation, so nothing of it
+/// remains.
 async fn fail_late(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
     let path = |end: &str| -> Arc<str> { Arc::from(format!("{name}{end}")) };
     let ops = vec![
@@ -212,7 +212,7 @@ async fn watch_children(zookeeper: &ZooKeeper) -> Result<(), Error> {
     changed(zookeeper, watch).await
 }
 
-/// Waits for a watch, but not forever, and only until it is cancelled.
+/// Waits for a watch with a deadline, and can be cancelled.
 async fn changed(zookeeper: &ZooKeeper, mut watch: Watch) -> Result<(), Error> {
     let patience = WATCH_FOR[below(zookeeper, 4).await as usize];
     let waiting = zookeeper.cancellable(zookeeper.timeout(patience, watch.changed()));
@@ -222,19 +222,19 @@ async fn changed(zookeeper: &ZooKeeper, mut watch: Watch) -> Result<(), Error> {
     }
 }
 
-/// Several writes under way at once, so that proposals queue up behind each other.
+/// Has several writes under way, so that proposals queue up.
 async fn burst(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
     for number in 0..4u8 {
         let (own, name) = (zookeeper.clone(), name.to_string());
         zookeeper.spawn(async move {
-            // Nothing hangs on its outcome.
+            // Any result is fine.
             let _ = own.set_data(&name, &[number], Version::Any).await;
         });
     }
     zookeeper.get_data(name).await.map(drop)
 }
 
-/// One of a few names, so that clients get into each other's way.
+/// Returns one of a few names, so that clients interfere with each other.
 async fn name(zookeeper: &ZooKeeper) -> String {
     format!("/n{}", below(zookeeper, 5).await)
 }

@@ -1,8 +1,7 @@
-//! `configuration`: one client publishes and takes away a value, and all follow it, while everything around
-//! them fails.
+//! `configuration`: one client publishes and removes a value, and all clients follow it, under all faults.
 //!
-//! Each follows for long enough that it must have been told of the last value. In a search the first
-//! client replaces the value twice, once by making its znode anew, and the others follow.
+//! Each follows for so long that it must have received the last value. In a search, the first client replaces the value
+//! twice, once by recreating its znode, and the others follow.
 
 use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::setup::Setup;
@@ -13,7 +12,7 @@ use vivarium_recipes::configuration::{
 use vivarium_sim::random::{Random, Ratio, Seeds};
 use vivarium_sim::{Choice, Drawn, Explored, Scenario};
 
-/// The configuration.
+/// The configuration's znode.
 const PATH: &str = "/config";
 
 /// The entry of the catalogue.
@@ -37,14 +36,14 @@ fn build(switches: &Switches) -> Scenario {
     let monitors = |drawn: &Drawn| configuration::monitors(PATH, recipe::calm_bound(drawn));
     Scenario {
         rounds: Choice::from(1..=6),
-        // Who follows does so for as long as what is owed may take.
+        // A client follows for the longest time that a guaranteed update may take.
         progress_bound: Duration::from_secs(900),
         explored: Explored::Programs { setup: Setup::of([PATH]).expect("it is a znode") },
         ..recipe::scenario(&entry(), switches, programs, monitors)
     }
 }
 
-/// What one client does.
+/// Returns the work of a client.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> ConfigurationWork {
     let path = PATH.into();
     if let Some(search) = drawn.search {

@@ -1,9 +1,9 @@
-//! `counter`: clients count in one znode while everything around them fails.
+//! `counter`: clients increment a counter in one znode, under all faults.
 //!
-//! Each client adds a power of a thousand of its own, so that one addition too many does not make up for one that
-//! is missing. Some add whatever others do, some give way; some can be cancelled; the znode keeps the ids of
-//! many changes or of one only, so that what became of a change may be unknown. A search has each client
-//! count once: those with an odd number whatever others do, the others give way.
+//! Each client adds a power of a thousand of its own, so that an addition too many does not compensate for a missing
+//! one. Some add unconditionally and some give way to others; some can be cancelled. The znode keeps the ids of many
+//! changes or only of one, so that the result of a change may be unknown. In a search, each client adds once: those
+//! with an odd number unconditionally, the others give way.
 
 use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::mark::Mark;
@@ -16,7 +16,7 @@ use vivarium_sim::{Choice, Drawn, Explored, Scenario};
 /// The counter's znode.
 const COUNTER: &str = "/counter";
 
-/// What a sweep must have seen: every fate of a write whose reply was lost.
+/// The marks that a sweep must reach: every possible result of a write whose reply was lost.
 const MARKS: [Mark; 4] = [
     Mark::LostReplyApplied,
     Mark::LostReplyNeverApplied,
@@ -50,7 +50,7 @@ fn build(switches: &Switches) -> Scenario {
     }
 }
 
-/// What one client does: drawn from a stream of its own, or the least there is, for a search.
+/// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> CounterWork {
     let delta = 1_000_i64.pow(u32::from(client.min(6)) - 1);
     let work = CounterWork { rounds: drawn.rounds, delta, mutants, ..CounterWork::new(COUNTER) };

@@ -1,7 +1,6 @@
-//! `delay-queue`: producers and consumers at a queue whose items are due at some time, while everything
-//! around them fails.
+//! `delay-queue`: producers and consumers of a queue whose items become due at some time, under all faults.
 //!
-//! A search has the first client put one item, due at once or later, and both take.
+//! In a search, the first client puts one item, and all clients take.
 
 use super::queue::{MARKS, QUEUE};
 use super::{Entry, Group, Mutant, Switches, recipe};
@@ -42,8 +41,8 @@ fn build(switches: &Switches) -> Scenario {
     }
 }
 
-/// What one client does: drawn from a stream of its own, or the least there is, for a search. The first
-/// puts, and the second takes.
+/// Returns the work of a client: drawn from a stream of its own, or minimal in a search, where the first client puts
+/// and all take.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> DelayWork {
     let mut work = DelayWork {
         directory: QUEUE.into(),

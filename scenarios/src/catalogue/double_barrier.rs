@@ -1,8 +1,8 @@
 //! `double-barrier`: parties enter together and leave together, generation after generation.
 //!
-//! In some runs a generation needs fewer parties than there are: the others come as they may. Some parties are
-//! impatient, some can be cancelled. A search has two parties to a generation, however many clients there are,
-//! over directories of the first generation that are there already.
+//! In some runs, a generation needs fewer parties than there are, and any of them may take part. Some parties are
+//! impatient, some can be cancelled. A search has two parties per generation, however many clients there are, and the
+//! directories of the first generation exist already.
 
 use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::setup::Setup;
@@ -44,7 +44,7 @@ fn build(switches: &Switches) -> Scenario {
     }
 }
 
-/// How many parties a generation needs: at least two, at most all.
+/// Returns how many parties a generation needs: at least two, at most all.
 fn parties(drawn: &Drawn) -> usize {
     const SEARCHED: usize = 2;
     let all = usize::from(drawn.clients);
@@ -55,7 +55,7 @@ fn parties(drawn: &Drawn) -> usize {
     if all > SEARCHED && random.chance(Ratio::one_in(3)) { all - 1 } else { all }
 }
 
-/// What one client does: drawn from a stream of its own, or the least there is, for a search.
+/// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> DoubleBarrierWork {
     let party = char::from(b'a' + client).to_string();
     if let Some(search) = drawn.search {

@@ -1,8 +1,8 @@
-//! `leader`: candidates elect one of them again and again, and observers follow, while everything around them
-//! fails. (`election` is the servers' own.)
+//! `leader`: candidates elect a leader repeatedly, and observers follow, under all faults. (`election` is the election
+//! of servers.)
 //!
-//! In a sweep the last client may be an observer, and each of the others leads some times. In a search each
-//! leads once.
+//! In a sweep, the last client may be an observer, and each of the others leads several times. In a search, each leads
+//! once.
 
 use super::recipe::{self, calm_bound, explored_routine, routine};
 use super::{Entry, Group, Mutant, Switches};
@@ -43,7 +43,7 @@ fn build(switches: &Switches) -> Scenario {
     }
 }
 
-/// What one client does: drawn from a stream of its own, or the least there is, for a search.
+/// Returns the program of a client: drawn from a stream of its own, or minimal in a search.
 fn program(drawn: &Drawn, client: u8, mutants: Mutants) -> Program {
     if let Some(search) = drawn.search {
         return candidate(CandidateWork {

@@ -1,15 +1,14 @@
-//! `lock`: clients fight over one exclusive lock while everything around them fails.
+//! `lock`: clients contend for one exclusive lock, under all faults.
 //!
-//! Each client acquires the lock some times, writes under it (inside ZooKeeper under a check of its
-//! znode, outside under its fencing token) and releases it. Some are impatient, some can be
-//! cancelled. At the end each stays connected for long enough to show that it left nothing behind.
+//! Each client acquires the lock several times, writes under it (inside ZooKeeper with a check of its znode, outside
+//! with its fencing token) and releases it. Some clients are impatient, some can be cancelled. At the end, each stays
+//! connected for long enough to show that it left nothing behind.
 //!
-//! A search has each client do it once, over directories that are there already. Up to two clients
-//! do the whole work, watch their lock while they hold it and write inside ZooKeeper, which shows what
-//! M2 and M4 are about. Of three and more each does the least that uses the lock
-//! ([`LockWork::lean`]): what they do under it multiplies the states and adds nothing to how they
-//! line up. Where a search cancels, programs stay for a while at the end, so that there is a moment
-//! at which nothing but time can pass and nothing may be left behind, and then close their sessions.
+//! In a search, each client does this once, with directories that exist already. Up to two clients do the whole work:
+//! they watch their lock while they hold it, and write inside ZooKeeper, which M2 and M4 are about. With three and
+//! more, each does the least that uses the lock ([`LockWork::lean`]), because the work under the lock multiplies the
+//! states and does not change how clients queue. If a search cancels, programs stay for a while at the end, so that
+//! there is a moment at which only time can pass and nothing may be left behind; then they close their sessions.
 
 use super::recipe::{self, calm_bound};
 use super::{Entry, Group, Mutant, Switches};
@@ -27,8 +26,8 @@ const LOCK: &str = "/lock";
 /// The znode that is written to under the lock.
 const COUNTER: &str = "/counter";
 
-/// What a sweep must have seen: every way to synchronise a learner, every fate of a create whose
-/// reply was lost, and what happens to sessions, leaders and logs.
+/// The marks that a sweep must reach: every way to synchronise a learner, every possible result of a create whose reply
+/// was lost, and the faults of sessions, leaders and logs.
 const MARKS: [Mark; 10] = [
     Mark::SyncByDiff,
     Mark::SyncByTrunc,
@@ -63,7 +62,7 @@ fn build(switches: &Switches) -> Scenario {
     let monitors = |drawn: &Drawn| lock::monitors(LOCK, calm_bound(drawn));
     let setup = Setup::of([COUNTER]).and_then(|setup| setup.containers([LOCK]));
     let mut settings = Settings::default();
-    // By default a leader lets a session's sync wait for what the session has sent by a learner (rule 4.5.7).
+    // By default, a leader makes a session's sync wait for what the session has sent through a learner (rule 4.5.7).
     settings.servers.forward_learner_requests_to_commit_processor_disabled =
         mutants.has(lock::Mutant::RecoverBySync);
     Scenario {
@@ -75,7 +74,7 @@ fn build(switches: &Switches) -> Scenario {
     }
 }
 
-/// What one client does: drawn from a stream of its own, or the least there is, for a search.
+/// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> LockWork {
     let lock = LockWork { counter: Some(COUNTER.into()), mutants, ..LockWork::new(LOCK) };
     if let Some(search) = drawn.search {
@@ -94,10 +93,10 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> LockWork {
     }
 }
 
-/// So many clients can do the whole work and still be explored.
+/// The most clients that can do the whole work in a search.
 const WHOLE_WORK: u8 = 2;
 
-/// What one client does in a search.
+/// Returns the work of a client in a search.
 fn explored_work(drawn: &Drawn, search: Budget, whole: LockWork) -> LockWork {
     let lean = LockWork { mutants: whole.mutants, ..LockWork::lean(LOCK) };
     let work = if drawn.clients <= WHOLE_WORK {
@@ -105,7 +104,7 @@ fn explored_work(drawn: &Drawn, search: Budget, whole: LockWork) -> LockWork {
     } else {
         lean
     };
-    // Who can be cancelled leaves duties to the background, which end with the program.
+    // A client that can be cancelled leaves tasks to the background, which end with the program.
     let cancel = search.cancels > 0;
     let linger = if cancel { drawn.config.tick } else { Duration::ZERO };
     LockWork { rounds: drawn.rounds, cancel, linger, close: cancel, ..work }

@@ -1,7 +1,7 @@
-//! `membership`: clients join a group, look at it and leave, while everything around them fails.
+//! `membership`: clients join a group, look at it and leave, under all faults.
 //!
-//! Each stays for long enough that its view must have come to be what is there, if nothing changes. A search
-//! has each join once, over a directory that is there already.
+//! Each stays for so long that its view must have become current if nothing changes. In a search, each joins once, in a
+//! directory that exists already.
 
 use super::{Entry, Group, Mutant, Switches, recipe};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn build(switches: &Switches) -> Scenario {
     };
     let monitors = |drawn: &Drawn| membership::monitors(GROUP, recipe::calm_bound(drawn));
     Scenario {
-        // Its rounds last for as long as what is owed may take.
+        // A round lasts for the longest time that a guaranteed update may take.
         progress_bound: Duration::from_secs(900),
         explored: Explored::Programs {
             setup: Setup::NONE.containers([GROUP]).expect("it is a znode"),
@@ -43,11 +43,11 @@ fn build(switches: &Switches) -> Scenario {
     }
 }
 
-/// What one client does.
+/// Returns the work of a client.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> MemberWork {
     let id: Arc<str> = client.to_string().into();
     if let Some(search) = drawn.search {
-        // Who can be cancelled leaves duties to the background, which end with the program.
+        // A client that can be cancelled leaves tasks to the background, which end with the program.
         let cancel = search.cancels > 0;
         let (group, rounds, span) = (GROUP.into(), drawn.rounds, drawn.config.tick);
         let (stay, linger) = (span, span);

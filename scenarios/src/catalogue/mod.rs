@@ -1,4 +1,4 @@
-//! The catalogue: every scenario that the command line knows, with its mutants.
+//! The catalogue: every scenario of the command line, with its mutants.
 
 mod access;
 mod ack_queue;
@@ -44,64 +44,63 @@ use vivarium_sim::{Choice, Explored, FaultSet, Limits, Scenario, Servers, Settin
 
 /// One scenario of the catalogue.
 pub struct Entry {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// What it is about.
+    /// The subject.
     pub group: Group,
-    /// How many seeds a run without `--seeds` takes: a few tens of seconds at most. None for servers
-    /// alone ([`Entry::is_swept`]).
+    /// The number of seeds of a run without `--seeds`: a few tens of seconds at most. 0 for servers without programs
+    /// ([`Entry::is_swept`]).
     pub seeds: u64,
     /// The wrong versions of its recipe, each a published or likely mistake, by name.
     pub mutants: Vec<Mutant>,
-    /// Makes the scenario with these switches on.
+    /// Builds the scenario with these switches on.
     pub build: fn(&Switches) -> Scenario,
 }
 
-/// What a scenario is about.
+/// The subject of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// ZooKeeper itself: its servers, or everything that clients can do to it.
+    /// ZooKeeper itself: its servers, or everything that clients can do.
     ZooKeeper,
-    /// A recipe as it should be.
+    /// A correct recipe.
     Recipe,
-    /// A recipe as a published text has it: something goes wrong.
+    /// A recipe as published, which violates a property.
     Published,
 }
 
 /// A wrong version of a recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mutant {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
 }
 
 impl Mutant {
-    /// All that a recipe declares.
+    /// Returns all mutants of a recipe.
     fn all_of<M: Summarised>() -> Vec<Mutant> {
         let mutant = |it: &M| Mutant { name: it.name(), summary: it.summary() };
         M::VARIANTS.iter().map(mutant).collect()
     }
 }
 
-/// What is switched on: nothing, unless a reader wants to see the checkers object.
+/// The switches of a scenario; none, unless the user wants to see a violation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Switches {
     /// Defects of the servers.
     pub bugs: Bugs,
-    /// Names of mutants of the scenario.
+    /// Names of the scenario's mutants.
     pub mutants: Vec<&'static str>,
 }
 
 impl Entry {
-    /// The switches of these names; `Err` with the first that is neither a mutant of this scenario
-    /// nor a defect of the servers.
+    /// Returns the switches with these names.
     ///
     /// # Errors
-    /// If a name is unknown.
+    /// Returns the first name that is neither a mutant of this scenario nor a defect of the servers.
     pub fn switches<'a>(&self, names: &'a [String]) -> Result<Switches, &'a str> {
         let mut switches = Switches::default();
         for name in names {
@@ -116,24 +115,24 @@ impl Entry {
         Ok(switches)
     }
 
-    /// Whether it can be swept: servers without programs are only explored.
+    /// Returns true if the scenario can be swept; servers without programs can only be explored.
     pub fn is_swept(&self) -> bool {
         !matches!((self.build)(&Switches::default()).explored, Explored::Servers(_))
     }
 
-    /// Whether it is a published text, which goes wrong: it runs only where it is named.
+    /// Returns true if this is a published text. Such scenarios violate a property, so they run only if they are named.
     pub fn is_published(&self) -> bool {
         self.group == Group::Published
     }
 
-    /// The names that [`Entry::switches`] knows: the scenario's mutants, then the servers' defects.
+    /// Returns the names that [`Entry::switches`] accepts: the scenario's mutants, then the servers' defects.
     pub fn switch_names(&self) -> impl Iterator<Item = &'static str> {
         let mutants = self.mutants.iter().map(|mutant| mutant.name);
         mutants.chain(Bug::ALL.into_iter().map(Bug::name))
     }
 }
 
-/// All scenarios, in the order in which they run.
+/// Returns all scenarios, in the order in which they run.
 pub fn catalogue() -> Vec<Entry> {
     let mut entries = vec![
         lock::entry(),
@@ -184,7 +183,7 @@ pub fn catalogue() -> Vec<Entry> {
     entries
 }
 
-/// A scenario of servers without programs.
+/// Builds a scenario of servers without programs.
 fn servers_alone(entry: &Entry, smallest: Servers, switches: &Switches) -> Scenario {
     Scenario {
         name: entry.name.to_string(),

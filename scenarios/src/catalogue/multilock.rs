@@ -1,5 +1,4 @@
-//! `multilock`: clients acquire the same two locks, each naming them in an order of its own, while everything
-//! around them fails.
+//! `multilock`: clients acquire the same two locks, each naming them in an order of its own, under all faults.
 
 use super::recipe::{self, calm_bound, explored_routine, routine};
 use super::{Entry, Group, Mutant, Switches};
@@ -41,7 +40,7 @@ fn build(switches: &Switches) -> Scenario {
     }
 }
 
-/// What one client does: drawn from a stream of its own, or the least there is, for a search.
+/// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> MultiLockWork {
     let mut directories: Vec<Arc<str>> = LOCKS.map(Arc::from).to_vec();
     if client % 2 == 1 {

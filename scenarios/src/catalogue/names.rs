@@ -1,6 +1,6 @@
-//! `names`: clients bind the same names, move them, and give them up, while everything around them fails.
+//! `names`: clients bind the same names, move them, and give them up, under all faults.
 //!
-//! A search has each bind one name, the same for all, over a directory that is there already.
+//! In a search, each client binds one name, the same for all, in a directory that exists already.
 
 use super::{Entry, Group, Mutant, Switches, recipe};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ fn build(switches: &Switches) -> Scenario {
     }
 }
 
-/// What one client does.
+/// Returns the work of a client.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> NameWork {
     let random: &mut Random = &mut Seeds::new(drawn.seed).stream("name work", client.into());
     let mut name = || -> Arc<str> {

@@ -1,8 +1,8 @@
-//! `partitioner`: clients divide a set of items while everything around them fails.
+//! `partitioner`: clients divide a set of items, under all faults.
 //!
-//! In a sweep some stay for so long that what each should use must have come to be so, and in some runs one client divides
-//! another set. In a search each takes part once, and one item is divided. There nobody leaves before it has used
-//! something but the first client, where nothing can go wrong.
+//! In a sweep, some clients stay for so long that the division must have become final, and in some runs one client
+//! divides another set. In a search, each takes part once, and one item is divided. There, no client leaves before it
+//! has used something, except the first client in searches without faults.
 
 use super::recipe::{self, calm_bound};
 use super::{Entry, Group, Mutant, Switches};
@@ -16,16 +16,16 @@ use vivarium_sim::{Choice, Drawn, Explored, Scenario};
 /// The partition's directory.
 const PARTITION: &str = "/partition";
 
-/// What is divided.
+/// The items that are divided.
 const ITEMS: [&str; 3] = ["a", "b", "c"];
 
-/// What is divided in a search, whose locks' directory is there.
+/// The items that are divided in a search; the directory of their locks exists already.
 const EXPLORED: [&str; 1] = ["a"];
 
-/// What is there at the beginning of a search, and what can have a history in a sweep.
+/// The containers that exist at the beginning of a search, and that can have a history in a sweep.
 const CONTAINERS: [&str; 2] = ["/partition/members", "/partition/locks/a"];
 
-/// What they stand in.
+/// The parents of [`CONTAINERS`].
 const PARENTS: [&str; 2] = [PARTITION, "/partition/locks"];
 
 /// The entry of the catalogue.
@@ -54,7 +54,7 @@ fn build(switches: &Switches) -> Scenario {
     Scenario {
         clients: Choice::from(2..=3),
         rounds: Choice::from(1..=2),
-        // Its rounds last for as long as what is owed may take.
+        // A round lasts for the longest time that a guaranteed update may take.
         progress_bound: Duration::from_secs(1_800),
         explored: Explored::Programs { setup: setup.expect("they are znodes") },
         ..recipe::scenario(&entry(), switches, programs, monitors)
@@ -65,12 +65,12 @@ fn set(items: &[&str]) -> Vec<Arc<str>> {
     items.iter().copied().map(Arc::from).collect()
 }
 
-/// What one client does: drawn from a stream of its own, or the least there is, for a search.
+/// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> PartitionWork {
     let id: Arc<str> = client.to_string().into();
     let directory: Arc<str> = PARTITION.into();
     if let Some(search) = drawn.search {
-        // Who can be cancelled leaves duties to the background, which end with the program.
+        // A client that can be cancelled leaves tasks to the background, which end with the program.
         let (cancel, tick) = (search.cancels > 0, drawn.config.tick);
         return PartitionWork {
             directory,
@@ -78,7 +78,7 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> PartitionWork {
             id,
             rounds: drawn.rounds,
             stay: tick,
-            // Each sleep costs states: with faults there is none but of who uses something.
+            // Each sleep costs states, so with faults only clients that use something sleep.
             leaves_idle: client == 1 && !search.has_faults(),
             resources: false,
             cancel,

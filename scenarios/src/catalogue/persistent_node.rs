@@ -1,7 +1,6 @@
-//! `persistent-node`: a client keeps a znode there, others delete and overwrite it, while everything around
-//! them fails.
+//! `persistent-node`: a client keeps a znode in existence, others delete and overwrite it, under all faults.
 //!
-//! In a search the first client keeps it once, the second deletes it, and a third overwrites it.
+//! In a search, the first client keeps it once, the second deletes it, and a third overwrites it.
 
 use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::setup::Setup;
@@ -36,7 +35,7 @@ fn build(switches: &Switches) -> Scenario {
     };
     let monitors = |drawn: &Drawn| persistent_node::monitors(DIRECTORY, recipe::calm_bound(drawn));
     Scenario {
-        // Its rounds last for as long as what is owed may take.
+        // A round lasts for the longest time that a guaranteed update may take.
         progress_bound: Duration::from_secs(900),
         explored: Explored::Programs {
             setup: Setup::NONE.containers([DIRECTORY]).expect("it is a znode"),
@@ -45,7 +44,7 @@ fn build(switches: &Switches) -> Scenario {
     }
 }
 
-/// What one client does.
+/// Returns the work of a client.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> PersistentWork {
     let role = match client {
         1 => Role::Keeper,

@@ -1,5 +1,5 @@
-//! `published-…`: barriers as texts print them. None of them needs a server's fault to go wrong, so there is none:
-//! who is slow and who waits for whom is all that is drawn. (One needs the crash of a program, and has it.)
+//! `published-…`: barriers as published texts print them. None needs a fault of a server to violate a property, so
+//! there is none: only speeds and the order of clients are drawn. (One needs the crash of a program, and has it.)
 
 use super::{Entry, Group, Switches, recipe};
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use vivarium_recipes::published::double_barrier_tutorial::tutorial_party;
 use vivarium_sim::random::{Random, Seeds};
 use vivarium_sim::{Choice, Drawn, Explored, Fault, FaultSet, Scenario};
 
-/// Where the barriers are, and the double barrier's znode.
+/// The directory of the barriers, and the double barrier's znode.
 const BARRIERS: &str = "/barriers";
 
-/// All of them.
+/// All entries.
 pub(super) fn entries() -> [Entry; 8] {
     [
         entry(
@@ -91,7 +91,7 @@ fn scenario(
     }
 }
 
-/// How long to hold something; no time in a search.
+/// Returns how long to hold something; no time in a search.
 fn hold(drawn: &Drawn, client: u8) -> Duration {
     let random: &mut Random = &mut Seeds::new(drawn.seed).stream("published hold", client.into());
     let hold = random.span(Duration::ZERO, Duration::from_secs(1));
@@ -106,7 +106,7 @@ fn barrier_same_view(switches: &Switches) -> Scenario {
     told("published-barrier-same-view", switches, same_view_waiter)
 }
 
-/// The first client owns the barriers, and tells the others of each.
+/// Builds a scenario in which the first client owns the barriers and announces each to the others.
 fn told(name: &'static str, switches: &Switches, waiter: fn(BarrierWork) -> Program) -> Scenario {
     let programs = move |drawn: &Drawn| {
         let work = |client: u8| BarrierWork {

@@ -1,7 +1,7 @@
-//! `published-lock-…`, `published-rwlock-…`, `published-election-…`: locks and elections as texts print them, judged
-//! by the properties of `lock`, `rwlock` and `leader`.
+//! `published-lock-…`, `published-rwlock-…`, `published-election-…`: locks and elections as published texts print them,
+//! judged by the properties of `lock`, `rwlock` and `leader`.
 //!
-//! Each has only the faults that it needs to go wrong; most need none.
+//! Each has only the faults that it needs to violate a property; most need none.
 
 use super::recipe::calm_bound;
 use super::{Entry, Group, Switches, recipe};
@@ -27,16 +27,16 @@ use vivarium_sim::{Drawn, Explored, Fault, FaultSet, Rate, Scenario};
 /// The lock's znode, and the election's.
 const LOCK: &str = "/lock";
 
-/// Who is slow, and no more.
+/// Different speeds, and no other faults.
 const NONE: FaultSet = FaultSet::INTERLEAVINGS;
 
-/// Whatever can become of a write whose reply is lost.
+/// Every possible result of a write whose reply is lost.
 const LOST_REPLIES: FaultSet = NONE
     .with(Fault::LostReplyApplied)
     .with(Fault::LostReplyNeverApplied)
     .with(Fault::LostReplyPending);
 
-/// All of them.
+/// All entries.
 pub(super) fn entries() -> [Entry; 12] {
     [
         entry(
@@ -151,7 +151,7 @@ fn locks(
     scenario(name, switches, faults, programs, monitors)
 }
 
-/// The first client writes, the others read.
+/// Builds a scenario in which the first client writes and the others read.
 fn read_write_locks(
     name: &'static str,
     switches: &Switches,
@@ -196,7 +196,7 @@ fn scenario(
     }
 }
 
-/// What one client does; in a search it holds the lock for no time.
+/// Returns the work of a client; in a search, it holds the lock for no time.
 fn work(drawn: &Drawn, client: u8) -> Locker {
     let random: &mut Random = &mut Seeds::new(drawn.seed).stream("published hold", client.into());
     let hold = random.span(Duration::ZERO, Duration::from_secs(1));

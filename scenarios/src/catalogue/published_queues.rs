@@ -1,8 +1,8 @@
-//! `published-queue-page`, `published-queue-tutorial` and `…-padded`: queues as their texts have them, judged
-//! by the properties of `queue`, which they violate: the headers of the texts say where.
+//! `published-queue-page`, `published-queue-tutorial` and `…-padded`: queues as published, judged by the properties of
+//! `queue`, which they violate: the headers of the programs say where.
 //!
-//! No program is killed, since the tutorial's consumer takes as many items as were put, and would miss those
-//! that died with one. Each client puts or takes: the first puts.
+//! No program is killed, because the tutorial's consumer takes as many items as were put, and would wait for items that
+//! a killed consumer took. Each client either puts or takes; the first one puts.
 
 use super::queue::{MARKS, QUEUE};
 use super::{Entry, Group, Switches, recipe};
@@ -39,7 +39,7 @@ pub(super) fn tutorial() -> Entry {
     }
 }
 
-/// The entry of the same with the padding that it must have meant.
+/// The entry of the tutorial's queue with the padding that its authors must have meant.
 pub(super) fn padded_tutorial() -> Entry {
     Entry {
         name: "published-queue-tutorial-padded",
@@ -68,7 +68,7 @@ fn build(
     }
 }
 
-/// One producer, and the others take: two of them can have the same item.
+/// One producer, and all others take: two of them can receive the same item.
 fn page_programs(drawn: &Drawn) -> Vec<Program> {
     (1..=drawn.clients)
         .map(|client| match client {
@@ -78,7 +78,7 @@ fn page_programs(drawn: &Drawn) -> Vec<Program> {
         .collect()
 }
 
-/// One producer, one consumer of as much; more clients are more of both.
+/// One producer and one consumer of as many items; further clients add more pairs.
 fn tutorial_programs(drawn: &Drawn, padding: Padding) -> Vec<Program> {
     (1..=drawn.clients)
         .map(|client| match client % 2 {

@@ -1,5 +1,5 @@
-//! `published-revocable-…`: the revocable lock as ZooKeeper's recipes page and a translation tell it. The first client
-//! owns the lock, the others ask for it. No fault is needed.
+//! `published-revocable-…`: the revocable lock as ZooKeeper's recipes page and a translation describe it. The first
+//! client owns the lock, the others ask for it. No fault is needed.
 
 use super::recipe::{self, calm_bound, explored_routine, routine};
 use super::{Entry, Group, Switches};
@@ -16,7 +16,7 @@ use vivarium_sim::{Choice, Drawn, Explored, FaultSet, Scenario};
 /// The lock's directory.
 const LOCK: &str = "/revocable";
 
-/// What the first read shows is not looked at.
+/// The version that ignores what its first read returns.
 pub(super) fn page() -> Entry {
     Entry {
         name: "published-revocable-page",
@@ -28,7 +28,7 @@ pub(super) fn page() -> Entry {
     }
 }
 
-/// The first read comes before the create.
+/// The version whose first read comes before the create.
 pub(super) fn translation() -> Entry {
     Entry {
         name: "published-revocable-translation",
@@ -60,7 +60,7 @@ fn build(entry: &Entry, switches: &Switches, text: Text) -> Scenario {
     }
 }
 
-/// How long the owner holds the lock: long enough to be told.
+/// Returns how long the owner holds the lock: long enough to be notified.
 fn hold(drawn: &Drawn) -> Duration {
     calm_bound(drawn) + drawn.config.tick
 }

@@ -1,6 +1,6 @@
-//! `published-commit-…`: two-phase commit as ZooKeeper's recipes page and its translations tell it.
+//! `published-commit-…`: two-phase commit as ZooKeeper's recipes page and its translations describe it.
 //!
-//! These are expected to be violated: which property, the program's module says.
+//! Each is expected to violate a property, which the program's module names.
 
 use super::{Entry, Group, Switches, recipe};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use vivarium_sim::{Choice, Drawn, Explored, Scenario};
 /// The parent of the transaction.
 const DIRECTORY: &str = "/commit";
 
-/// Votes may be written again.
+/// The version in which votes may be rewritten.
 pub(super) fn rewritable() -> Entry {
     Entry {
         name: "published-commit-rewritable",
@@ -26,7 +26,7 @@ pub(super) fn rewritable() -> Entry {
     }
 }
 
-/// Votes are ephemeral.
+/// The version in which votes are ephemeral.
 pub(super) fn ephemeral() -> Entry {
     Entry {
         name: "published-commit-ephemeral",
@@ -38,7 +38,7 @@ pub(super) fn ephemeral() -> Entry {
     }
 }
 
-/// Votes have a content from the start.
+/// The version in which votes have content from the start.
 pub(super) fn prefilled() -> Entry {
     Entry {
         name: "published-commit-prefilled",
@@ -63,7 +63,7 @@ fn build(entry: &Entry, switches: &Switches, text: Text) -> Scenario {
     }
 }
 
-/// What one client does, of which the last one is the coordinator too.
+/// Returns the work of a client. The last client is also the coordinator.
 fn work(drawn: &Drawn, client: u8, text: Text) -> PublishedCommit {
     let site = |client: u8| -> Arc<str> { client.to_string().into() };
     let lean = PublishedCommit {

@@ -1,12 +1,12 @@
-//! `queue` and `priority-queue`: producers and consumers at one queue while everything around them fails.
+//! `queue` and `priority-queue`: producers and consumers of one queue, under all faults.
 //!
-//! Each client puts items, or takes them until there are none to come, or does both. Who is killed begins
-//! anew, with items of its own. Some takes are cancelled, and some producers delete the directory first if it
-//! is empty, as a container manager might.
+//! Each client puts items, or takes items until no more will come, or does both. A killed client starts again, with
+//! items of its own. Some takes are cancelled, and some producers first delete the directory if it is empty, as a
+//! container manager might.
 //!
-//! A search has the first client put one item, and all of them take; with priorities the first puts three,
-//! and the others take. Where it kills, two are enough: who is killed puts them again, so that there can be four. Where
-//! it cancels, the first one deletes the directory before.
+//! In a search, the first client puts one item, and all take; with priorities, the first client puts three and the
+//! others take. If the search kills, two items are enough: a killed client puts its items again, so there can be four.
+//! If it cancels, the first client deletes the directory before.
 
 use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::mark::Mark;
@@ -19,7 +19,7 @@ use vivarium_sim::{Choice, Drawn, Explored, Scenario};
 /// The queue's directory.
 pub(super) const QUEUE: &str = "/queue";
 
-/// What a sweep must have seen: every fate of a write whose reply was lost.
+/// The marks that a sweep must reach: every possible result of a write whose reply was lost.
 pub(super) const MARKS: [Mark; 4] = [
     Mark::LostReplyApplied,
     Mark::LostReplyNeverApplied,
@@ -27,7 +27,7 @@ pub(super) const MARKS: [Mark; 4] = [
     Mark::SessionExpired,
 ];
 
-/// The mutants that are about priorities.
+/// The mutants that concern priorities.
 const OF_PRIORITIES: [queue::Mutant; 2] =
     [queue::Mutant::StalePriorityList, queue::Mutant::PriorityUnpadded];
 
@@ -44,7 +44,7 @@ pub(super) fn entry() -> Entry {
     }
 }
 
-/// The entry of the one with priorities.
+/// The entry of the queue with priorities.
 pub(super) fn priority() -> Entry {
     Entry {
         name: "priority-queue",
@@ -81,8 +81,7 @@ fn build(entry: &Entry, switches: &Switches, priorities: bool) -> Scenario {
     }
 }
 
-/// What one client does: drawn from a stream of its own, or the least there is, for a search. The first
-/// puts, and the second takes.
+/// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
 fn work(drawn: &Drawn, client: u8, priorities: bool, mutants: Mutants) -> QueueWork {
     let work = QueueWork { mutants, ..QueueWork::new(QUEUE) };
     if let Some(search) = drawn.search {

@@ -1,5 +1,5 @@
-//! What scenarios of recipes have in common: a small ensemble, every fault, and ZooKeeper's own properties
-//! beside the recipe's.
+//! The common part of recipes' scenarios: a small ensemble, every fault, and ZooKeeper's own properties besides the
+//! recipe's.
 
 use super::{Entry, Switches};
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use vivarium_sim::budget::programs::Budget;
 use vivarium_sim::random::{Random, Ratio};
 use vivarium_sim::{Choice, Drawn, Explored, FaultSet, Limits, Scenario, Settings};
 
-/// So often a program of a recipe may be answered the same without news: it watches, and asks again because of
-/// something.
+/// How often a program of a recipe may receive the same answer without news: it watches, and asks again only for a
+/// reason.
 const AGAIN: u32 = 32;
 
-/// A scenario of a recipe: three servers, two to four clients, up to three rounds, every fault. What is
-/// special about one, its entry changes.
+/// Builds the scenario of a recipe: three servers, two to four clients, up to three rounds, every fault. The recipe's
+/// entry changes what is special.
 ///
-/// `monitors` are the recipe's own. In a sweep ZooKeeper's are asked as well; a search of programs takes them
-/// for granted.
+/// `monitors` are the recipe's own. A sweep also checks ZooKeeper's own properties; a search of programs takes them as
+/// given.
 pub(super) fn scenario(
     entry: &Entry,
     switches: &Switches,
@@ -57,8 +57,8 @@ pub(super) fn scenario(
     }
 }
 
-/// How one of several that contend goes about it in a sweep: for a while or not, patiently or not, in time for
-/// whatever it leaves behind to be seen.
+/// Draws the routine of one of several contenders in a sweep: how long it holds, how patient it is, and a stay that is
+/// long enough to show what it leaves behind.
 pub(super) fn routine(drawn: &Drawn, random: &mut Random) -> Routine {
     let impatient = random.chance(Ratio::one_in(4));
     let patience = random.span(Duration::from_millis(200), Duration::from_secs(5));
@@ -72,7 +72,7 @@ pub(super) fn routine(drawn: &Drawn, random: &mut Random) -> Routine {
     }
 }
 
-/// How it goes about it in a search: who can be cancelled leaves duties to the background, and ends after them.
+/// Returns its routine in a search: a client that can be cancelled leaves tasks to the background, and ends after them.
 pub(super) fn explored_routine(drawn: &Drawn, search: Budget) -> Routine {
     Routine {
         rounds: drawn.rounds,
@@ -83,12 +83,12 @@ pub(super) fn explored_routine(drawn: &Drawn, search: Budget) -> Routine {
     }
 }
 
-/// So many answers what a program does at a change waits for, one after the other, while the connection holds.
+/// The most answers that a program awaits one after the other in reaction to a change, while the connection lasts.
 const REACTIONS: u32 = 6;
 
-/// How long a client must have been connected, undisturbed, before what a recipe owes it must be there: a server
-/// that is cut off from its leader keeps its clients for up to syncLimit ticks, a pause is not seen as a
-/// disconnection until it ends, and a program that takes long over its reactions takes long over each.
+/// Returns how long a client must have been connected without a disturbance before a recipe's guarantee must be
+/// fulfilled. A server that is cut off from its leader keeps its clients for up to syncLimit ticks; a pause is not seen
+/// as a disconnection until it ends; and a slow program is slow in each of its reactions.
 pub(super) fn calm_bound(drawn: &Drawn) -> Duration {
     let config = &drawn.config;
     let timeouts = config.clients.iter().map(|client| config.negotiate(client.session_timeout));

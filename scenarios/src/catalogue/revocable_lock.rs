@@ -1,9 +1,9 @@
-//! `revocable-lock` and `revocable-lock-by-force`: clients hold a lock, ask each other for it, and in the second one
-//! take it away, while everything around them fails.
+//! `revocable-lock` and `revocable-lock-by-force`: clients hold a lock, ask each other for it, and in the second
+//! scenario take it away, under all faults.
 //!
-//! In a sweep each client takes some turns, holding for long enough, some of them, that what an owner must be told it has
-//! been told. In a search the first client holds the lock, for as long as nobody asks (by force: asked or not), and
-//! the second one wants it; a third one holds it too, and writes a note first.
+//! In a sweep, each client takes several turns. Some hold the lock for so long that a request to the owner must have
+//! arrived. In a search, the first client holds the lock as long as no client asks (by force: whether asked or not),
+//! and the second one wants it; a third one holds it too, and writes a note first.
 
 use super::recipe::{self, calm_bound, explored_routine, routine};
 use super::{Entry, Group, Mutant as Listed, Switches};
@@ -20,10 +20,10 @@ use vivarium_sim::{Drawn, Explored, Scenario};
 /// The lock's directory.
 const LOCK: &str = "/revocable";
 
-/// How long an owner has, where force is used.
+/// How long an owner may keep the lock after a request, before force is used.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// What goes wrong where everybody is asked.
+/// The mutants of the version without force.
 const OF_CONSENT: [Mutant; 8] = [
     Mutant::RevokeInitialIgnored,
     Mutant::RevokeReadBeforeCreate,
@@ -35,10 +35,10 @@ const OF_CONSENT: [Mutant; 8] = [
     Mutant::RevokeWithoutConsent,
 ];
 
-/// What goes wrong where force is used.
+/// The mutants of the version with force.
 const OF_FORCE: [Mutant; 2] = [Mutant::RevokeWhoeverHolds, Mutant::RevokeWithoutGrace];
 
-/// Owners are asked.
+/// The entry in which owners are asked.
 pub(super) fn entry() -> Entry {
     Entry {
         name: "revocable-lock",
@@ -50,7 +50,7 @@ pub(super) fn entry() -> Entry {
     }
 }
 
-/// Owners that do not give the lock back lose it.
+/// The entry in which owners that do not release the lock lose it.
 pub(super) fn by_force() -> Entry {
     Entry {
         name: "revocable-lock-by-force",
@@ -74,7 +74,7 @@ fn build(entry: &Entry, switches: &Switches, force: Force) -> Scenario {
         work.map(revocable_lock_worker).collect()
     };
     Scenario {
-        // Some hold for as long as what is owed may take.
+        // Some hold the lock for the longest time that a guaranteed notification may take.
         progress_bound: Duration::from_secs(900),
         explored: Explored::Programs {
             setup: Setup::NONE.containers([LOCK]).expect("it is a znode"),
@@ -85,7 +85,7 @@ fn build(entry: &Entry, switches: &Switches, force: Force) -> Scenario {
     }
 }
 
-/// What one client does: drawn from a stream of its own, or the least there is, for a search.
+/// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
 fn work(drawn: &Drawn, client: u8, force: Force, mutants: Mutants) -> RevocableWork {
     if let Some(search) = drawn.search {
         return explored_work(drawn, search, client, force, mutants);
@@ -113,7 +113,7 @@ fn work(drawn: &Drawn, client: u8, force: Force, mutants: Mutants) -> RevocableW
     }
 }
 
-/// What one client does in a search.
+/// Returns the work of a client in a search.
 fn explored_work(
     drawn: &Drawn,
     search: Budget,

@@ -1,7 +1,7 @@
-//! `rwlock`: clients read and write under one read-write lock while everything around them fails.
+//! `rwlock`: clients read and write under one read-write lock, under all faults.
 //!
-//! In a sweep each client takes some turns: it reads, writes, or writes and reads on; some are impatient, some
-//! can be cancelled. In a search the first client writes and reads on, the second writes, the others read, once
+//! In a sweep, each client takes several turns: it reads, writes, or writes and then reads; some are impatient, some
+//! can be cancelled. In a search, the first client writes and then reads, the second writes, the others read, once
 //! each.
 
 use super::recipe::{self, calm_bound, explored_routine, routine};
@@ -43,7 +43,7 @@ fn build(switches: &Switches) -> Scenario {
     }
 }
 
-/// What one client does: drawn from a stream of its own, or the least there is, for a search.
+/// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> RwLockWork {
     if let Some(search) = drawn.search {
         return explored_work(drawn, search, client, mutants);
@@ -64,7 +64,7 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> RwLockWork {
     }
 }
 
-/// What one client does in a search.
+/// Returns the work of a client in a search.
 fn explored_work(drawn: &Drawn, search: Budget, client: u8, mutants: Mutants) -> RwLockWork {
     let turn = match client {
         0 => Turn::Downgrade,

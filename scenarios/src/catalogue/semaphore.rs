@@ -1,7 +1,7 @@
-//! `semaphore`: clients share the permits of one semaphore while everything around them fails.
+//! `semaphore`: clients share the permits of one semaphore, under all faults.
 //!
-//! In a sweep there are two permits, or one, for two to four clients; some are impatient, some can be
-//! cancelled. In a search there is one permit less than clients, and each gets one once.
+//! In a sweep, there are one or two permits for two to four clients; some are impatient, some can be cancelled. In a
+//! search, there is one permit less than clients, and each client gets one once.
 
 use super::recipe::{self, calm_bound, explored_routine, routine};
 use super::{Entry, Group, Mutant, Switches};
@@ -41,7 +41,7 @@ fn build(switches: &Switches) -> Scenario {
     }
 }
 
-/// How many permits there are.
+/// Returns the number of permits.
 fn permits(drawn: &Drawn) -> u32 {
     if drawn.is_explored() {
         return u32::from(drawn.clients).saturating_sub(1).max(1);
@@ -50,7 +50,7 @@ fn permits(drawn: &Drawn) -> u32 {
     1 + random.below(2) as u32
 }
 
-/// What one client does: drawn from a stream of its own, or the least there is, for a search.
+/// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> SemaphoreWork {
     let routine = match drawn.search {
         Some(search) => explored_routine(drawn, search),

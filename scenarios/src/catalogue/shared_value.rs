@@ -1,9 +1,9 @@
-//! `shared-value`: clients write one value and follow it, while everything around them fails.
+//! `shared-value`: clients write one value and follow it, under all faults.
 //!
-//! Some write over the value that they were told last, some over any; some can be cancelled; the znode keeps
-//! the ids of many writes or of one only, so that what became of a write may be unknown. Each follows
-//! for long enough that it must have been told of the last value. In a search each client writes once, those
-//! with an odd number over what they have read and the others over anything; then the last one follows.
+//! Some write only over the value that they received last, some over any; some can be cancelled. The znode keeps the
+//! ids of many writes or only of one, so that the result of a write may be unknown. Each client follows for so long
+//! that it must have received the last value. In a search, each client writes once: those with an odd number over the
+//! value that they have read, the others over any value; then the last client follows.
 
 use super::{Entry, Group, Mutant, Switches, recipe};
 use vivarium_model::mark::Mark;
@@ -17,7 +17,7 @@ use vivarium_sim::{Choice, Drawn, Explored, Scenario};
 /// The value's znode.
 const PATH: &str = "/shared";
 
-/// What a sweep must have seen: every fate of a write whose reply was lost.
+/// The marks that a sweep must reach: every possible result of a write whose reply was lost.
 const MARKS: [Mark; 4] = [
     Mark::LostReplyApplied,
     Mark::LostReplyNeverApplied,
@@ -50,14 +50,14 @@ fn build(switches: &Switches) -> Scenario {
     Scenario {
         rounds: Choice::from(1..=6),
         marks: MARKS.to_vec(),
-        // Who follows does so for as long as what is owed may take.
+        // A client follows for the longest time that a guaranteed update may take.
         progress_bound: Duration::from_secs(900),
         explored: Explored::Programs { setup: Setup::of([PATH]).expect("it is a znode") },
         ..recipe::scenario(&entry(), switches, programs, monitors)
     }
 }
 
-/// What one client does.
+/// Returns the work of a client.
 fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> SharedValueWork {
     if let Some(search) = drawn.search {
         let is_last = client == drawn.clients;

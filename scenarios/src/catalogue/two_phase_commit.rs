@@ -1,12 +1,11 @@
-//! `two-phase-commit`: sites vote on transactions, one after the other, and obey one decision, while
-//! everything around them fails.
+//! `two-phase-commit`: sites vote on transactions, one after the other, and obey one decision, under all faults.
 //!
-//! Three entries, for the three ways to take part: all-to-all, where every client is a site and the last
-//! one begins; and with a coordinator, the last client, who is no site, without and with detection of
-//! failures. Some clients are impatient or can be cancelled, and then propose to abort.
+//! There are three entries for three protocols: all-to-all, where every client is a site and the last one begins; and
+//! with a coordinator, the last client, which is no site, without and with detection of failures. Some clients are
+//! impatient or can be cancelled, and then propose to abort.
 //!
-//! A search has one transaction, for which all sites vote, over a directory that is there already: that it is
-//! committed everywhere or aborted everywhere is in the hands of the faults.
+//! A search has one transaction, for which all sites vote, in a directory that exists already. The faults decide
+//! whether it is committed everywhere or aborted everywhere.
 
 use super::{Entry, Group, Mutant, Switches, recipe};
 use std::sync::Arc;
@@ -21,7 +20,7 @@ use vivarium_sim::{Choice, Drawn, Explored, Scenario};
 /// The parent of the transactions.
 const DIRECTORY: &str = "/commit";
 
-/// What goes wrong whoever looks at the votes.
+/// The mutants of the all-to-all protocol.
 const OF_ALL: [CommitMutant; 7] = [
     CommitMutant::TwoPcMutableVote,
     CommitMutant::TwoPcPrefilledVote,
@@ -32,7 +31,7 @@ const OF_ALL: [CommitMutant; 7] = [
     CommitMutant::TwoPcWatchAfterRead,
 ];
 
-/// What goes wrong with a coordinator: it has its own list.
+/// The mutants of the protocol with a coordinator, which has its own list.
 const OF_COORDINATOR: [CommitMutant; 6] = [
     CommitMutant::TwoPcMutableVote,
     CommitMutant::TwoPcPrefilledVote,
@@ -42,7 +41,7 @@ const OF_COORDINATOR: [CommitMutant; 6] = [
     CommitMutant::TwoPcWatchAfterRead,
 ];
 
-/// What goes wrong with the detection.
+/// The mutants of the protocol with detection.
 const OF_DETECTION: [CommitMutant; 4] = [
     CommitMutant::TwoPcEphemeralVote,
     CommitMutant::TwoPcUnilateralAbort,
@@ -55,7 +54,7 @@ fn listed(mutants: &[CommitMutant]) -> Vec<Mutant> {
     mutants.iter().map(row).collect()
 }
 
-/// Every site looks at the votes.
+/// The entry in which every site counts the votes.
 pub(super) fn all_to_all() -> Entry {
     Entry {
         name: "two-phase-commit",
@@ -67,7 +66,7 @@ pub(super) fn all_to_all() -> Entry {
     }
 }
 
-/// The coordinator does.
+/// The entry in which the coordinator counts the votes.
 pub(super) fn coordinator() -> Entry {
     Entry {
         name: "two-phase-commit-coordinator",
@@ -79,7 +78,7 @@ pub(super) fn coordinator() -> Entry {
     }
 }
 
-/// The coordinator does, and who dies is seen.
+/// The entry in which the coordinator counts the votes and detects failed sites.
 pub(super) fn detection() -> Entry {
     Entry {
         name: "two-phase-commit-detection",
@@ -107,7 +106,7 @@ fn build(entry: &Entry, switches: &Switches, way: Way) -> Scenario {
     }
 }
 
-/// What one client does, of which the last one begins.
+/// Returns the work of a client. The last client begins.
 fn work(drawn: &Drawn, client: u8, way: Way, mutants: Mutants) -> CommitWork {
     let is_last = client == drawn.clients;
     let last_site = if way == Way::AllToAll { drawn.clients } else { drawn.clients - 1 };
@@ -132,7 +131,7 @@ fn work(drawn: &Drawn, client: u8, way: Way, mutants: Mutants) -> CommitWork {
         false => Decision::Commit,
     });
     let part = part(votes.collect());
-    // Who votes by an ephemeral has no way to give up.
+    // A site that votes by an ephemeral has no way to give up.
     let can_give_up = !mutants.has(CommitMutant::TwoPcEphemeralVote);
     let impatient = random.chance(Ratio::one_in(3)) && can_give_up;
     let patience = random.span(Duration::from_millis(200), Duration::from_secs(5));

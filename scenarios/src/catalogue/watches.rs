@@ -1,9 +1,9 @@
 //! `watches`: many clients keep watches of every kind, idle for long, and change what the others watch.
 //!
-//! There is no recipe here either (as in `churn`): the properties are ZooKeeper's own, H7 and the bridge before all. What
-//! clients do by themselves is little; what happens to their watches while they are away is what counts. So they
-//! hold several watches at once, seldom wait for one, and rest now and then for longer than a session lives on
-//! without a sign of life.
+//! There is no recipe here either (as in `churn`): the properties are ZooKeeper's own, mainly H7 and the bridge. The
+//! clients themselves do little; the scenario tests what happens to their watches while they are disconnected. So they
+//! hold several watches at a time, seldom wait for one, and sometimes rest for longer than a session lasts without a
+//! packet.
 
 use super::{Entry, Group, Switches};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_sim::{Choice, Explored, FaultSet, Limits, Scenario, Settings};
 
-/// What a sweep must have seen.
+/// The marks that a sweep must reach.
 const MARKS: [Mark; 9] = [
     Mark::SessionMoved,
     Mark::SessionExpired,
@@ -30,7 +30,7 @@ const MARKS: [Mark; 9] = [
     Mark::ManySessions,
 ];
 
-/// Longer than a session lives on without a sign of life.
+/// Longer than a session lasts without a packet.
 const IDLE: Duration = Duration::from_secs(3);
 
 const REMOVED: [WatcherType; 5] = [
@@ -84,14 +84,14 @@ fn build(switches: &Switches) -> Scenario {
     }
 }
 
-/// What a client holds.
+/// The watches that a client holds.
 #[derive(Default)]
 struct Held {
     once: Vec<Watch>,
     staying: Vec<PersistentWatch>,
 }
 
-/// Does so many random things, one after the other.
+/// Does `rounds` random things, one after the other.
 async fn keep(zookeeper: ZooKeeper, rounds: u32) -> Result<(), String> {
     let mut held = Held::default();
     for _round in 0..rounds {
@@ -110,7 +110,7 @@ async fn keep(zookeeper: ZooKeeper, rounds: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// What clients in each other's way, and under faults, must meet.
+/// Returns true for errors that interfering clients under faults must handle.
 fn is_expected(error: Error) -> bool {
     matches!(
         error,
@@ -177,13 +177,13 @@ async fn act(zookeeper: &ZooKeeper, held: &mut Held) -> Result<(), Error> {
     }
 }
 
-/// Waits for the oldest of each, but not for long.
+/// Waits a little for one watch of each kind.
 async fn wait(zookeeper: &ZooKeeper, held: &mut Held) -> Result<(), Error> {
     let patience = Duration::from_millis(500);
     if let Some(watch) = held.staying.first_mut()
         && let Ok(None) = zookeeper.timeout(patience, watch.next()).await
     {
-        // It has ended with its session, or was taken away.
+        // The watch has ended with its session, or was removed.
         drop(held.staying.remove(0));
     }
     let Some(mut watch) = held.once.pop() else { return Ok(()) };
@@ -201,7 +201,7 @@ async fn clear(zookeeper: &ZooKeeper, name: &str) -> Result<(), Error> {
     zookeeper.delete(name, Version::Any).await
 }
 
-/// One of a few names, so that clients watch what others change.
+/// Returns one of a few names, so that clients watch what others change.
 async fn name(zookeeper: &ZooKeeper) -> String {
     format!("/w{}", below(zookeeper, 4).await)
 }

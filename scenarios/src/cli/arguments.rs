@@ -1,4 +1,4 @@
-//! The words of the command line, and one sentence for each that makes no sense.
+//! The command line's arguments, and one sentence for each invalid one.
 
 use super::budget::BudgetArguments;
 use super::output::Failure;
@@ -68,7 +68,7 @@ pub(super) struct FindingsArguments {
     pub(super) get: Option<String>,
 }
 
-// All values are text here: what they mean is checked where the sentence about it is written.
+// All values are text here, and are validated where their error messages are written.
 #[derive(Args, Debug)]
 pub(super) struct TableArguments {
     /// Which scenarios [default: all of the table]
@@ -89,7 +89,7 @@ pub(super) struct TableArguments {
     pub(super) max_time: Option<String>,
 }
 
-/// `vivarium recipes` alone knows more.
+/// The arguments of `vivarium recipes`: those of all tables, and some of its own.
 #[derive(Args, Debug)]
 pub(super) struct RecipesArguments {
     #[command(flatten)]
@@ -124,7 +124,7 @@ pub(super) struct FuzzArguments {
     pub(super) flaw: Option<String>,
 }
 
-// All values are text here: what they mean is checked where the sentence about it is written.
+// All values are text here, and are validated where their error messages are written.
 #[derive(Args, Debug, Default)]
 pub(super) struct RunArguments {
     /// Which scenarios [default: all]
@@ -267,7 +267,7 @@ pub(super) struct ExploreArguments {
     pub(super) serve: Option<String>,
 }
 
-/// Reads the words of a command line, the program's name first.
+/// Parses the words of a command line, of which the first is the program's name.
 pub(super) fn parse(words: Vec<OsString>, entries: &[Entry]) -> Result<Arguments, Failure> {
     Arguments::try_parse_from(words).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -277,7 +277,7 @@ pub(super) fn parse(words: Vec<OsString>, entries: &[Entry]) -> Result<Arguments
     })
 }
 
-/// What is wrong, in one sentence with a suggestion.
+/// Describes the error in one sentence with a suggestion.
 fn sentence(error: &clap::Error, entries: &[Entry]) -> String {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),

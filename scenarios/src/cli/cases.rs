@@ -1,11 +1,11 @@
-//! Where case files go.
+//! The paths of case files.
 
 use std::path::{Path, PathBuf};
 
-/// The directory, in the current one.
+/// The directory of case files, in the current directory.
 const CASES: &str = "cases";
 
-/// The file of a scenario with these bugs; `which` tells apart what was found there.
+/// Returns the path for a case of a scenario with these bugs; `which` distinguishes its cases.
 pub(super) fn path(scenario: &str, bugs: &[String], which: &str) -> PathBuf {
     let mut name = scenario.to_string();
     for bug in bugs {

@@ -1,4 +1,4 @@
-//! `vivarium conform`: the model against a real ZooKeeper.
+//! `vivarium conform`: compares the model with a real ZooKeeper.
 
 use super::arguments::ConformArguments;
 use super::output::emit;
@@ -10,7 +10,7 @@ use vivarium_model::release::Bug;
 use vivarium_reports::case_file;
 use vivarium_reports::table::WIDTH;
 
-/// Operations where nobody says how many.
+/// The default number of operations.
 const OPERATIONS: u64 = 20_000;
 
 pub(super) fn conform(arguments: &ConformArguments) -> Result<u8, String> {

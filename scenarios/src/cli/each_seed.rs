@@ -1,12 +1,12 @@
-//! The same check of many seeds, on all threads, up to the first that fails.
+//! Runs a check for many seeds on all threads, up to the first failure.
 
 use super::progress::Meter;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Checks seed by seed on so many threads. How many were checked, and the failure with the lowest seed,
-/// if there is one: after it no later seed is begun.
+/// Checks seed by seed on `jobs` threads. Returns the number of seeds checked, and the failure with the lowest seed, if
+/// there is one. After a failure, no later seed is begun.
 pub(super) fn each_seed<E: Send>(
     seeds: Range<u64>,
     jobs: usize,

@@ -1,4 +1,4 @@
-//! `vivarium run --check-embedding`: is every run of servers one of the service grain too?
+//! `vivarium run --check-embedding`: checks that every run of servers is also a run of the service grain.
 
 use super::each_seed::each_seed;
 use super::guard;
@@ -22,7 +22,7 @@ pub(super) fn check(plan: &Plan<'_>) -> Result<u8, String> {
     Ok(emit(&text, code))
 }
 
-/// What a run can need, in the order of the report.
+/// The accounts that a run can need, in the order of the report.
 const COUNTED: [Account; 6] = [
     Account::Lost,
     Account::Expiries,
@@ -32,13 +32,13 @@ const COUNTED: [Account; 6] = [
     Account::Deletions,
 ];
 
-/// What came of a scenario's seeds.
+/// The result of a scenario's seeds.
 #[derive(Default)]
 struct Sum {
     seeds: u64,
     steps: (u64, u64),
     events: u64,
-    /// The most of each fault that one run needed.
+    /// The most of each fault that a single run needed.
     most: Cost,
     failure: Option<Box<NotEmbedded>>,
 }

@@ -1,4 +1,4 @@
-//! `vivarium explore`: every order of events of a scenario, within a budget.
+//! `vivarium explore`: tries every order of events of a scenario, within a budget.
 
 use super::arguments::ExploreArguments;
 use super::output::{emit, to_stderr};
@@ -57,9 +57,9 @@ fn grain_of(selected: &Selected<'_>) -> Option<&'static str> {
     }
 }
 
-/// The grain is the scenario's; who names another one is told.
+/// Checks that the grain, if given, is the scenario's.
 fn check_grain(name: Option<&str>, selected: &Selected<'_>) -> Result<(), String> {
-    // That it cannot be explored is said where that is found out.
+    // A scenario that cannot be explored is reported later.
     let Some(own) = grain_of(selected) else { return Ok(()) };
     match name {
         None => Ok(()),
@@ -71,7 +71,7 @@ fn check_grain(name: Option<&str>, selected: &Selected<'_>) -> Result<(), String
     }
 }
 
-/// A flag that means nothing at the scenario's grain is refused: who gives it expects something.
+/// Refuses flags that have no meaning at the scenario's grain, because the user expects an effect.
 fn check_flags(arguments: &ExploreArguments, selected: &Selected<'_>) -> Result<(), String> {
     let clients = [("--clients", &arguments.clients)];
     let servers = [
@@ -97,7 +97,7 @@ fn check_flags(arguments: &ExploreArguments, selected: &Selected<'_>) -> Result<
     }
 }
 
-/// What was asked for.
+/// Translates the arguments into an exploration.
 fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
     let mut exploration = Exploration::new().unbounded();
     for (account, text) in &arguments.budget.numbers {
@@ -130,7 +130,7 @@ fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
     search_options(arguments, exploration)
 }
 
-/// How to search, whatever the grain.
+/// Applies the options of the search, which do not depend on the grain.
 fn search_options(
     arguments: &ExploreArguments,
     mut exploration: Exploration,
@@ -162,7 +162,7 @@ fn search_options(
     Ok(exploration)
 }
 
-/// More than these are typing errors.
+/// Larger numbers are typing errors.
 const MOST_THREADS: u64 = 1_024;
 const MOST_SECONDS: u64 = 1_000_000_000;
 
@@ -180,7 +180,7 @@ fn number(flag: &str, text: &str, least: u64, most: u64) -> Result<u64, String> 
     }
 }
 
-/// A size of memory: a number of bytes, or with K, M or G so many times 1024 of what is below.
+/// Parses a size of memory: a number of bytes, or a number of KiB, MiB or GiB with the letter K, M or G.
 fn bytes(text: &str) -> Result<u64, String> {
     let wrong =
         || format!("`--max-memory {text}` is not a size of memory: write e.g. `4G` or `500M`");
@@ -217,7 +217,7 @@ fn search(
     Ok(report)
 }
 
-/// Writes the case; and the command that replays it.
+/// Writes the case. Returns its path, and the command that replays it.
 fn saved(scenario: &str, bugs: &[String], case: &Case) -> (Result<String, String>, String) {
     let path = cases::path(scenario, bugs, "explored");
     match case_file::save(&path, case) {
@@ -238,7 +238,7 @@ fn stop_on_ctrl_c(stop: &Arc<AtomicBool>) {
             std::process::exit(130);
         }
     };
-    // Where there can be no handler, Ctrl-C ends the process as ever.
+    // If no handler can be installed, Ctrl-C ends the process as usual.
     let _ = ctrlc::set_handler(handler);
 }
 

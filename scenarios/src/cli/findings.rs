@@ -1,5 +1,5 @@
-//! `vivarium findings`: the defects of today's ZooKeeper that break a promise, found by the model and shown by
-//! real servers.
+//! `vivarium findings`: the defects of today's ZooKeeper that break a promise, found by the model and shown by real
+//! servers.
 
 use super::arguments::FindingsArguments;
 use super::guard;
@@ -8,7 +8,7 @@ use super::select::nearest;
 use crate::conform::{self, Installation};
 use crate::findings::{FINDINGS, Finding, Outcome, Tale, Variant};
 
-/// Lists all of them, or runs one.
+/// Lists all findings, or runs one.
 pub(super) fn findings(arguments: &FindingsArguments) -> Result<u8, String> {
     if let Some(release) = &arguments.get {
         return got(release);
@@ -50,7 +50,7 @@ fn named(name: &str) -> Result<&'static Finding, String> {
     })
 }
 
-/// A few lines for each.
+/// Lists all findings with a few lines for each.
 fn listing() -> String {
     let mut text = "Defects of today's ZooKeeper that break a promise:\n\n".to_owned();
     for finding in FINDINGS {
@@ -72,7 +72,7 @@ fn tracker(number: Option<u32>) -> String {
     number.map_or("no issue found".to_owned(), |number| format!("ZOOKEEPER-{number}"))
 }
 
-/// The model first, then real servers, then the control.
+/// Runs the model first, then real servers, then the control.
 fn run(finding: &Finding, arguments: &FindingsArguments) -> Result<u8, String> {
     let installation = match (&arguments.class_path, &arguments.zookeeper) {
         (Some(class_path), _) => Installation::with_class_path(class_path),
@@ -107,13 +107,13 @@ fn real(
     Ok(outcome)
 }
 
-/// The exit code, and what it means.
+/// Returns the exit code and its meaning.
 fn verdict(is_found: bool, real: &Outcome, control: &Outcome) -> (u8, &'static str) {
     match (is_found, real, control) {
         (true, Outcome::Shown(_), Outcome::Kept(_)) => {
             (0, "the model finds it, real servers show it, and the control keeps what is promised")
         }
-        // What is known to be wrong is no less so where something else stays open.
+        // A known failure is reported even if another part is inconclusive.
         (false, _, _) => (1, "the model does not find it"),
         (_, Outcome::Kept(_), _) => (1, "real servers do not show it"),
         (_, _, Outcome::Shown(_)) => (1, "the control loses the same"),

@@ -1,4 +1,4 @@
-//! `vivarium fuzz-explorer`: generated programs, or servers, searched in all ways, must come to the same.
+//! `vivarium fuzz-explorer`: compares all kinds of searches of generated programs or servers.
 
 use super::arguments::FuzzArguments;
 use super::guard;
@@ -12,29 +12,29 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 use vivarium_model::named::{Named, UnknownName};
 
-/// How many cases, where nobody says.
+/// The default number of cases.
 const CASES: u64 = 1_000;
 
-/// How often progress is told.
+/// The interval between progress reports.
 const PERIOD: Duration = Duration::from_secs(5);
 
-/// Which cases, of how many states.
+/// The cases to compare, and the most states of each.
 struct Asked {
     seed: u64,
     cases: SeedRange,
     most: usize,
 }
 
-/// Compares these cases, perhaps with a mistake planted, and tells how far it is.
+/// Compares these cases, optionally with a planted mistake, and reports progress.
 type Compare<'a, C, F> =
     dyn Fn(Range<u64>, Option<F>, &dyn Fn(&Fuzzed<C>) -> bool) -> Fuzzed<C> + 'a;
 
 /// A kind of cases.
 struct Family<'a, C, F> {
-    /// The flag that asks for it.
+    /// The flag that selects it.
     flag: &'static str,
     size: fn(&C) -> usize,
-    /// The same search as a command.
+    /// Returns the command for the same search.
     command: fn(&C) -> Option<String>,
     compare: &'a Compare<'a, C, F>,
 }
@@ -123,7 +123,7 @@ fn named<F: Named>(name: &str) -> Result<F, String> {
     })
 }
 
-/// Compares, and tells on standard error how far it is.
+/// Compares the cases, and reports progress on standard error.
 fn told<C, F>(family: &Family<'_, C, F>, asked: &Asked, flaw: Option<F>) -> Fuzzed<C> {
     let (begun, last) = (Instant::now(), Cell::new(Instant::now()));
     let range = asked.cases.range();

@@ -1,17 +1,17 @@
-//! No panic reaches a user: a failed assertion in Vivarium becomes a sentence and exit code 3.
+//! Turns panics into messages: a failed assertion in Vivarium becomes a sentence and exit code 3.
 //!
-//! Panics of *programs* are violations, which the hosts catch and report; the hook below keeps both
-//! from scribbling over the progress bar.
+//! Panics of *programs* are violations, which the hosts catch and report. The hook below keeps both kinds from printing
+//! over the progress bar.
 
 use crate::sweeping::quiet;
 use std::panic::{self, AssertUnwindSafe};
 
-/// Keeps panics quiet and remembers the latest one.
+/// Suppresses the output of panics and remembers the latest one.
 pub(super) fn install() {
     quiet::everything();
 }
 
-/// Runs something; a panic becomes a sentence.
+/// Runs a function, and returns a panic as a sentence.
 pub(super) fn guarded<T>(what: impl FnOnce() -> T) -> Result<T, String> {
     panic::catch_unwind(AssertUnwindSafe(what)).map_err(|_payload| {
         let caught = quiet::last().unwrap_or_default();
@@ -20,7 +20,7 @@ pub(super) fn guarded<T>(what: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Where the latest panic was, as ` (file:line:column)`; empty if there was none.
+/// Returns the place of the latest panic as ` (file:line:column)`; empty if there was none.
 pub(super) fn last_place() -> String {
     let place = quiet::last().and_then(|caught| caught.place);
     place.map(|place| format!(" ({place})")).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! `vivarium list`: what there is to run.
+//! `vivarium list`: lists scenarios and switches.
 
 use super::output::emit;
 use super::select;
@@ -17,13 +17,13 @@ pub(super) fn list(name: Option<&str>, entries: &[Entry]) -> Result<u8, String> 
     Ok(emit(&text, 0))
 }
 
-/// What the defects of the servers are listed as.
+/// The name under which the servers' defects are listed.
 const DEFECTS: &str = "defects";
 
-/// What the recipes as published are listed as.
+/// The name under which the recipes as published are listed.
 const PUBLISHED: &str = "published";
 
-/// The scenarios by what they are about, a line each. Those of published texts have a list of their own.
+/// Lists the scenarios by subject, one line each. Those of published texts have a list of their own.
 fn overview(entries: &[Entry]) -> String {
     let mut text = group(entries, Group::Recipe, "Recipes");
     text.push_str(&group(entries, Group::ZooKeeper, "ZooKeeper itself"));
@@ -35,12 +35,12 @@ fn overview(entries: &[Entry]) -> String {
     text
 }
 
-/// The scenarios of published texts, a line each.
+/// Lists the scenarios of published texts, one line each.
 fn published(entries: &[Entry]) -> String {
     group(entries, Group::Published, "Recipes as published")
 }
 
-/// The scenarios of one group, a line each, where the names are not too long for that.
+/// Lists the scenarios of one group, one line each if the names are short enough.
 fn group(entries: &[Entry], group: Group, title: &str) -> String {
     let of_group = || entries.iter().filter(|entry| entry.group == group);
     let widest = of_group().map(|entry| entry.name.len()).max().unwrap_or_default();
@@ -48,7 +48,7 @@ fn group(entries: &[Entry], group: Group, title: &str) -> String {
     format!("{title}:\n{}", of_group().map(line).collect::<String>())
 }
 
-/// One scenario with its faults, marks and mutants.
+/// Describes one scenario with its faults, marks and mutants.
 fn details(entry: &Entry) -> String {
     let scenario = (entry.build)(&Switches::default());
     let marks: Vec<&str> = scenario.marks.iter().map(|mark| mark.name()).collect();
@@ -68,7 +68,7 @@ fn details(entry: &Entry) -> String {
     text
 }
 
-/// The defects of the servers.
+/// Lists the defects of the servers.
 fn defects() -> String {
     let mut text = "Defects of the servers, for every scenario:\n".to_string();
     for bug in Bug::ALL {
@@ -81,7 +81,7 @@ fn switch(name: &str, summary: &str) -> String {
     paragraph(&format!("  --bug {name:<28} "), summary)
 }
 
-/// A text behind its head, broken into lines that are indented as far as the head is wide.
+/// Wraps a text after its head into lines that are indented by the width of the head.
 fn paragraph(head: &str, text: &str) -> String {
     let indent = " ".repeat(head.chars().count());
     let room = usize::from(WIDTH) - indent.len();

@@ -1,9 +1,8 @@
 //! The command line: `run`, `explore`, `replay`, `conform`, `fuzz-explorer`, `recipes`, `mutants`, `published`,
 //! `findings` and `list`.
 //!
-//! Exit codes: 0 held, 1 violated, 2 inconclusive, 3 error. Whatever is wrong with the input is said
-//! in one sentence on standard error, with a suggestion, and ends with code 3. Reports go to
-//! standard output, progress to standard error.
+//! Exit codes: 0 held, 1 violated, 2 inconclusive, 3 error. An invalid input is reported in one sentence on standard
+//! error, with a suggestion, and ends with code 3. Reports go to standard output, progress to standard error.
 
 mod arguments;
 mod budget;
@@ -40,7 +39,7 @@ pub fn main() -> ExitCode {
     ExitCode::from(code.unwrap_or_else(|panic| complain(&panic)))
 }
 
-/// Runs a command line over a catalogue and returns the exit code.
+/// Runs a command line with a catalogue and returns the exit code.
 fn run_command_line(words: Vec<OsString>, entries: &[Entry]) -> u8 {
     let arguments = match arguments::parse(words, entries) {
         Ok(arguments) => arguments,

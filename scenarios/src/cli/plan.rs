@@ -1,4 +1,4 @@
-//! What `vivarium run` was asked for.
+//! The checked arguments of `vivarium run`.
 
 use super::select::Selected;
 use crate::catalogue::Entry;

@@ -1,5 +1,4 @@
-//! How far a sweep or a search is: a bar or a live line on a terminal, a plain line every few seconds
-//! elsewhere.
+//! Shows the progress of a sweep or a search: a bar or a live line on a terminal, else a plain line every few seconds.
 
 use super::output::to_stderr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -9,13 +8,13 @@ use std::time::{Duration, Instant};
 use vivarium_reports::numbers::grouped;
 use vivarium_sim::every::{Observer, Progress};
 
-/// How long a log stays without a line.
+/// The interval between plain lines.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Tells how far a sweep is.
+/// Shows the progress of a sweep.
 pub(super) struct Meter {
     title: String,
-    /// What is counted.
+    /// The unit of the counts.
     unit: &'static str,
     total: u64,
     begun: Instant,
@@ -24,17 +23,17 @@ pub(super) struct Meter {
 
 enum Face {
     Bar(ProgressBar),
-    /// When the last line was written.
+    /// The instant of the last line.
     Lines(Mutex<Instant>),
 }
 
 impl Meter {
-    /// A meter for `total` seeds.
+    /// Creates a meter for `total` seeds.
     pub(super) fn new(title: String, total: u64) -> Meter {
         Meter::counting("seeds", title, total)
     }
 
-    /// A meter for `total` operations.
+    /// Creates a meter for `total` operations.
     pub(super) fn of_operations(title: String, total: u64) -> Meter {
         Meter::counting("operations", title, total)
     }
@@ -49,7 +48,7 @@ impl Meter {
         Meter { title, unit, total, begun, face }
     }
 
-    /// So many seeds are done.
+    /// Shows that `done` units are done.
     pub(super) fn update(&self, done: u64) {
         match &self.face {
             Face::Bar(bar) => bar.set_position(done),
@@ -63,7 +62,7 @@ impl Meter {
         }
     }
 
-    /// The sweep has ended.
+    /// Clears the bar after the end of the sweep.
     pub(super) fn finish(&self) {
         if let Face::Bar(bar) = &self.face {
             bar.finish_and_clear();
@@ -89,14 +88,14 @@ fn bar(title: &str, unit: &str, total: u64) -> ProgressBar {
     bar
 }
 
-/// Tells how far a search is.
+/// Shows the progress of a search.
 pub(super) struct SearchMeter {
     title: String,
     face: Face,
 }
 
 impl SearchMeter {
-    /// A meter for a search.
+    /// Creates a meter for a search.
     pub(super) fn new(title: String) -> SearchMeter {
         let face = if stderr().is_terminal() {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
@@ -109,7 +108,7 @@ impl SearchMeter {
         SearchMeter { title, face }
     }
 
-    /// The search has ended.
+    /// Clears the bar after the end of the search.
     pub(super) fn finish(&self) {
         if let Face::Bar(bar) = &self.face {
             bar.finish_and_clear();

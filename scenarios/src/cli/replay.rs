@@ -1,4 +1,4 @@
-//! `vivarium replay`: takes one run again, by its seed or from a case file.
+//! `vivarium replay`: replays one run, by its seed or from a case file.
 
 use super::arguments::ReplayArguments;
 use super::output::emit;
@@ -16,16 +16,16 @@ use vivarium_reports::case_file::{self, CaseFileError};
 use vivarium_sim::steps::Replayed;
 use vivarium_sim::{RunOptions, replica};
 
-/// So many steps of a simulated run are shown where nobody says how many.
+/// The default number of steps shown of a simulated run.
 const SHOWN: usize = 60;
 
-/// The command that replays a seed, as it can be typed where this process was started.
+/// Returns the command that replays a seed, as it can be typed where this process was started.
 pub(super) fn command(scenario: &str, seed: u64, bugs: &[String]) -> String {
     let bugs: String = bugs.iter().map(|bug| format!(" --bug {bug}")).collect();
     format!("{} replay {scenario} --seed {seed}{bugs}", program())
 }
 
-/// How this process was started. Cargo sets the variable for the processes that it runs.
+/// Returns the command that started this process. Cargo sets the variable `CARGO` for the processes that it runs.
 pub(super) fn program() -> String {
     match std::env::var_os("CARGO") {
         Some(_) if cfg!(debug_assertions) => "cargo run --".to_string(),
@@ -58,7 +58,7 @@ pub(super) fn replay(arguments: &ReplayArguments, entries: &[Entry]) -> Result<u
     }
 }
 
-/// How many steps to show, if that is said; `None` where no timeline is asked for.
+/// Parses the number of steps to show; the outer `None` means no timeline, the inner one the default number.
 fn timeline_length(text: Option<&str>) -> Result<Option<Option<usize>>, String> {
     match text {
         None => Ok(None),
@@ -98,7 +98,7 @@ fn by_seed(
     Ok(emit(&text, u8::from(run.violation.is_some())))
 }
 
-/// Why a case file was not loaded, with the name that was meant if it names an unknown bug.
+/// Describes why a case file was not loaded; suggests the nearest name for an unknown bug.
 fn unreadable(error: &CaseFileError) -> String {
     let meant = match error {
         CaseFileError::UnknownBug { name, .. } => nearest(name, Bug::ALL.map(Bug::name)),
@@ -134,7 +134,7 @@ fn by_case(target: &str, steps: Option<Option<usize>>, entries: &[Entry]) -> Res
     Ok(emit(&told.text, told.code))
 }
 
-/// Prints a case without a seed, taken again, and returns the exit code.
+/// Prints the replay of a case without a seed and returns the exit code.
 fn in_steps(target: &str, case: &Case, replayed: &Replayed, steps: Option<Option<usize>>) -> u8 {
     let replay = format!("{} replay {target}", program());
     let commands = Commands { every_step: format!("{replay} --timeline"), replay };

@@ -90,7 +90,7 @@ fn human_report(
     text
 }
 
-/// Sweeps one scenario up to its first violation, or on, and looks into the first.
+/// Sweeps one scenario, up to its first violation or to the end, and reports the first violation.
 fn sweep(selected: &Selected<'_>, plan: &Plan<'_>) -> ScenarioReport {
     let name = selected.entry.name;
     guard::guarded(|| sweep_unguarded(selected, plan))
@@ -112,7 +112,7 @@ fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> Result<ScenarioR
     meter.finish();
     let swept = swept.map_err(|sentence| sentence + &guard::last_place())?;
     let mut report = sweeping::sweep_report(scenario, plan.bugs, &how, &seeds, &swept);
-    // As many seeds as the catalogue has for it reach all that it must see, where nothing is switched on.
+    // Without switches, the catalogue's number of seeds is enough to reach all of the scenario's marks.
     if plan.seeds.is_none() && plan.bugs.is_empty() {
         report.verdict = report.verdict.demanding_marks();
     }
@@ -144,7 +144,7 @@ fn finding(
     Some(sweeping::finding(title, run, violation, unrepeated, Some(case_file), commands))
 }
 
-/// The report on a scenario that could not be run to its end.
+/// Makes the report on a scenario that could not be run to its end.
 fn error_report(name: &str, bugs: &[String], host: HostKind, error: String) -> ScenarioReport {
     ScenarioReport {
         scenario: name.to_string(),

@@ -1,4 +1,4 @@
-//! From names to things: scenarios, bugs, hosts. An unknown name gets the nearest known one.
+//! Looks up scenarios, bugs and hosts by name. For an unknown name, the nearest known one is suggested.
 
 use crate::catalogue::Entry;
 use vivarium_model::config::Election;
@@ -11,7 +11,7 @@ pub(super) struct Selected<'a> {
     pub(super) scenario: Scenario,
 }
 
-/// The name that a typing error may have made `word` from.
+/// Returns the name that the user may have mistyped as `word`.
 pub(super) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
     names
@@ -22,7 +22,7 @@ pub(super) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) 
         .map(|(_, name)| name)
 }
 
-/// `did you mean X?`, or all there is to choose from.
+/// Returns `did you mean X?`, or all names to choose from.
 fn suggestion<'a>(
     word: &str,
     names: impl IntoIterator<Item = &'a str, IntoIter: Clone>,
@@ -35,7 +35,7 @@ fn suggestion<'a>(
     }
 }
 
-/// The scenario of this name.
+/// Returns the scenario with this name.
 pub(super) fn entry<'a>(name: &str, entries: &'a [Entry]) -> Result<&'a Entry, String> {
     entries.iter().find(|entry| entry.name == name).ok_or_else(|| {
         let names = entries.iter().map(|entry| entry.name);
@@ -43,7 +43,7 @@ pub(super) fn entry<'a>(name: &str, entries: &'a [Entry]) -> Result<&'a Entry, S
     })
 }
 
-/// The scenario with these bugs.
+/// Returns the scenario with these bugs.
 pub(super) fn selected<'a>(entry: &'a Entry, bugs: &[String]) -> Result<Selected<'a>, String> {
     let switches = entry
         .switches(bugs)
@@ -51,7 +51,7 @@ pub(super) fn selected<'a>(entry: &'a Entry, bugs: &[String]) -> Result<Selected
     Ok(Selected { entry, scenario: (entry.build)(&switches) })
 }
 
-/// What a `run` names: these scenarios, each once; without names all that know the bugs.
+/// Returns the scenarios of a `run`, each once; without names, all that have the bugs.
 pub(super) fn selection<'a>(
     names: &[String],
     bugs: &[String],
@@ -94,7 +94,7 @@ fn unknown_bug(bug: &str, of: &str, entries: &[&Entry]) -> String {
     format!("unknown bug `{bug}`{of}: {}", suggestion(bug, names, "there are"))
 }
 
-/// The host of this name; the default one without a name.
+/// Returns the host with this name; without a name, the default one.
 pub(super) fn host(name: Option<&str>) -> Result<HostKind, String> {
     match name {
         None => Ok(HostKind::default()),
@@ -111,7 +111,7 @@ pub(super) fn host(name: Option<&str>) -> Result<HostKind, String> {
     }
 }
 
-/// How leaders are elected.
+/// Parses the kind of election.
 pub(super) fn election(name: &str) -> Result<Election, String> {
     match name {
         "oracle" => Ok(Election::Oracle),
@@ -124,7 +124,7 @@ pub(super) fn election(name: &str) -> Result<Election, String> {
     }
 }
 
-/// In which order metadata become durable.
+/// Parses the order in which metadata become durable.
 pub(super) fn metadata(name: &str) -> Result<Metadata, String> {
     match name {
         "unordered" => Ok(Metadata::Unordered),
@@ -136,7 +136,7 @@ pub(super) fn metadata(name: &str) -> Result<Metadata, String> {
     }
 }
 
-/// Which steps are made one: there is one pair so far.
+/// Checks the name of the pair of steps that is combined; there is only one so far.
 pub(super) fn coarse(name: &str) -> Result<(), String> {
     match name {
         "commit-apply" => Ok(()),
@@ -147,7 +147,7 @@ pub(super) fn coarse(name: &str) -> Result<(), String> {
     }
 }
 
-/// A scenario that is only explored has no seeds.
+/// Fails for a scenario that can only be explored and so has no seeds.
 pub(super) fn has_seeds(entry: &Entry) -> Result<(), String> {
     let name = entry.name;
     match entry.is_swept() {
@@ -158,7 +158,7 @@ pub(super) fn has_seeds(entry: &Entry) -> Result<(), String> {
     }
 }
 
-/// There is no such grain.
+/// Returns the error for an unknown grain.
 pub(super) fn unknown_grain(name: &str) -> String {
     format!(
         "unknown grain `{name}`: {}",
@@ -166,13 +166,13 @@ pub(super) fn unknown_grain(name: &str) -> String {
     )
 }
 
-/// The hosts of this build, the default one first.
+/// Returns the hosts of this build, the default one first.
 pub(super) fn available_hosts() -> Vec<HostKind> {
     let hosts = [HostKind::Madsim, HostKind::Direct];
     hosts.into_iter().filter(|host| host.is_available()).collect()
 }
 
-/// How many threads; as many as there are cores without a number.
+/// Parses the number of threads; the default is the number of cores.
 pub(super) fn jobs(text: Option<&str>) -> Result<usize, String> {
     let Some(text) = text else {
         return Ok(crate::sweeping::all_cores());
@@ -185,7 +185,7 @@ pub(super) fn jobs(text: Option<&str>) -> Result<usize, String> {
     }
 }
 
-/// More threads than this are a typing error.
+/// Larger numbers are typing errors.
 const MOST_JOBS: usize = 1_024;
 
 #[cfg(test)]

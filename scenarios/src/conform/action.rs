@@ -1,9 +1,8 @@
-//! What the comparison does: actions of a few clients, drawn at random.
+//! The actions of a comparison: actions of a few clients, drawn at random.
 //!
-//! An action names everything by its place (a seat, a path below the case's own root), so every
-//! selection of actions is a script of its own: a seat without a connection connects first, with the
-//! session that it has or with a new one. So a long script that shows a divergence can be shortened
-//! by leaving actions out.
+//! An action names everything by its place (a seat, a path below the case's own root), so every selection of actions is
+//! a script of its own. A seat without a connection connects first, with its session or with a new one. So a long
+//! script that shows a divergence can be shortened by leaving out actions.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use vivarium_model::acl::{Acl, AclList};
 use vivarium_model::op::{Op, ReadOp, Request};
 use vivarium_model::wire::Opcodes;
 
-/// How many clients there are.
+/// The number of clients.
 pub(super) const SEATS: u8 = 3;
 
 /// One of the clients.
@@ -28,45 +27,45 @@ impl fmt::Display for Seat {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum Action {
-    /// A request, paths as drawn.
+    /// A request, with paths as drawn.
     Ask {
         seat: Seat,
         request: Request,
-        /// By which of two opcodes.
+        /// Which of two opcodes is used.
         opcodes: Opcodes,
     },
-    /// The proof of an identity.
+    /// A proof of identity.
     Prove { seat: Seat, scheme: &'static str, proof: &'static str },
-    /// The connection is cut, and the session re-attached by another with these watches.
+    /// The connection is cut, and the session reattached by a new connection, with these watches.
     Return {
         seat: Seat,
-        /// What it says that it watched.
+        /// The watches that the client claims to have.
         watched: Watched,
     },
-    /// A second connection takes the session away from the first.
+    /// A second connection takes the session over from the first.
     Take { seat: Seat },
-    /// The connection is cut, and the session re-attached at another server. Of ensembles only, as are
-    /// the next two.
+    /// The connection is cut, and the session reattached at another server. This action and the next two occur only
+    /// with ensembles.
     Move {
         seat: Seat,
-        /// To which of the servers.
+        /// The index of the new server.
         server: u8,
     },
-    /// A server is killed: the one that leads, or one that follows. Nothing happens while one is down.
+    /// A server is killed: the leader or a follower. No effect while another server is down.
     Kill {
-        /// Whether it is the one that leads.
+        /// Whether the leader is killed.
         leader: bool,
     },
-    /// The killed server starts again.
+    /// The killed server restarts.
     Revive,
-    /// A session that nobody keeps alive owns an ephemeral here, and expires.
+    /// A session that no client keeps alive owns an ephemeral here, and expires.
     Expire { path: Arc<str> },
 }
 
 /// The lists of a SetWatches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Watched {
-    /// How many zxids before its last one the client says that it has seen.
+    /// By how much the claimed last zxid is below the client's last zxid.
     pub behind: u8,
     /// Data watches.
     pub data: Vec<Arc<str>>,
@@ -81,7 +80,7 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Whether nothing is watched.
+    /// Returns true if there are no watches.
     pub fn is_empty(&self) -> bool {
         let lists = [&self.data, &self.exist, &self.child, &self.persistent, &self.recursive];
         lists.into_iter().all(Vec::is_empty)
@@ -89,13 +88,13 @@ impl Watched {
 }
 
 impl Action {
-    /// Whether it asks for what lies outside of the case: the root, and what is always there.
+    /// Returns true if the action concerns znodes outside of the case: the root and `/zookeeper`.
     pub fn is_about_the_root(&self) -> bool {
         let text = self.to_string();
         text.contains("/!") || text.contains("/zookeeper")
     }
 
-    /// The name under which it is counted.
+    /// Returns the name under which the action is counted.
     pub fn name(&self) -> &'static str {
         match self {
             Action::Ask { request, opcodes, .. } => name_of(request, *opcodes),
@@ -149,7 +148,7 @@ fn name_of(request: &Request, opcodes: Opcodes) -> &'static str {
     }
 }
 
-/// Everything that the mix can hold, in the order in which it is printed.
+/// All names of actions, in the order in which they are printed.
 pub(super) const NAMES: [&str; 34] = [
     "create",
     "create2",
@@ -235,11 +234,11 @@ impl fmt::Display for Action {
     }
 }
 
-/// A drawn path as it is meant in a case: below the case's root, but for those that are not.
+/// Translates a drawn path into a path of the case, below the case's root, with these exceptions:
 ///
-/// * `/!` is the root of everything, `/zookeeper...` is where it is;
-/// * `/zookeeper/quota/@...` is the quota of the case's root or of what is below it;
-/// * what does not begin with a slash is no path in any case.
+/// * `/!` is the root of the tree, and paths that begin with `/zookeeper` are unchanged;
+/// * `/zookeeper/quota/@...` is the quota of the case's root or of a znode below it;
+/// * a text without a leading slash is an invalid path and unchanged.
 pub(super) fn placed(path: &Arc<str>, root: &str) -> Arc<str> {
     if &**path == "/!" {
         Arc::from("/")
@@ -254,7 +253,7 @@ pub(super) fn placed(path: &Arc<str>, root: &str) -> Arc<str> {
     }
 }
 
-/// A request with its paths placed.
+/// Translates the paths of a request.
 pub(super) fn request_placed(request: &Request, root: &str) -> Request {
     let at = |path: &Arc<str>| placed(path, root);
     match request.clone() {
@@ -298,7 +297,7 @@ fn op_placed(op: Op, root: &str) -> Op {
     }
 }
 
-/// An ACL whose order does not matter: ZooKeeper keeps the identities of a connection in a set.
+/// Sorts an ACL whose order does not matter, because ZooKeeper keeps the identities of a connection in a set.
 pub(super) fn in_order(acl: &AclList) -> AclList {
     let mut entries: Vec<Acl> = acl.entries().to_vec();
     entries.sort();

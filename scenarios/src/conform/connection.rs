@@ -1,4 +1,4 @@
-//! A blocking connection to a server, over which the model's packets go as they are.
+//! A blocking connection to a real server, which sends and receives the model's packets.
 
 use super::ConformError;
 use std::collections::VecDeque;
@@ -14,44 +14,44 @@ use vivarium_model::wire::reply::{answered, decode_server};
 use vivarium_model::wire::request::encode_client;
 use vivarium_model::wire::{Opcodes, Password};
 
-/// How long a server may be silent before it is nudged.
+/// How long a server may be silent before it receives a ping.
 const NUDGE: Duration = Duration::from_secs(1);
 
-/// What came, or did not.
+/// What was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received {
     /// A packet.
     Packet(ServerPacket),
     /// The server closed the connection.
     End,
-    /// Nothing within the time given.
+    /// Nothing arrived within the given time.
     Nothing,
 }
 
-/// A TCP connection to a server. Dropping it hangs up without a goodbye: the session stays.
+/// A TCP connection to a server. Dropping it closes the connection without closing the session.
 #[derive(Debug)]
 pub struct Connection {
     address: SocketAddr,
     stream: TcpStream,
     password: Password,
-    /// Pings sent to a server that was silent, whose answers are nobody's affair.
+    /// Pings sent to a silent server, whose answers are ignored.
     nudges: u32,
-    /// How many packets came only behind such a ping.
+    /// The number of packets that arrived only after such a ping.
     kept_back: u64,
-    /// Bytes that came and are not yet a whole frame.
+    /// Received bytes that are not yet a whole frame.
     buffer: Vec<u8>,
     /// Requests without a reply, oldest first: the order in which a server answers.
     pending: VecDeque<(Xid, Arc<Request>, Opcodes)>,
 }
 
 impl Connection {
-    /// Connects and shakes hands. The answer is [`ServerPacket::Connected`] or
-    /// [`ServerPacket::Expired`], or [`Received::End`] when the server hung up instead (it is behind
-    /// the client, or does not serve). `password` is that of the session to re-attach.
+    /// Connects and performs the handshake. The answer is [`ServerPacket::Connected`] or [`ServerPacket::Expired`], or
+    /// [`Received::End`] if the server closed the connection instead (because it lags behind the client or does not
+    /// serve). `password` is that of the session to reattach.
     ///
     /// # Panics
     ///
-    /// If `connect` is not [`ClientPacket::Connect`].
+    /// Panics if `connect` is not [`ClientPacket::Connect`].
     pub fn connect(
         address: SocketAddr,
         connect: &ClientPacket,
@@ -87,21 +87,21 @@ impl Connection {
         Ok((connection, answer))
     }
 
-    /// The password of the session, to re-attach it elsewhere.
+    /// Returns the password of the session, to reattach it elsewhere.
     pub fn password(&self) -> Password {
         self.password
     }
 
-    /// The server's address.
+    /// Returns the server's address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Sends a packet. That the server has hung up shows only in what is received.
+    /// Sends a packet. If the server has closed the connection, only `receive` reports this.
     ///
     /// # Panics
     ///
-    /// On [`ClientPacket::Connect`].
+    /// Panics on [`ClientPacket::Connect`].
     pub fn send(&mut self, packet: &ClientPacket, opcodes: Opcodes) -> Result<(), ConformError> {
         if let ClientPacket::Request { xid, request } = packet {
             self.pending.push_back((*xid, Arc::clone(request), opcodes));
@@ -109,14 +109,14 @@ impl Connection {
         self.send_frame(&encode_client(packet, opcodes))
     }
 
-    /// Waits so long for the next packet.
+    /// Waits at most `patience` for the next packet.
     pub fn receive(&mut self, patience: Duration) -> Result<Received, ConformError> {
         let nudges = self.nudges;
         loop {
             match self.receive_one(patience)? {
                 Received::Packet(ServerPacket::Pong) if self.nudges > 0 => self.nudges -= 1,
                 received => {
-                    // The pong comes behind it: it is the last in the session's own order.
+                    // The pong follows this packet, because the server answers a session in order.
                     if self.nudges > nudges && matches!(received, Received::Packet(_)) {
                         self.kept_back += 1;
                     }
@@ -126,7 +126,7 @@ impl Connection {
         }
     }
 
-    /// How many answers the server has sent only when a ping had come, since this was last asked.
+    /// Returns the number of answers since the last call that the server sent only after a ping.
     pub(super) fn take_kept_back(&mut self) -> u64 {
         std::mem::take(&mut self.kept_back)
     }
@@ -147,9 +147,9 @@ impl Connection {
         Ok(Received::Packet(packet))
     }
 
-    /// Hangs up without a goodbye, and waits until the server has noticed: it forgets which
-    /// connection a session has when an older one ends (`NIOServerCnxnFactory.removeCnxn`), so
-    /// whoever comes back at once may find both alive.
+    /// Closes the connection without closing the session, and waits until the server has noticed. When an older
+    /// connection of a session ends, a server forgets which connection the session has
+    /// (`NIOServerCnxnFactory.removeCnxn`). So a client that reconnects immediately may find both connections alive.
     pub fn hang_up(mut self, patience: Duration) {
         let silenced = self.stream.shutdown(Shutdown::Write);
         while silenced.is_ok() {
@@ -173,15 +173,15 @@ impl Connection {
         let mut bytes = length.to_be_bytes().to_vec();
         bytes.extend(frame);
         match self.stream.write_all(&bytes) {
-            // What the server sent before it hung up is still to be received.
+            // Packets that the server sent before it closed the connection are still to be received.
             Err(error) if is_end(&error) => Ok(()),
             other => other.map_err(|source| self.lost(source)),
         }
     }
 
-    /// A server of 3.6.0 to 3.8.0 can leave an answer unsent until something else comes by its connection: its
-    /// CommitProcessor misses a wake-up (ZOOKEEPER-4537, repaired in 3.8.1). Seen in ensembles, once in some
-    /// thousand answers. So one that is silent for long is sent a ping.
+    /// Receives a frame; sends a ping to a server that is silent for long. A server of 3.6.0 to 3.8.0 can leave an
+    /// answer unsent until another packet arrives on the connection, because its CommitProcessor misses a wake-up
+    /// (ZOOKEEPER-4537, repaired in 3.8.1). This was observed in ensembles, about once in a few thousand answers.
     fn nudged_frame(&mut self, patience: Duration) -> Result<Frame, ConformError> {
         if patience <= NUDGE {
             return self.receive_frame(patience);
@@ -218,7 +218,7 @@ impl Connection {
         }
     }
 
-    /// Takes the first frame out of the buffer, if all of it is there.
+    /// Removes the first frame from the buffer, if it is complete.
     fn whole_frame(&mut self) -> Option<Vec<u8>> {
         let (length, rest) = self.buffer.split_first_chunk::<4>()?;
         let frame = rest.get(..u32::from_be_bytes(*length) as usize)?.to_vec();
@@ -233,7 +233,7 @@ enum Frame {
     Nothing,
 }
 
-/// Whether the other side has hung up.
+/// Returns true if the error means that the other side has closed the connection.
 fn is_end(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -244,7 +244,7 @@ fn is_end(error: &io::Error) -> bool {
     )
 }
 
-/// Whether there is just nothing to read yet.
+/// Returns true if the error means that there is nothing to read yet.
 fn is_pause(error: &io::Error) -> bool {
     matches!(
         error.kind(),

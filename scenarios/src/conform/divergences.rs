@@ -1,25 +1,26 @@
-//! The one table of what releases do otherwise than today's. Release 3.8.0 is as Debian has it, with later security
-//! repairs: it keeps watch events from those who may not read (ZOOKEEPER-4799, CVE-2024-23944) although the release did
-//! not. Nothing else is excused: with these switches on, the model's answers must be the server's, every one.
+//! The only table of differences between older releases and today's. Release 3.8.0 is Debian's version, with later
+//! security repairs: it withholds watch events from clients that may not read (ZOOKEEPER-4799, CVE-2024-23944),
+//! although the original release did not. No other difference is excused: with these switches on, every answer of the
+//! model must equal the server's.
 
 use super::releases::INSTALLED;
 use vivarium_model::release::{Bug, Bugs};
 
-/// The releases that this table tells of.
+/// The releases in this table.
 pub const KNOWN: [&str; 2] = [INSTALLED, "3.9.5"];
 
-/// A version's own behaviour.
+/// A difference of a release from today's.
 #[derive(Clone, Copy, Debug)]
 pub struct VersionOwn {
     /// The model's switch.
     pub switch: Bug,
-    /// The releases that no longer do it.
+    /// The first releases without this behaviour.
     pub until: &'static str,
-    /// What it does.
+    /// A description of the behaviour.
     pub what: &'static str,
 }
 
-/// What 3.8.0 does otherwise.
+/// The differences of 3.8.0.
 pub const OF_3_8_0: [VersionOwn; 7] = [
     VersionOwn {
         switch: Bug::ExistsAsksNoAcl,
@@ -66,8 +67,8 @@ pub const OF_3_8_0: [VersionOwn; 7] = [
 ];
 
 impl VersionOwn {
-    /// Whether a release still does it: whether none of the releases that no longer do it is of the same line and not
-    /// newer.
+    /// Returns true if a release still has the behaviour: none of the first releases without it belongs to the same
+    /// release line and is not newer.
     fn is_of(&self, release: &str) -> bool {
         let numbers = |text: &str| -> Vec<u32> {
             text.split('.').filter_map(|number| number.parse().ok()).collect()
@@ -81,12 +82,12 @@ impl VersionOwn {
     }
 }
 
-/// What a release of [`KNOWN`] does otherwise.
+/// Returns the differences of a release in [`KNOWN`].
 pub fn of(release: &str) -> impl Iterator<Item = &'static VersionOwn> {
     OF_3_8_0.iter().filter(move |own| own.is_of(release))
 }
 
-/// All of its switches.
+/// Returns all switches of a release.
 pub fn bugs(release: &str) -> Bugs {
     of(release).fold(Bugs::NONE, |bugs, own| bugs.with(own.switch))
 }

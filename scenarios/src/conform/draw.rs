@@ -1,9 +1,7 @@
-//! What is drawn, with which weights. Not drawn is what a real 3.8.0 cannot stand or cannot say: a
-//! `check` outside of a multi that passes (it gets no reply, and the server cannot read its log any
-//! more; ZOOKEEPER-2623), a deleteContainer from a client (unreadable to it), and quotas that are none
-//! (a server dies of them).
-//! Few paths, few versions, few identities: collisions are the
-//! point.
+//! The distribution of drawn actions. Excluded are requests that a real 3.8.0 does not survive or cannot process: a
+//! `check` outside of a multi that passes (it gets no reply, and the server cannot read its log any more;
+//! ZOOKEEPER-2623), a deleteContainer from a client (the server cannot parse it), and invalid quotas (a server crashes
+//! on them). Paths, versions and identities are few, so that requests collide often.
 
 use super::action::{Action, SEATS, Seat, Watched};
 use proptest::collection::vec;
@@ -18,13 +16,13 @@ use vivarium_model::server::access::generate_digest;
 use vivarium_model::time::Duration;
 use vivarium_model::wire::Opcodes;
 
-/// Actions in one case.
+/// The number of actions in a case.
 pub(super) const CASE: usize = 80;
 
 /// The super user's `user:password`.
 pub(super) const SUPER: &str = "super:secret";
 
-/// An action of a case.
+/// Draws an action of a case.
 pub(super) fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         600 => asking(),
@@ -34,7 +32,7 @@ pub(super) fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// An action of a case where sessions move between servers.
+/// Draws an action of a case in which sessions move between servers.
 pub(super) fn moving() -> impl Strategy<Value = Action> {
     prop_oneof![
         10 => action(),
@@ -42,12 +40,12 @@ pub(super) fn moving() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// The kill of a server.
+/// Draws the kill of a server.
 pub(super) fn kill() -> impl Strategy<Value = Action> {
     any::<bool>().prop_map(|leader| Action::Kill { leader })
 }
 
-/// The rare action that takes a second of real time.
+/// Draws an expiry. It is rare because it takes a second of real time.
 pub(super) fn expiry() -> impl Strategy<Value = Action> {
     path().prop_map(|path| Action::Expire { path })
 }
@@ -59,7 +57,7 @@ fn seat() -> impl Strategy<Value = Seat> {
 fn asking() -> impl Strategy<Value = Action> {
     let opcodes = prop_oneof![3 => Just(Opcodes::Newest), 1 => Just(Opcodes::Plain)];
     (seat(), request(), opcodes).prop_map(|(seat, request, opcodes)| {
-        // Only where there are two to choose from.
+        // Only requests with two opcodes have a choice.
         let has_two = match &request {
             Request::GetChildren { .. } | Request::Multi(_) => true,
             Request::Write(Op::Create { mode, .. }) => {
@@ -121,8 +119,8 @@ fn create() -> impl Strategy<Value = Op> {
         .prop_map(|(path, data, mode, acl)| quota(Op::Create { path, data, mode, acl }))
 }
 
-/// The data of a quota is a quota: a server that finds anything else there answers every write below
-/// with MarshallingError, or dies of it while it applies.
+/// Replaces the data of quota znodes by a valid quota. A server that finds other data there answers every write below
+/// with MarshallingError, or crashes when it applies one.
 fn quota(op: Op) -> Op {
     let sane = |path: &str, data: &Data| {
         let count = data.first().map_or(3, |byte| byte % 8);
@@ -166,7 +164,7 @@ fn read_op() -> impl Strategy<Value = ReadOp> {
     })
 }
 
-/// Paths that exist by chance.
+/// Draws a path that may exist.
 fn path() -> impl Strategy<Value = Arc<str>> {
     let paths = [
         "/", "/a", "/a", "/a", "/a", "/a/b", "/a/b", "/a/b/c", "/a/c", "/b", "/b/a", "/ab", "/e",
@@ -175,7 +173,7 @@ fn path() -> impl Strategy<Value = Arc<str>> {
     select(paths.to_vec()).prop_map(Arc::from)
 }
 
-/// The same, and sometimes every other kind.
+/// Draws a path of any kind, mostly one that may exist.
 fn any_path() -> impl Strategy<Value = Arc<str>> {
     prop_oneof![
         40 => path(),
@@ -187,7 +185,7 @@ fn any_path() -> impl Strategy<Value = Arc<str>> {
     ]
 }
 
-/// Each class that `PathUtils.validatePath` refuses, and some that it does not (rule 1.1).
+/// Draws a path of each class that `PathUtils.validatePath` refuses, and some that it accepts (rule 1.1).
 fn refused() -> impl Strategy<Value = Arc<str>> {
     let paths = [
         "",
@@ -222,7 +220,7 @@ fn sequence_prefix() -> impl Strategy<Value = Arc<str>> {
     select(&["/", "/a/", "/a/s-", "/s-", "/b/s-", "/e/s-"][..]).prop_map(Arc::from)
 }
 
-/// Names that a sequential create may have given.
+/// Draws a name that a sequential create may have given.
 fn sequential() -> impl Strategy<Value = Arc<str>> {
     (select(&["/a/s-", "/s-", "/a/", "/"][..]), 0..6)
         .prop_map(|(prefix, number)| Arc::from(format!("{prefix}{number:010}")))
@@ -248,7 +246,7 @@ fn data() -> impl Strategy<Value = Data> {
     vec(any::<u8>(), 0..6).prop_map(Data::from)
 }
 
-/// About as much as one packet takes (rule 1.11.1): the length of the path decides.
+/// Draws data of about the size of the largest packet (rule 1.11.1), so that the length of the path decides.
 fn big_data() -> impl Strategy<Value = Data> {
     (1_048_500..1_048_600_usize).prop_map(|length| Data::from(vec![7; length]))
 }

@@ -1,8 +1,8 @@
-//! What a client hears, in a form in which two servers can be compared.
+//! Received packets in a form that is comparable between two servers.
 //!
-//! Zxids are told from the beginning of the case, sessions by the order in which they began, times
-//! not at all; what ZooKeeper keeps in sets (children, ephemerals, identities) is put in order. All
-//! else must be the same.
+//! Zxids are counted from the beginning of the case, sessions are numbered in the order in which they began, and times
+//! are dropped. Collections that ZooKeeper keeps in sets (children, ephemerals, identities) are sorted. Everything else
+//! must be equal.
 
 use super::action::in_order;
 use std::fmt;
@@ -14,25 +14,25 @@ use vivarium_model::stat::Stat;
 use vivarium_model::wire::Opcodes;
 use vivarium_model::zxid::{Epoch, Zxid};
 
-/// One thing heard.
+/// Something that a client received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// A packet, without what two servers cannot have in common.
+    /// A packet, without the parts that differ between two servers.
     Packet(ServerPacket),
     /// The server closed the connection.
     End,
-    /// Nothing came, though something had to.
+    /// Nothing arrived although something had to.
     Silence,
-    /// The packet could not be understood.
+    /// The packet could not be parsed.
     Garbled(String),
     /// Times that contradict the zxids.
     OddTimes(Stat),
 }
 
-/// Where a case began, as one of the two servers counts.
+/// The beginning of a case, in the numbers of one of the two servers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Base {
-    /// The zxid of the transaction that made the case's root.
+    /// The zxid of the transaction that created the case's root.
     pub zxid: Zxid,
     /// The sessions, in the order in which they began.
     pub sessions: Vec<SessionId>,
@@ -40,11 +40,11 @@ pub(super) struct Base {
     pub epochs: Vec<Epoch>,
 }
 
-/// Zxids of before the case are below this, those of the case above.
+/// Normalised zxids from before the case are below this number, those of the case above.
 const MIDDLE: u64 = 1 << 40;
 
 impl Base {
-    /// A packet in the common form.
+    /// Normalises a packet.
     pub(super) fn heard(&self, packet: ServerPacket, opcodes: Opcodes) -> Heard {
         let mut odd = None;
         let packet = if opcodes == Opcodes::Plain { plainly(packet) } else { packet };
@@ -58,7 +58,7 @@ impl Base {
                 ServerPacket::Reply { xid, zxid: self.zxid(zxid), result }
             }
             ServerPacket::Notification(mut event) => {
-                // Older servers do not tell it (ZOOKEEPER-4655).
+                // Older servers do not send it (ZOOKEEPER-4655).
                 event.zxid = Zxid::ZERO;
                 ServerPacket::Notification(event)
             }
@@ -68,8 +68,8 @@ impl Base {
         odd.map_or(Heard::Packet(packet), Heard::OddTimes)
     }
 
-    /// The beginning has zxid 0; a real standalone server counts from there without epochs. Within the
-    /// epoch of the case's root zxids are counted from there, else from the epoch's beginning.
+    /// Normalises a zxid. The initial state has zxid 0; a real standalone server counts from there without epochs.
+    /// Within the epoch of the case's root, zxids are counted from the root, else from the beginning of their epoch.
     fn zxid(&self, zxid: Zxid) -> Zxid {
         let rank = |epoch| self.epochs.iter().position(|known| *known == epoch).unwrap_or(0) as u64;
         let (its, root) = (rank(zxid.epoch()), rank(self.zxid.epoch()));
@@ -83,7 +83,7 @@ impl Base {
         }
     }
 
-    /// A leader has begun an epoch.
+    /// Registers a leader's new epoch.
     pub(super) fn epoch(&mut self, epoch: Epoch) {
         if !self.epochs.contains(&epoch) {
             self.epochs.push(epoch);
@@ -96,7 +96,7 @@ impl Base {
     }
 
     fn stat(&self, stat: Stat, odd: &mut Option<Stat>) -> Stat {
-        // Who never changed its data has the time of its creation.
+        // A znode whose data never changed has the time of its creation.
         if stat.czxid == stat.mzxid && stat.ctime != stat.mtime {
             *odd = Some(stat);
         }
@@ -157,7 +157,7 @@ impl Base {
     }
 }
 
-/// An answer without the Stats that the older opcodes do not tell.
+/// Removes from an answer the Stats that the older opcodes do not return.
 fn plainly(packet: ServerPacket) -> ServerPacket {
     let ServerPacket::Reply { xid, zxid, result: Ok(response) } = packet else { return packet };
     let without = |result| match result {
@@ -173,7 +173,7 @@ fn plainly(packet: ServerPacket) -> ServerPacket {
     ServerPacket::Reply { xid, zxid, result: Ok(response) }
 }
 
-/// The codes in an answer: of the whole, and of each operation of a multi.
+/// Returns the codes in an answer: of the whole, and of each operation of a multi.
 pub(super) fn codes(heard: &Heard) -> Vec<Option<Error>> {
     let Heard::Packet(packet) = heard else { return Vec::new() };
     match packet {
@@ -202,7 +202,7 @@ pub(super) fn codes(heard: &Heard) -> Vec<Option<Error>> {
     }
 }
 
-/// Whether two accounts of what one client heard are the same. `in_any_order`: the events of a
+/// Returns true if one client received the same from both servers. `in_any_order` allows any order of the events of a
 /// closeSession, whose ephemerals a server keeps in a set.
 pub(super) fn same(real: &[Heard], model: &[Heard], in_any_order: bool) -> bool {
     if !in_any_order {
@@ -218,7 +218,7 @@ pub(super) fn same(real: &[Heard], model: &[Heard], in_any_order: bool) -> bool 
     let others = |all: &[Heard]| -> Vec<Heard> {
         all.iter().filter(|heard| !is_event(heard)).cloned().collect()
     };
-    // Behind which of the rest the events stand still counts.
+    // The position of the events among the other packets must still be equal.
     let first_other = |all: &[Heard]| all.iter().position(|heard| !is_event(&heard));
     sorted(real) == sorted(model)
         && others(real) == others(model)
@@ -227,8 +227,8 @@ pub(super) fn same(real: &[Heard], model: &[Heard], in_any_order: bool) -> bool 
         && children_follow_at_once(model)
 }
 
-/// A one-shot child watch fires with the first of the children that go: so of these no more than
-/// one can have been told of before.
+/// Returns true if each one-shot child watch fired with the first deleted child, as it must: at most one deletion of
+/// its children may come before its event.
 fn children_follow_at_once(all: &[Heard]) -> bool {
     let mut gone: Vec<&str> = Vec::new();
     let mut told: Vec<&str> = Vec::new();
@@ -268,7 +268,7 @@ impl fmt::Display for Heard {
     }
 }
 
-/// An answer whole, its zxids counted from the case's beginning.
+/// Describes a complete answer, with zxids counted from the case's beginning.
 fn in_words(response: &Response) -> String {
     let text = format!("{response:?}");
     let mut parts = text.split("Zxid(");
@@ -281,7 +281,7 @@ fn in_words(response: &Response) -> String {
     words
 }
 
-/// A zxid as counted from the case's beginning.
+/// Describes a zxid, counted from the case's beginning.
 fn told(zxid: Zxid) -> String {
     match zxid.0 {
         0 => "0".to_owned(),

@@ -1,14 +1,14 @@
-//! Where Java and ZooKeeper are on this machine.
+//! Locates Java and ZooKeeper on this machine.
 
 use super::ConformError;
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// ZooKeeper's jar as Debian installs it. It names all that it needs in its manifest.
+/// ZooKeeper's jar as Debian installs it. Its manifest names all jars that it needs.
 const JAR: &str = "/usr/share/java/zookeeper.jar";
 
-/// What writes the log to the standard error output; servers run without it, silently.
+/// The logger that writes to the standard error output. Without it, servers run silently.
 const LOGGER: &str = "/usr/share/java/slf4j-simple.jar";
 
 /// A Java and a ZooKeeper that can be started.
@@ -16,26 +16,25 @@ const LOGGER: &str = "/usr/share/java/slf4j-simple.jar";
 pub struct Installation {
     /// The program `java`.
     pub java: PathBuf,
-    /// Java's class path with ZooKeeper in it; another release can be put here, as
-    /// `/opt/zookeeper/lib/*`.
+    /// Java's class path with ZooKeeper, such as `/opt/zookeeper/lib/*` for another release.
     pub class_path: OsString,
 }
 
 impl Installation {
-    /// Finds what the package `zookeeper` of Debian and its relatives installs.
+    /// Finds the installation of the package `zookeeper` of Debian and its derivatives.
     pub fn find() -> Result<Installation, ConformError> {
         let java = find_java().ok_or(ConformError::NoJava)?;
         Installation::of(java, Path::new(JAR))
     }
 
-    /// Another ZooKeeper, compiled or unpacked somewhere: `class_path` has all that it needs, as
+    /// Uses another ZooKeeper, compiled or unpacked elsewhere. `class_path` contains everything that it needs, such as
     /// `/opt/zookeeper/lib/*`.
     ///
     /// # Errors
-    /// There is no Java.
+    /// Fails if there is no Java.
     pub fn with_class_path(class_path: &str) -> Result<Installation, ConformError> {
         let java = find_java().ok_or(ConformError::NoJava)?;
-        // The first logger that is found is taken, and this one says what runs of findings wait for.
+        // Java takes the first logger on the class path, and this one writes the lines that runs of findings wait for.
         let class_path = match Path::new(LOGGER).is_file() {
             true => format!("{LOGGER}:{class_path}"),
             false => class_path.to_owned(),
@@ -43,7 +42,7 @@ impl Installation {
         Ok(Installation { java, class_path: class_path.into() })
     }
 
-    /// The same, and nothing is added to it.
+    /// Like [`Installation::with_class_path`], but adds nothing to the class path.
     pub(super) fn with_paths(class_path: OsString) -> Result<Installation, ConformError> {
         let java = find_java().ok_or(ConformError::NoJava)?;
         Ok(Installation { java, class_path })
@@ -60,7 +59,7 @@ impl Installation {
     }
 }
 
-/// `java` of `JAVA_HOME`, or else on the path.
+/// Finds `java` in `JAVA_HOME`, or else on the path.
 fn find_java() -> Option<PathBuf> {
     let home = env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin"));
     let path = env::var_os("PATH").unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Against a real ZooKeeper: servers as child processes, and connections that speak its protocol.
+//! Compares the model with a real ZooKeeper: servers as child processes, and connections that speak its protocol.
 //!
-//! What the simulator says about ZooKeeper is only worth something if ZooKeeper agrees. Here are the
-//! means to ask it: [`RealServer`] and [`RealEnsemble`] run Apache ZooKeeper from the packages of the
-//! system, and a [`Connection`] carries the model's own packets to it and back.
+//! The simulator's statements about ZooKeeper are only worth something if ZooKeeper agrees. [`RealServer`] and
+//! [`RealEnsemble`] run Apache ZooKeeper from the packages of the system, and a [`Connection`] carries the model's own
+//! packets to it and back.
 //!
 //! A comparison runs the same actions on a real ZooKeeper and on the model, and compares what clients receive, packet
 //! by packet.

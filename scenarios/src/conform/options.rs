@@ -1,25 +1,24 @@
-//! How real servers are set up.
+//! The setup of real servers.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// How real servers are set up. The defaults suit comparing answers: quick clocks, every kind of
-/// znode allowed, no fsync.
+/// The setup of real servers. The defaults suit a comparison of answers: fast clocks, all kinds of znodes, no fsync.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// `tickTime`, in whole milliseconds: sessions end and leaders are given up in multiples of it.
+    /// `tickTime`, in whole milliseconds. Session expiries and the leader's time limits are multiples of it.
     pub tick_time: Duration,
-    /// What timeouts a session can have: `minSessionTimeout` and `maxSessionTimeout`.
+    /// The range of session timeouts: `minSessionTimeout` and `maxSessionTimeout`.
     pub session_timeouts: RangeInclusive<Duration>,
-    /// Whether quotas refuse (`zookeeper.enforceQuota`) or only warn.
+    /// Whether exceeded quotas refuse writes (`zookeeper.enforceQuota`) or only warn.
     pub enforce_quota: bool,
-    /// Who is the superuser: `super:` and the digest of its password, as in an ACL.
+    /// The superuser: `super:` and the digest of the password, as in an ACL.
     pub super_digest: Option<String>,
-    /// How often the leader looks for containers and TTL znodes to delete.
+    /// The interval at which the leader checks for containers and TTL znodes to delete.
     pub container_check_interval: Duration,
-    /// How long to wait for servers to serve.
+    /// How long to wait until servers serve.
     pub patience: Duration,
-    /// Further settings of the Java process, as `-Dzookeeper.maxCnxns=3`.
+    /// Further arguments of the Java process, such as `-Dzookeeper.maxCnxns=3`.
     pub java_arguments: Vec<String>,
     /// Further lines of `zoo.cfg`.
     pub settings: Vec<String>,
@@ -41,13 +40,13 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The lines of `zoo.cfg` that every server has alike.
+    /// Returns the lines of `zoo.cfg` that are the same for every server.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![
             format!("tickTime={}", self.tick_time.as_millis()),
             format!("minSessionTimeout={}", self.session_timeouts.start().as_millis()),
             format!("maxSessionTimeout={}", self.session_timeouts.end().as_millis()),
-            // Only ensembles use these two, in ticks: long, because many servers may share one
+            // Only ensembles use these two limits, in ticks. They are long because many servers may share one
             // processor, and a leader that is given up too early would disturb every comparison.
             "initLimit=100".to_owned(),
             "syncLimit=50".to_owned(),
@@ -59,11 +58,11 @@ impl Options {
         lines
     }
 
-    /// The arguments of the Java process before its class.
+    /// Returns the arguments of the Java process before its class.
     pub(super) fn arguments(&self) -> Vec<String> {
         let interval = self.container_check_interval.as_millis();
         let mut arguments = vec![
-            // A small process that is up soon matters more than one that is fast in an hour.
+            // A fast start matters more than throughput after an hour.
             "-Xmx256m".to_owned(),
             "-XX:+UseSerialGC".to_owned(),
             "-XX:TieredStopAtLevel=1".to_owned(),
@@ -73,7 +72,7 @@ impl Options {
             "-Dzookeeper.extendedTypesEnabled=true".to_owned(),
             format!("-Dzookeeper.enforceQuota={}", self.enforce_quota),
             format!("-Dznode.container.checkIntervalMs={interval}"),
-            // Answers are the same without: no fsync, and no snapshot before very many transactions.
+            // These settings do not change answers: no fsync, and no snapshot before very many transactions.
             "-Dzookeeper.forceSync=no".to_owned(),
             "-Dzookeeper.snapCount=10000000".to_owned(),
         ];

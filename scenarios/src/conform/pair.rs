@@ -1,4 +1,4 @@
-//! One client of both servers: a connection to the real one and its twin in the model.
+//! A client of both servers: a connection to the real server and its twin in the model.
 
 use super::ConformError;
 use super::connection::{Connection, Received};
@@ -15,75 +15,75 @@ use vivarium_sim::replica::Replica;
 /// How long an answer may take that the model says must come.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long to listen for what the model says cannot come.
+/// How long to wait for packets that the model says cannot come.
 const HUSH: Duration = Duration::from_millis(300);
 
-/// What both servers said to one client, in the order in which it came.
+/// What one client received from both servers, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Both {
-    /// The real server.
+    /// From the real server.
     pub real: Vec<Heard>,
-    /// The model.
+    /// From the model.
     pub model: Vec<Heard>,
-    /// How many answers the real server sent only when a ping had come (ZOOKEEPER-4537).
+    /// The number of answers that the real server sent only after a ping (ZOOKEEPER-4537).
     pub kept_back: u64,
 }
 
 impl Both {
-    /// Whether neither said anything.
+    /// Returns true if neither sent anything.
     pub fn is_empty(&self) -> bool {
         self.real.is_empty() && self.model.is_empty()
     }
 
-    /// Puts what came later behind.
+    /// Appends later packets.
     pub fn extend(&mut self, later: Both) {
         self.real.extend(later.real);
         self.model.extend(later.model);
     }
 }
 
-/// A session as both know it.
+/// A session at both servers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Session {
-    /// At the real server.
+    /// The id at the real server.
     pub real: SessionId,
-    /// In the model.
+    /// The id in the model.
     pub model: SessionId,
-    /// The real server's password.
+    /// The password of the real session.
     pub password: Password,
 }
 
-/// An open connection to both.
+/// An open connection to both servers.
 #[derive(Debug)]
 pub(super) struct Link {
     real: Connection,
     model: ClientConnection,
-    /// How the last packet was sent.
+    /// The opcodes of the last packet.
     opcodes: Opcodes,
-    /// The last zxid seen: of the real server, of the model.
+    /// The last zxids seen: of the real server, of the model.
     seen: (Zxid, Zxid),
-    /// Either has said that it is closed.
+    /// Whether either server has closed the connection.
     ended: bool,
 }
 
-/// Who connects where.
+/// The parameters of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
-    /// The real server.
+    /// The address of the real server.
     pub address: SocketAddr,
-    /// The real server's twin.
+    /// The model's twin of that server.
     pub server: ServerId,
-    /// The session to re-attach; none for a new one.
+    /// The session to reattach; `None` for a new session.
     pub session: Option<Session>,
-    /// The last zxid seen: of the real server, of the model.
+    /// The last zxids seen: of the real server, of the model.
     pub seen: (Zxid, Zxid),
-    /// The timeout asked for.
+    /// The requested timeout.
     pub timeout: Duration,
-    /// How long a real server may hang up on the client because it is behind.
+    /// How long a real server may keep closing the connection because it lags behind the client.
     pub patience: Duration,
 }
 
-/// What ends the listening.
+/// What ends a wait for packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Until {
     /// The reply to this request.
@@ -111,20 +111,20 @@ impl Until {
     }
 }
 
-/// The two servers' counts, and the last zxid that a client has seen of each.
+/// The beginnings of the case in the numbers of both servers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bases {
-    /// The real server's.
+    /// The beginning at the real server.
     pub real: Base,
-    /// The model's.
+    /// The beginning in the model.
     pub model: Base,
 }
 
 impl Link {
-    /// Connects to both. The answers; the link and the session, if both accepted.
+    /// Connects to both. Returns the answers, and the link and the session if both accepted.
     ///
     /// # Errors
-    /// When the real server cannot be talked to at all.
+    /// Fails if the real server cannot be used at all.
     pub(super) fn open(
         arrival: &Arrival,
         replica: &mut Replica,
@@ -139,7 +139,7 @@ impl Link {
         };
         let password = session.map_or(Password::default(), |session| session.password);
         let to_real = connect(session.map(|session| session.real), seen.0);
-        // A server that is behind the client hangs up; it will have caught up soon.
+        // A server that lags behind the client closes the connection; it will catch up soon.
         let end = Instant::now() + patience;
         let (real, answer) = loop {
             let tried = Connection::connect(address, &to_real, &password, PATIENCE)?;
@@ -180,10 +180,10 @@ impl Link {
         Ok((both, open))
     }
 
-    /// Sends a packet to both.
+    /// Sends a packet to both servers.
     ///
     /// # Errors
-    /// When the real server cannot be talked to at all.
+    /// Fails if the real server cannot be used at all.
     pub(super) fn send(
         &mut self,
         replica: &mut Replica,
@@ -196,10 +196,10 @@ impl Link {
         Ok(())
     }
 
-    /// Sends a packet to each.
+    /// Sends a different packet to each server.
     ///
     /// # Errors
-    /// When the real server cannot be talked to at all.
+    /// Fails if the real server cannot be used at all.
     pub(super) fn send_each(
         &mut self,
         replica: &mut Replica,
@@ -211,11 +211,11 @@ impl Link {
         Ok(())
     }
 
-    /// What both say, up to `until`. The real server is listened to for as long as it takes to hear
-    /// all that the model has said.
+    /// Receives from both servers up to `until`. Reads from the real server until it has sent everything that the model
+    /// has sent.
     ///
     /// # Errors
-    /// When the real server cannot be talked to at all.
+    /// Fails if the real server cannot be used at all.
     pub(super) fn listen(
         &mut self,
         replica: &mut Replica,
@@ -263,29 +263,28 @@ impl Link {
         Ok(both)
     }
 
-    /// Whether the model has something to say that was not asked for just now.
+    /// Returns true if the client has a packet in the model.
     pub(super) fn has_news(&self, replica: &Replica) -> bool {
         replica.has_packet(self.model)
     }
 
-    /// The last zxid seen: of the real server, of the model.
+    /// Returns the last zxids seen: of the real server, of the model.
     pub(super) fn seen(&self) -> (Zxid, Zxid) {
         self.seen
     }
 
-    /// Whether either server has closed it.
     pub(super) fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// Hangs up on both without a word.
+    /// Closes the connection to both without closing the session.
     pub(super) fn hang_up(self, replica: &mut Replica) {
         self.real.hang_up(PATIENCE);
         replica.close(self.model);
     }
 }
 
-/// The zxid of a packet that a client counts as seen (rule 2.8.6).
+/// Returns the zxid of a packet that a client counts as seen (rule 2.8.6).
 fn seen(packet: &ServerPacket) -> Option<Zxid> {
     match packet {
         ServerPacket::Reply { zxid, .. } | ServerPacket::WatchesSet { zxid } => Some(*zxid),
@@ -308,7 +307,7 @@ fn heard_from_model(delivered: Delivered<ServerPacket>, base: &Base, opcodes: Op
     }
 }
 
-/// A moment from which time is measured.
+/// Sleeps for this span of real time.
 pub(super) fn wait(span: Duration) {
     let end = Instant::now() + span;
     while let Some(rest) = end.checked_duration_since(Instant::now()) {

@@ -1,4 +1,4 @@
-//! What to compare, and how both sides are set up for it.
+//! The plan of a comparison, and the matching setup of both sides.
 
 use super::action::Action;
 use super::draw;
@@ -12,36 +12,36 @@ use vivarium_model::id::ServerId;
 use vivarium_model::release::{Bug, Bugs};
 use vivarium_model::server::access::generate_digest;
 
-/// Servers of an ensemble.
+/// The number of servers of an ensemble.
 const SERVERS: usize = 3;
 
-/// What to compare.
+/// The plan of a comparison.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// At least so many operations.
+    /// The least number of operations.
     pub operations: u64,
-    /// What is drawn follows from this.
+    /// The seed of everything that is drawn.
     pub seed: u64,
-    /// A server that runs already, instead of one that is started.
+    /// The address of a running server, to use instead of starting one.
     pub server: Option<SocketAddr>,
-    /// Which release is compared with: one of [`divergences::KNOWN`]. None: Debian's.
+    /// The release to compare with: one of [`divergences::KNOWN`]. The default is Debian's.
     pub zookeeper: Option<String>,
-    /// Planted deviations of the model.
+    /// Deviations planted in the model.
     pub planted: Vec<Bug>,
-    /// Three servers, one of which is killed now and then.
+    /// Whether to compare with three servers, one of which is killed now and then.
     pub ensemble: bool,
 }
 
 impl Plan {
-    /// Which release is compared with.
+    /// Returns the release to compare with.
     pub fn release(&self) -> &str {
         self.zookeeper.as_deref().unwrap_or(INSTALLED)
     }
 
-    /// Whether it is known what that release does otherwise.
+    /// Checks that the differences of the release are known.
     ///
     /// # Errors
-    /// It is not.
+    /// Fails if they are not.
     pub(super) fn check(&self) -> Result<(), ConformError> {
         let (release, known) = (self.release(), divergences::KNOWN);
         match known.contains(&release) {
@@ -51,16 +51,16 @@ impl Plan {
     }
 }
 
-/// How the model is set up: as the real server is.
+/// The setup of the model, which matches that of the real server.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// What the release does otherwise, and what is planted.
+    /// The differences of the release, and the planted deviations.
     pub bugs: Bugs,
     /// The server's properties.
     pub options: ServerOptions,
 }
 
-/// How the real server is set up.
+/// Returns the setup of the real server.
 pub(super) fn real_options() -> Options {
     Options {
         enforce_quota: true,
@@ -70,7 +70,7 @@ pub(super) fn real_options() -> Options {
     }
 }
 
-/// The same for the model.
+/// Returns the matching setup of the model.
 pub(super) fn setting(plan: &Plan) -> Setting {
     let real = real_options();
     let options = ServerOptions {
@@ -86,7 +86,7 @@ pub(super) fn setting(plan: &Plan) -> Setting {
     Setting { bugs, options }
 }
 
-/// How a server must be set up for the comparison, in words.
+/// Describes how a server must be set up for the comparison.
 pub fn setup() -> String {
     let real = real_options();
     let mut text = String::from(
@@ -105,10 +105,10 @@ pub fn setup() -> String {
     text + &format!("  -Dznode.container.checkIntervalMs={interval}\n")
 }
 
-/// Real servers for a plan. The first part ends one that is not the user's own, when it is dropped.
+/// Starts real servers for a plan. The first part of the result, if any, ends a started server when it is dropped.
 ///
 /// # Errors
-/// When they do not start.
+/// Fails if the servers do not start.
 pub(super) fn start(plan: &Plan) -> Result<(Option<RealServer>, Servers), ConformError> {
     if plan.ensemble {
         let real = RealEnsemble::start_with(
@@ -116,7 +116,7 @@ pub(super) fn start(plan: &Plan) -> Result<(Option<RealServer>, Servers), Confor
             SERVERS,
             &real_options(),
         )?;
-        // The model's oracle elects the last one where histories are equal.
+        // If histories are equal, the model's oracle elects the last server.
         let servers = Servers::ensemble(real, ServerId::at(SERVERS - 1))?;
         return Ok((None, servers));
     }
@@ -133,5 +133,5 @@ pub(super) fn start(plan: &Plan) -> Result<(Option<RealServer>, Servers), Confor
     }
 }
 
-/// A case as drawn: one tree of values for each action, so that each can be simplified.
+/// A drawn case: one tree of values per action, so that each action can be simplified.
 pub(super) type Drawn = Vec<Box<dyn ValueTree<Value = Action>>>;

@@ -1,4 +1,4 @@
-//! One server process: started in a directory of its own, waited for, killed in the end.
+//! A server process: it is started in a directory of its own, and killed in the end.
 
 use super::{ConformError, Installation, Options};
 use std::fs::{self, File};
@@ -9,14 +9,14 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How many lines of a log an error shows.
+/// The number of log lines that an error shows.
 const LOG_LINES: usize = 20;
 
-/// How long one look at a server takes at most. A server that just begins can take the question and
-/// never answer it.
+/// The longest wait for a server's answer to `srvr`. A server that is just starting can accept the question and never
+/// answer it.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// A server's directory and the process in it, if it runs. Dropping it kills the process.
+/// A server's directory and its process, if it runs. Dropping it kills the process.
 #[derive(Debug)]
 pub(crate) struct Process {
     address: SocketAddr,
@@ -29,8 +29,8 @@ fn data_of(directory: &Path) -> PathBuf {
 }
 
 impl Process {
-    /// Prepares a directory for a server that will serve clients at `address`: `lines` is all of
-    /// `zoo.cfg` but directory and port, `id` its number in an ensemble.
+    /// Prepares a directory for a server that will serve clients at `address`. `lines` is all of `zoo.cfg` except
+    /// directory and port; `id` is the server's number in an ensemble.
     pub(crate) fn prepare(
         directory: PathBuf,
         address: SocketAddr,
@@ -54,17 +54,16 @@ impl Process {
         Ok(Process { address, directory, child: None })
     }
 
-    /// Where its snapshots and logs are.
+    /// Returns the directory of its snapshots and logs.
     pub(crate) fn data(&self) -> PathBuf {
         data_of(&self.directory)
     }
 
-    /// Where it serves clients.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Starts the process. It does not serve yet.
+    /// Starts the process, without waiting until it serves.
     pub(crate) fn start(
         &mut self,
         installation: &Installation,
@@ -92,7 +91,7 @@ impl Process {
         Ok(())
     }
 
-    /// Waits until it serves clients.
+    /// Waits until the server serves clients.
     pub(crate) fn wait(&mut self, patience: Duration) -> Result<(), ConformError> {
         assert!(self.child.is_some(), "the server was started");
         let start = Instant::now();
@@ -108,21 +107,21 @@ impl Process {
         }
     }
 
-    /// Kills the process, as a crash would. What it wrote stays.
+    /// Kills the process, as a crash would. Its files are kept.
     pub(crate) fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
-            // An error means that it has ended by itself.
+            // An error means that the process has ended by itself.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 
-    /// The number of its process, if it was started.
+    /// Returns the process id, if the process was started.
     pub(crate) fn process(&self) -> Option<u32> {
         self.child.as_ref().map(Child::id)
     }
 
-    /// An error if the process has ended by itself.
+    /// Fails if the process has ended by itself.
     pub(crate) fn check(&mut self) -> Result<(), ConformError> {
         let Some(child) = self.child.as_mut() else { return Ok(()) };
         match child.try_wait().map_err(ConformError::Start)? {
@@ -134,7 +133,6 @@ impl Process {
         }
     }
 
-    /// All of its log.
     pub(crate) fn log(&self) -> String {
         let bytes = fs::read(self.log_file()).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
@@ -144,7 +142,6 @@ impl Process {
         self.directory.join("log")
     }
 
-    /// The last lines of its log.
     pub(crate) fn end_of_log(&self) -> String {
         end_of(&self.log_file()).unwrap_or_else(|error| format!("(no log: {error})"))
     }
@@ -156,25 +153,26 @@ impl Drop for Process {
     }
 }
 
-/// The last lines of a file.
+/// Returns the last lines of a file.
 fn end_of(file: &Path) -> io::Result<String> {
     let text = String::from_utf8_lossy(&fs::read(file)?).into_owned();
     let lines: Vec<&str> = text.lines().collect();
     Ok(lines[lines.len().saturating_sub(LOG_LINES)..].join("\n"))
 }
 
-/// Whether a server serves clients: `srvr` tells its mode then. Unlike a ConnectRequest this makes
-/// no session, so the server's first transaction is left to whoever wants it.
+/// Returns true if a server serves clients: its answer to `srvr` then contains its mode. Unlike a ConnectRequest, this
+/// creates no session, so it does not become the server's first transaction.
 fn serves(address: SocketAddr) -> bool {
     mode(address).is_some()
 }
 
-/// What a server says it is: `leader`, `follower` or `standalone`; `None` if it does not serve.
+/// Returns the mode that a server reports: `leader`, `follower` or `standalone`; `None` if it does not serve.
 pub(crate) fn mode(address: SocketAddr) -> Option<String> {
     told(address, "Mode: ")
 }
 
-/// What a server answers to `srvr`, in the line that begins so; `None` if it does not serve.
+/// Returns the rest of the line with this beginning in a server's answer to `srvr`; `None` if the server does not
+/// serve.
 pub(crate) fn told(address: SocketAddr, beginning: &str) -> Option<String> {
     let ask = || -> io::Result<String> {
         let mut stream = TcpStream::connect_timeout(&address, LOOK)?;
@@ -188,9 +186,9 @@ pub(crate) fn told(address: SocketAddr, beginning: &str) -> Option<String> {
     answer.lines().find_map(|line| line.strip_prefix(beginning)).map(str::to_owned)
 }
 
-/// Ports of the loopback interface that nobody uses at this moment.
+/// Returns unused ports of the loopback interface.
 pub(crate) fn free_ports(count: usize) -> Result<Vec<u16>, ConformError> {
-    // All at once, so that none is given out twice.
+    // All ports are bound at the same time, so that none is returned twice.
     let listeners: Vec<TcpListener> = (0..count)
         .map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))
         .collect::<io::Result<_>>()

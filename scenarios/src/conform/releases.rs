@@ -1,7 +1,7 @@
-//! Releases of ZooKeeper beside Debian's, in a cache folder: got once, by `vivarium findings --get RELEASE`.
+//! Releases of ZooKeeper besides Debian's, in a cache folder. `vivarium findings --get RELEASE` downloads them once.
 //!
-//! The source packages of `pyspark` carry a ZooKeeper each, with all that it needs, so `pip` gets them from wherever
-//! it is set up to look.
+//! Each source package of `pyspark` contains a ZooKeeper with all that it needs, so `pip` downloads it from its
+//! configured index.
 
 use super::{ConformError, Installation};
 use std::env;
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// Debian's, which is installed and not got.
+/// Debian's release, which is installed and not downloaded.
 pub(super) const INSTALLED: &str = "3.8.0";
 
-/// The releases that can be got, each with the package that carries it and the package's size.
+/// The releases that can be downloaded, each with the package that contains it and the package's size.
 const CARRIED: [Carried; 3] = [
     Carried { release: "3.4.14", package: "3.1.3", megabytes: 214 },
     Carried { release: "3.6.3", package: "3.5.9", megabytes: 318 },
@@ -37,8 +37,8 @@ const NEEDED: [&str; 11] = [
     "jline",
 ];
 
-/// The settings that have a server write its log to its standard output, which runs of findings read: for log4j 2, and
-/// for log4j 1, which 3.4 has.
+/// The settings that make a server write its log to its standard output, which runs of findings read: for log4j 2, and
+/// for log4j 1, which 3.4 uses.
 const LOGGING: [(&str, &str); 2] = [("log4j2.properties", LOG4J_2), ("log4j.properties", LOG4J_1)];
 
 const LOG4J_2: &str = "rootLogger.level = info
@@ -55,7 +55,7 @@ log4j.appender.console.layout = org.apache.log4j.PatternLayout
 log4j.appender.console.layout.ConversionPattern = %d %p %c %m%n
 ";
 
-/// A release, and what carries it.
+/// A release and the package that contains it.
 #[derive(Clone, Copy, Debug)]
 struct Carried {
     release: &'static str,
@@ -70,7 +70,7 @@ impl Carried {
         found.ok_or_else(|| ConformError::UnknownRelease(release.to_owned(), known()))
     }
 
-    /// Where it is, or will be.
+    /// Returns the release's folder, which may not exist yet.
     fn folder(&self, cache: &Path) -> PathBuf {
         cache.join(format!("zookeeper-{}", self.release))
     }
@@ -79,7 +79,7 @@ impl Carried {
         self.folder(cache).join(format!("zookeeper-{}.jar", self.release)).is_file()
     }
 
-    /// The folder itself has the settings of the log, which must come first.
+    /// Returns the class path. The folder itself comes first, because it contains the logging settings.
     fn class_path(&self, cache: &Path) -> OsString {
         let folder = self.folder(cache);
         let mut paths = folder.clone().into_os_string();
@@ -89,7 +89,7 @@ impl Carried {
     }
 }
 
-/// All releases that servers can be of, as a list in words.
+/// Lists the names of all available releases.
 fn known() -> String {
     let names = CARRIED.iter().map(|carried| carried.release).chain([INSTALLED]);
     let mut names: Vec<&str> = names.collect();
@@ -97,7 +97,7 @@ fn known() -> String {
     names.join(", ")
 }
 
-/// Where releases are kept: `vivarium` in the user's cache folder.
+/// Returns the directory of releases: `vivarium` in the user's cache folder.
 fn cache() -> Result<PathBuf, ConformError> {
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = || set("HOME").map(|home| home.join(".cache"));
@@ -106,10 +106,10 @@ fn cache() -> Result<PathBuf, ConformError> {
 }
 
 impl Installation {
-    /// A release of ZooKeeper: Debian's, or one that was got before ([`get`]).
+    /// Finds a release of ZooKeeper: Debian's, or one that was downloaded before ([`get`]).
     ///
     /// # Errors
-    /// It is not known, not there, or there is no Java.
+    /// Fails if the release is unknown or missing, or if there is no Java.
     pub fn of_release(release: &str) -> Result<Installation, ConformError> {
         if release == INSTALLED {
             return Installation::find();
@@ -123,11 +123,11 @@ impl Installation {
     }
 }
 
-/// Gets a release of ZooKeeper into the cache folder; where that is. One that is there already is left as it is, else
-/// `begins` is called with the size of what is got, in megabytes.
+/// Downloads a release of ZooKeeper into the cache folder and returns its folder. Does nothing if the release exists
+/// already; else calls `begins` with the size of the download in megabytes.
 ///
 /// # Errors
-/// It is not known; or `pip` or `tar` is missing, or one of them failed.
+/// Fails if the release is unknown, or if `pip` or `tar` is missing or fails.
 pub fn get(release: &str, begins: impl FnOnce(u32)) -> Result<PathBuf, ConformError> {
     if release == INSTALLED {
         return Err(ConformError::Installed(INSTALLED));
@@ -139,7 +139,7 @@ pub fn get(release: &str, begins: impl FnOnce(u32)) -> Result<PathBuf, ConformEr
     }
     begins(carried.megabytes);
     fs::create_dir_all(&cache).map_err(ConformError::Get)?;
-    // Beside the folder, so that renaming is enough.
+    // In the cache folder, so that a rename can move the result.
     let work = TempDir::with_prefix_in("get-", &cache).map_err(ConformError::Get)?;
     let name = format!("pyspark-{}", carried.package);
     let wanted = format!("pyspark=={}", carried.package);
@@ -152,7 +152,7 @@ pub fn get(release: &str, begins: impl FnOnce(u32)) -> Result<PathBuf, ConformEr
     for (file, settings) in LOGGING {
         fs::write(jars.join(file), settings).map_err(ConformError::Get)?;
     }
-    // An earlier attempt may have left something.
+    // Removes the remains of an earlier attempt.
     let _ = fs::remove_dir_all(&folder);
     fs::rename(&jars, &folder).map_err(ConformError::Get)?;
     match carried.is_there(&cache) {

@@ -1,4 +1,4 @@
-//! What the comparison has to say, for people.
+//! The report of a comparison.
 
 use super::action::NAMES;
 use super::divergences;
@@ -12,7 +12,7 @@ use vivarium_model::error::Error;
 use vivarium_reports::numbers::grouped;
 use vivarium_reports::table::of_rows;
 
-/// The mix of operations and codes, what is the release's own, and the verdict.
+/// Reports the mix of operations and codes, the differences of the release, and the verdict.
 pub fn report(plan: &Plan, outcome: &Outcome, width: u16) -> String {
     let mut text = mix(&outcome.tally, width);
     text.push('\n');
@@ -66,7 +66,7 @@ fn actions(count: usize) -> String {
     if count == 1 { "1 action".to_owned() } else { format!("{count} actions") }
 }
 
-/// What was done, and which codes were answered.
+/// Reports how often each operation was done and each code answered.
 pub fn mix(tally: &Tally, width: u16) -> String {
     let rows = NAMES.iter().map(|name| [(*name).to_owned(), grouped(tally.of_action(name))]);
     let operations = of_rows(["operation", "count"], rows, 1, width);
@@ -82,7 +82,7 @@ pub fn mix(tally: &Tally, width: u16) -> String {
     format!("{operations}\n\n{codes}\nnever answered: {}\n", never.join(", "))
 }
 
-/// The release's own behaviour, which the model has switched on.
+/// Reports the differences of the release, which are switched on in the model.
 fn own(release: &str, width: u16) -> String {
     let rows = divergences::of(release)
         .map(|own| [own.what.to_owned(), own.until.to_owned(), own.switch.name().to_owned()]);
@@ -91,7 +91,7 @@ fn own(release: &str, width: u16) -> String {
     of_rows(header, rows, 3, width)
 }
 
-/// The script, numbered, and both answers.
+/// Reports the numbered script and both answers.
 pub fn found(plan: &Plan, finding: &Finding) -> String {
     let mut text = String::from("The two differ at the end of this script:\n");
     for (at, action) in finding.script.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The comparison as a whole: cases until enough was done, or until the two differ.
+//! Runs a comparison: cases until enough operations were done, or until the two differ.
 
 use super::action::Action;
 use super::draw;
@@ -12,35 +12,35 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::time::{Duration, Instant};
 use vivarium_model::case::Case;
 
-/// One case in so many lets a session expire, which takes real time.
+/// One case in this many contains an expiry, which takes real time.
 const EXPIRING: u64 = 60;
 
-/// One case in so many has a server killed.
+/// One case in this many contains the kill of a server.
 const KILLING: u64 = 4;
 
-/// What came of it.
+/// The result of a comparison.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What was done, and answered alike.
+    /// Counts of actions and of equal answers.
     pub tally: Tally,
-    /// Cases, the last one included.
+    /// The number of cases, including the last one.
     pub cases: u64,
-    /// Cases that were given up because a real server of an ensemble stayed silent, and did not again when the same
-    /// was done once more (ZOOKEEPER-4537).
+    /// The number of cases that were abandoned because a real server of an ensemble was silent, and was not when the
+    /// case was repeated (ZOOKEEPER-4537).
     pub left_open: u64,
-    /// Real time.
+    /// The real time that elapsed.
     pub elapsed: Duration,
-    /// Where the two differ, if they do.
+    /// The divergence, if there is one.
     pub finding: Option<Finding>,
-    /// The model's run, since the real servers were started last.
+    /// The model's run since the last start of the real servers.
     pub model: Case,
 }
 
-/// Compares until the plan is fulfilled or the two differ. `progress` is told the number of
-/// operations after each case.
+/// Compares until the plan is fulfilled or the two differ. Calls `progress` with the number of operations after each
+/// case.
 ///
 /// # Errors
-/// When the real server cannot be started, or cannot be talked to.
+/// Fails if the real server cannot be started or used.
 pub fn run(plan: &Plan, progress: &mut dyn FnMut(u64)) -> Result<Outcome, ConformError> {
     let started = Instant::now();
     plan.check()?;
@@ -65,7 +65,7 @@ pub fn run(plan: &Plan, progress: &mut dyn FnMut(u64)) -> Result<Outcome, Confor
             Err(Stop::Diverged(divergence)) => {
                 let first_length = script.len();
                 let found = match plan.server {
-                    // To shorten it takes servers that have done nothing before.
+                    // Shortening needs servers without earlier transactions, which a user's server is not.
                     Some(_) => Finding {
                         script,
                         divergence: *divergence,
@@ -98,12 +98,12 @@ pub fn run(plan: &Plan, progress: &mut dyn FnMut(u64)) -> Result<Outcome, Confor
     })
 }
 
-/// Whether one case more can be given up: seldom enough that what is compared says something.
+/// Returns true if one more case can be abandoned: the share must stay small for the comparison to be meaningful.
 fn may_be_left_open(plan: &Plan, left_open: u64, cases: u64) -> bool {
     plan.ensemble && left_open < 2 + cases / 10
 }
 
-/// Servers that have done nothing yet, and the model beside them.
+/// Starts new servers, and the model beside them.
 fn begin(plan: &Plan, setting: &Setting) -> Result<(Option<RealServer>, Lockstep), ConformError> {
     let (server, servers) = start(plan)?;
     match Lockstep::new(servers, setting) {
@@ -138,11 +138,11 @@ fn draw_case(runner: &mut TestRunner, case: u64, plan: &Plan) -> Drawn {
         drawn.insert(draw::CASE / 2, Box::new(tree));
     }
     if plan.ensemble {
-        // The configuration of an ensemble names its ports, which the model has none of.
+        // The configuration of a real ensemble contains ports, which the model has not.
         drawn.retain(|tree| !tree.current().to_string().contains("/zookeeper/config"));
     }
     if plan.server.is_some() {
-        // What is at the root of a server that others use is not ours to compare.
+        // The root of a server that other clients use is not comparable.
         drawn.retain(|tree| !tree.current().is_about_the_root());
     }
     drawn

@@ -1,4 +1,4 @@
-//! Real servers: one alone, or an ensemble.
+//! Real servers: a standalone server, or an ensemble.
 
 use super::process::{Process, free_ports, mode};
 use super::{ConformError, Installation, Options};
@@ -6,14 +6,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// How often a start is tried again with other ports, because somebody took one between the moment
-/// when it was found free and the moment when the server asked for it.
+/// How often a start is tried with other ports, because another process may take a free port before the server does.
 const ATTEMPTS: usize = 3;
 
-/// One standalone server in a temporary directory. It ends when this is dropped.
+/// A standalone server in a temporary directory. It ends when this value is dropped.
 #[derive(Debug)]
 pub struct RealServer {
-    // Before the directory, so that the process has ended when that goes.
+    // Declared before the directory, so that the process is killed before the directory is deleted.
     process: Process,
     _directory: TempDir,
 }
@@ -40,25 +39,25 @@ impl RealServer {
         })
     }
 
-    /// Where it serves clients.
+    /// Returns the address at which it serves clients.
     pub fn address(&self) -> SocketAddr {
         self.process.address()
     }
 
-    /// Where its snapshots and logs are.
+    /// Returns the directory of its snapshots and logs.
     pub fn data(&self) -> PathBuf {
         self.process.data()
     }
 
-    /// Kills it, as a crash would. What it wrote stays.
+    /// Kills the server, as a crash would. Its files are kept.
     pub fn kill(&mut self) {
         self.process.kill();
     }
 
-    /// Starts it again on what it wrote, after [`RealServer::kill`], and waits until it serves.
+    /// Restarts the server on its files after [`RealServer::kill`], and waits until it serves.
     ///
     /// # Errors
-    /// It does not come up.
+    /// Fails if the server does not serve in time.
     pub fn restart(
         &mut self,
         installation: &Installation,
@@ -69,7 +68,7 @@ impl RealServer {
     }
 }
 
-/// Several servers that elect a leader. They end when this is dropped.
+/// An ensemble of servers that elect a leader. They end when this value is dropped.
 #[derive(Debug)]
 pub struct RealEnsemble {
     servers: Vec<Process>,
@@ -79,13 +78,13 @@ pub struct RealEnsemble {
 }
 
 impl RealEnsemble {
-    /// Starts so many servers of this machine's ZooKeeper and waits until they all serve. Their
-    /// `myid`s are from 1, in the order in which the methods here count them from 0.
+    /// Starts `count` servers of this machine's ZooKeeper and waits until all serve. Their `myid`s count from 1, the
+    /// indices of the methods here from 0.
     pub fn start(count: usize, options: &Options) -> Result<RealEnsemble, ConformError> {
         RealEnsemble::start_with(&Installation::find()?, count, options)
     }
 
-    /// Starts so many servers and waits until they all serve.
+    /// Starts `count` servers and waits until all serve.
     pub fn start_with(
         installation: &Installation,
         count: usize,
@@ -127,47 +126,47 @@ impl RealEnsemble {
         })
     }
 
-    /// How many servers, running or not.
+    /// Returns the number of servers, running or not.
     pub fn len(&self) -> usize {
         self.servers.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no servers.
     pub fn is_empty(&self) -> bool {
         self.servers.is_empty()
     }
 
-    /// Where the server at `index` serves clients.
+    /// Returns the address at which the server at `index` serves clients.
     pub fn address(&self, index: usize) -> SocketAddr {
         self.servers[index].address()
     }
 
-    /// Kills a server, as a crash would. What it wrote stays.
+    /// Kills a server, as a crash would. Its files are kept.
     pub fn kill(&mut self, index: usize) {
         self.servers[index].kill();
     }
 
-    /// Starts a killed server on what it wrote, without waiting for it.
+    /// Restarts a killed server on its files, without waiting for it.
     pub fn restart(&mut self, index: usize) -> Result<(), ConformError> {
         self.servers[index].start(&self.installation, &self.options)
     }
 
-    /// The ends of the servers' logs.
+    /// Returns the last lines of the servers' logs.
     pub fn logs(&self) -> String {
         let logs = self.servers.iter().zip(1..);
         logs.map(|(server, id)| format!("server {id}:\n{}\n", server.end_of_log())).collect()
     }
 
-    /// The place of the server that leads.
+    /// Returns the index of the leader.
     ///
     /// # Errors
-    /// When none says so.
+    /// Fails if no server reports that it leads.
     pub fn leader(&mut self) -> Result<usize, ConformError> {
         let leads = |server: &Process| mode(server.address()).as_deref() == Some("leader");
         self.servers.iter().position(leads).ok_or(ConformError::NoLeader)
     }
 
-    /// Waits until a server serves, as a leader or with one.
+    /// Waits until a server serves, as a leader or as a follower.
     pub fn wait(&mut self, index: usize) -> Result<(), ConformError> {
         self.servers[index].wait(self.options.patience)
     }
@@ -177,7 +176,7 @@ fn loopback(port: u16) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, port))
 }
 
-/// Tries again where a server ended because its port was taken.
+/// Tries again if a server ended because its port was taken.
 fn with_other_ports<T>(
     mut start: impl FnMut() -> Result<T, ConformError>,
 ) -> Result<T, ConformError> {

@@ -1,8 +1,8 @@
-//! The real servers, and which of the model's servers is the twin of which.
+//! The real servers, and their twins among the model's servers.
 //!
-//! Of three real servers one came to lead, as their first election went. The model's leader is its
-//! twin, and the followers are twins in the order of their ids: so later elections, which go by ids
-//! where histories are equal, come out alike.
+//! The first election of three real servers decides which one leads. The model's leader is its twin, and the followers
+//! are twins in the order of their ids. So later elections, which depend on ids where histories are equal, have equal
+//! results.
 
 use super::{ConformError, RealEnsemble};
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use vivarium_model::id::ServerId;
 #[derive(Debug)]
 pub struct Servers {
     real: Real,
-    /// By the model's server: the place of its real twin.
+    /// The index of the real twin, by the model's server.
     twins: Vec<usize>,
     up: Vec<bool>,
 }
@@ -24,16 +24,15 @@ enum Real {
 }
 
 impl Servers {
-    /// One server that runs, whoever started it.
+    /// Uses one running server, whether this process or another one started it.
     pub fn one(address: SocketAddr) -> Servers {
         Servers { real: Real::At(address), twins: vec![0], up: vec![true] }
     }
 
-    /// An ensemble all of whose servers serve; the model's `leader` is the twin of the one that
-    /// leads.
+    /// Uses an ensemble in which all servers serve. The model's `leader` is the twin of the real leader.
     ///
     /// # Errors
-    /// When none of them says that it leads.
+    /// Fails if no server reports that it leads.
     pub fn ensemble(mut real: RealEnsemble, leader: ServerId) -> Result<Servers, ConformError> {
         let leading = real.leader()?;
         let mut followers = (0..real.len()).filter(|index| *index != leading);
@@ -46,17 +45,17 @@ impl Servers {
         Ok(Servers { real: Real::Ensemble(Box::new(real)), twins, up: vec![true; count] })
     }
 
-    /// Whether clients can be at different servers.
+    /// Returns true if clients can be connected to different servers.
     pub fn are_many(&self) -> bool {
         self.twins.len() > 1
     }
 
-    /// How many, up or down.
+    /// Returns the number of servers, up or down.
     pub fn count(&self) -> u8 {
         self.twins.len() as u8
     }
 
-    /// The address of a server's twin.
+    /// Returns the address of a server's twin.
     pub fn address(&self, server: ServerId) -> SocketAddr {
         match &self.real {
             Real::At(address) => *address,
@@ -64,7 +63,7 @@ impl Servers {
         }
     }
 
-    /// This server, or the next that is up.
+    /// Returns this server, or the next one that is up.
     pub fn up_from(&self, server: ServerId) -> ServerId {
         let count = self.up.len();
         let places = (0..count).map(|step| (server.index() + step) % count);
@@ -72,7 +71,7 @@ impl Servers {
         ServerId::at(up.expect("never are all of them down"))
     }
 
-    /// The ends of the logs of an ensemble: for when it falls silent.
+    /// Returns the last lines of an ensemble's logs, for when it becomes silent.
     pub fn logs(&self) -> Option<String> {
         match &self.real {
             Real::At(_) => None,
@@ -80,7 +79,7 @@ impl Servers {
         }
     }
 
-    /// The server that is down.
+    /// Returns the server that is down.
     pub fn down(&self) -> Option<ServerId> {
         self.up.iter().position(|up| !up).map(ServerId::at)
     }
@@ -93,10 +92,10 @@ impl Servers {
         }
     }
 
-    /// Starts a killed twin again.
+    /// Restarts a killed twin.
     ///
     /// # Errors
-    /// When it does not come up.
+    /// Fails if it does not serve in time.
     pub fn restart(&mut self, server: ServerId) -> Result<(), ConformError> {
         if let Real::Ensemble(ensemble) = &mut self.real {
             ensemble.restart(self.twins[server.index()])?;
@@ -105,10 +104,10 @@ impl Servers {
         self.wait()
     }
 
-    /// Waits until all that are up serve.
+    /// Waits until all servers that are up serve.
     ///
     /// # Errors
-    /// When one does not.
+    /// Fails if one does not serve in time.
     pub fn wait(&mut self) -> Result<(), ConformError> {
         let Real::Ensemble(ensemble) = &mut self.real else { return Ok(()) };
         for (place, twin) in self.twins.iter().enumerate() {

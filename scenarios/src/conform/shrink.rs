@@ -1,10 +1,9 @@
-//! Shortening a script that shows a divergence.
+//! Shortens a script that shows a divergence.
 //!
-//! First what came after it is left out, then ever smaller pieces, then single actions are made
-//! simpler as proptest knows how (a shorter path list, an open ACL, no data). A shorter script counts
-//! if it shows *any* divergence, on a real server that has done nothing before: after a divergence the
-//! two are not alike any more, so each such attempt costs a server. The next one is started while the
-//! present one is in use.
+//! First the actions after the divergence are left out, then ever smaller groups of actions, then single actions are
+//! simplified as proptest knows how (a shorter list of paths, an open ACL, no data). A shorter script is kept if it
+//! shows *any* divergence, on a new real server: after a divergence the two differ, so each attempt needs a new server.
+//! The next server is started while the present one is in use.
 
 use super::action::Action;
 use super::lockstep::{Divergence, Lockstep, Stop};
@@ -13,37 +12,37 @@ use super::{ConformError, RealServer, Servers};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Long enough to shorten; what is not short by then is printed as it is.
+/// The time limit for shortening. A script that is still long then is printed as it is.
 const BUDGET: Duration = Duration::from_secs(240);
 
-/// A script that shows where the two differ.
+/// A script that shows a divergence.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The shortest script that was found.
+    /// The shortest script found.
     pub script: Vec<Action>,
-    /// What differs at its end.
+    /// The divergence at its end.
     pub divergence: Divergence,
-    /// How many actions the case had that first showed it.
+    /// The number of actions in the case that first showed it.
     pub first_length: usize,
-    /// How many scripts were tried to shorten it.
+    /// The number of scripts tried.
     pub attempts: usize,
-    /// Whether the script showed it a second time, on servers that had done nothing before.
+    /// Whether the script showed a divergence a second time, on new servers.
     pub again: bool,
 }
 
 impl Finding {
-    /// Whether nothing can be concluded from it: three real servers take their own time, now and then
-    /// one leaves an answer unsent, and what two runs of the same script do not both show is not the
-    /// script's. Of one server everything that differs counts.
+    /// Returns true if the finding proves nothing. Three real servers have their own timing, and sometimes one leaves
+    /// an answer unsent, so a difference that does not recur is not caused by the script. With one server, every
+    /// difference counts.
     pub fn is_inconclusive(&self, plan: &Plan) -> bool {
         plan.ensemble && !self.again
     }
 }
 
-/// The shortest script that can be found in reasonable time.
+/// Returns the shortest script that can be found within the time limit.
 ///
 /// # Errors
-/// When no real server can be started any more.
+/// Fails if no real server can be started any more.
 pub(super) fn shrunk(
     mut drawn: Drawn,
     divergence: Divergence,
@@ -55,7 +54,7 @@ pub(super) fn shrunk(
     bench.truncate(&mut drawn, &mut best)?;
     let whole: Vec<Action> = drawn.iter().map(|tree| tree.current()).collect();
     let Some(found) = bench.try_script(&whole)? else {
-        // What does not come again cannot be shortened.
+        // A divergence that does not recur cannot be shortened.
         let (first_length, attempts) = (whole.len(), bench.attempts);
         return Ok(Finding {
             script: whole,
@@ -95,25 +94,25 @@ pub(super) fn shrunk(
     Ok(Finding { script, divergence: best, first_length: 0, attempts, again: true })
 }
 
-/// Real servers that have done nothing yet.
+/// Newly started real servers.
 type Started = Result<(Option<RealServer>, Servers), ConformError>;
 
-/// Where scripts are tried.
+/// Runs scripts.
 struct Bench<'a> {
     plan: &'a Plan,
     setting: &'a Setting,
     started: Instant,
     attempts: usize,
-    /// A real server and a model that have never differed.
+    /// A real server and a model that have not differed yet.
     ready: Option<(Option<RealServer>, Lockstep)>,
     next: Option<JoinHandle<Started>>,
 }
 
 impl Drop for Bench<'_> {
-    /// Waits for the server that is being started, if one is: it would outlive a program that ends now.
+    /// Waits for the server that is being started, which would otherwise survive a program that ends now.
     fn drop(&mut self) {
         if let Some(starting) = self.next.take() {
-            // Whether it could be started does not matter any more.
+            // The result of the start does not matter any more.
             drop(starting.join());
         }
     }
@@ -138,7 +137,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The divergence that a script shows, if it shows one.
+    /// Runs a script and returns its divergence, if there is one.
     fn try_script(&mut self, script: &[Action]) -> Result<Option<Divergence>, ConformError> {
         self.attempts += 1;
         if self.ready.is_none() {
@@ -164,7 +163,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Leaves out what comes after the divergence.
+    /// Leaves out the actions after the divergence.
     fn truncate(&mut self, drawn: &mut Drawn, best: &mut Divergence) -> Result<(), ConformError> {
         let Some(at) = best.action else { return Ok(()) };
         if at + 1 < drawn.len() {
@@ -177,7 +176,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Makes each action as simple as it can be.
+    /// Simplifies each action as far as possible.
     fn simplify(&mut self, drawn: &mut Drawn, best: &mut Divergence) -> Result<(), ConformError> {
         for at in 0..drawn.len() {
             while self.has_time() && drawn[at].simplify() {

@@ -1,4 +1,4 @@
-//! What was done, and which codes were answered.
+//! Counts of actions and of answered codes.
 
 use super::heard::codes;
 use super::pair::Both;
@@ -14,12 +14,12 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// One action was done.
+    /// Counts an action.
     pub fn action(&mut self, name: &'static str) {
         *self.actions.entry(name).or_default() += 1;
     }
 
-    /// This was heard, from both servers alike.
+    /// Counts what both servers answered alike.
     pub fn heard(&mut self, both: &Both) {
         for code in both.real.iter().flat_map(codes) {
             *self.codes.entry(code).or_default() += 1;
@@ -27,12 +27,12 @@ impl Tally {
         self.kept_back += both.kept_back;
     }
 
-    /// How many answers a real server sent only when a ping had come (ZOOKEEPER-4537).
+    /// Returns the number of answers that a real server sent only after a ping (ZOOKEEPER-4537).
     pub fn kept_back(&self) -> u64 {
         self.kept_back
     }
 
-    /// Adds another's counts.
+    /// Adds the counts of another tally.
     pub fn add(&mut self, other: &Tally) {
         for (name, count) in &other.actions {
             *self.actions.entry(name).or_default() += count;
@@ -43,17 +43,17 @@ impl Tally {
         self.kept_back += other.kept_back;
     }
 
-    /// How often this was done.
+    /// Returns how often an action was done.
     pub fn of_action(&self, name: &str) -> u64 {
         self.actions.get(name).copied().unwrap_or(0)
     }
 
-    /// How often this code was answered; `None` is success.
+    /// Returns how often a code was answered; `None` is success.
     pub fn of_code(&self, code: Option<Error>) -> u64 {
         self.codes.get(&code).copied().unwrap_or(0)
     }
 
-    /// All that was done, pings apart: they only ask for news.
+    /// Returns the number of actions except pings, which only ask for news.
     pub fn operations(&self) -> u64 {
         let total: u64 = self.actions.values().sum();
         total - self.of_action("ping")

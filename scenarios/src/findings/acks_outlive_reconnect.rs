@@ -1,4 +1,4 @@
-//! A leader counts an ack that its learner gave before it registered again and was told to cut that very
+//! A leader counts an ack that its learner sent before it registered again and was told by TRUNC to remove that very
 //! transaction from its log (rules 6.4.3 and 4.4.3). Three servers, of which one fails.
 
 use super::Variant;
@@ -14,11 +14,11 @@ use std::time::Duration;
 use vivarium_model::id::ServerId;
 use vivarium_model::zxid::Zxid;
 
-/// The leader's disk is slow for longer than anything here takes: it is let go when it may be quick again.
+/// The leader's disk is slow for longer than this run takes; the run releases it when it may be fast again.
 const SLOW_FSYNC: [&str; 4] =
     ["-e", "trace=fdatasync", "-e", "inject=fdatasync:delay_enter=120000000"];
 
-/// Brings the leader to commit by an ack of a server that no longer has the transaction, and kills the leader.
+/// Makes the leader commit by an ack of a server that no longer has the transaction, and kills the leader.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
@@ -65,7 +65,7 @@ pub(super) fn reproduce(
     one_of_three_fails(&mut ensemble, leader, "/paid", tale)
 }
 
-/// The learner's connection breaks, and it is told to cut what it has acknowledged.
+/// Breaks the learner's connection, after which the leader tells the learner to remove what it has acknowledged.
 fn reconnects(
     ensemble: &Ensemble,
     learner: ServerId,

@@ -1,10 +1,12 @@
-//! Znodes refer to ACLs by numbers. A snapshot that is written while transactions go on holds numbers that its list of
-//! ACLs lacks, and a start gives those numbers to other ACLs. Three servers; one is restarted twice.
+//! Znodes refer to ACLs by numbers. A snapshot that is written while transactions are applied can contain numbers that
+//! its list of ACLs lacks, and a restarted server assigns those numbers to other ACLs. Three servers; one is restarted
+//! twice.
 //!
-//! The order matters. The snapshot lists Alice's ACL, and has neither the draft, which is deleted by then, nor the secret.
-//! It has the third znode with the next number, N, which it does not list. A start forgets Alice's ACL, as no znode has it,
-//! and gives it N when the create of the secret is replayed. The replay of the setACL takes a reference from the ACL with
-//! N, its last one: the secret is left with a number without an ACL. The next start begins to count below N.
+//! The order matters. The snapshot lists Alice's ACL, and contains neither the draft, which is deleted by then, nor the
+//! secret. It contains the third znode with the next number, N, which it does not list. A restart drops Alice's ACL,
+//! because no znode has it, and assigns N to it when the create of the secret is replayed. The replay of the setACL
+//! removes a reference from the ACL with number N, its last one, so the secret is left with a number without an ACL.
+//! The next restart begins to count below N.
 
 use super::Variant;
 use super::ensemble::Ensemble;
@@ -23,10 +25,10 @@ use vivarium_model::zxid::Zxid;
 
 const SECRET: &str = "/secret";
 
-/// What only Alice may read.
+/// Content that only Alice may read.
 const CONTENT: &[u8] = b"the password";
 
-/// Has a server write a snapshot while ACLs change, restarts it twice, and reads what is denied to all but one.
+/// Makes a server write a snapshot while ACLs change, restarts it twice, and reads what only one user may read.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
@@ -39,7 +41,7 @@ pub(super) fn reproduce(
     let (draft, shared) = (format!("{last}/draft"), format!("{last}/shared"));
     create(&mut client, &draft, only("alice"))?;
     create(&mut client, &shared, AclList::OPEN)?;
-    // Keeps the count at the next number, when Alice's ACL is gone.
+    // Keeps the counter at the next number after Alice's ACL is gone.
     create(&mut client, "/bob", only("bob"))?;
     tale.say("3 servers serve; a draft may be read by Alice only");
 
@@ -72,7 +74,8 @@ pub(super) fn reproduce(
     judge(&ensemble, server, tale)
 }
 
-/// Creates the secret with the draft's ACL, deletes the draft and gives a third znode a new ACL; the zxid of that.
+/// Creates the secret with the draft's ACL, deletes the draft and gives a third znode a new ACL. Returns the zxid of
+/// the last.
 fn change(client: &mut Session, draft: &str, shared: &str) -> Result<Zxid, Trouble> {
     create(client, SECRET, only("alice"))?;
     write(client, Op::delete(draft, Version::Any))?;
@@ -80,7 +83,7 @@ fn change(client: &mut Session, draft: &str, shared: &str) -> Result<Zxid, Troub
     succeeds(client, Request::SetAcl { path: shared.into(), acl, version: Version::Any })
 }
 
-/// Reads the secret at every server, as a client that has proven no identity.
+/// Reads the secret at every server, as a client without an identity.
 fn judge(ensemble: &Ensemble, server: ServerId, tale: &mut Tale<'_>) -> Result<Outcome, Trouble> {
     let mut readable = Vec::new();
     for at in ensemble.all() {
@@ -100,7 +103,7 @@ fn judge(ensemble: &Ensemble, server: ServerId, tale: &mut Tale<'_>) -> Result<O
     })
 }
 
-/// Whether a client reads the secret, and what it is answered.
+/// Returns whether a client can read the secret, and the answers in words.
 fn read(client: &mut Session) -> Result<(bool, String), Trouble> {
     let data = client.ask(Request::GetData { path: SECRET.into(), watch: false })?.result;
     let acl = client.ask(Request::GetAcl { path: SECRET.into() })?.result;
@@ -115,7 +118,7 @@ fn read(client: &mut Session) -> Result<(bool, String), Trouble> {
     })
 }
 
-/// Kills a server and starts it again; the tale says what a client that reads the secret is answered.
+/// Kills and restarts a server; reports the answers to a client that reads the secret.
 fn restart(
     ensemble: &mut Ensemble,
     server: ServerId,
@@ -138,7 +141,7 @@ fn create(client: &mut Session, path: &str, acl: AclList) -> Result<Zxid, Troubl
     write(client, Op::Create { path: path.into(), data, mode: CreateMode::Persistent, acl })
 }
 
-/// A list for one user, who proves the identity by a password.
+/// Returns an ACL for one user, who is identified by a password.
 fn only(user: &str) -> AclList {
     let id = Id::new("digest", format!("{user}:x1nq8J5GOJVPY6zgzhtTtA9izLc="));
     AclList::new([Acl::new(Permissions::ALL, id)])

@@ -1,5 +1,6 @@
-//! A snapshot that is written while transactions go on has a znode with a number of an ACL that its list of ACLs lacks. The
-//! replay of a setData looks that number up, and fails: the server does not start. Three servers, no faults.
+//! A snapshot that is written while transactions are applied contains a znode with the number of an ACL that its list
+//! of ACLs lacks. The replay of a setData looks that number up and fails: the server does not start. Three servers, no
+//! faults.
 
 use super::Variant;
 use super::ensemble::Ensemble;
@@ -12,10 +13,10 @@ use crate::conform::Installation;
 use vivarium_model::acl::{Acl, AclList, Id, Permissions};
 use vivarium_model::op::{Op, Request, Version};
 
-/// What a server logs that does not start.
+/// The log line of a server that does not start.
 const REFUSES: &str = "Failed to fetch acls for ";
 
-/// Has three servers write snapshots while a client sets a znode's data and ACL, and starts them again.
+/// Makes three servers write snapshots while a client sets a znode's data and ACL, and restarts them.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,

@@ -1,5 +1,5 @@
-//! The thread that applies commits goes on when its server has left its role, and applies the rest of an older
-//! transaction to a tree that has newer ones. Three servers; one connection breaks.
+//! The thread that applies commits continues after its server has left its role, and applies the rest of an older
+//! transaction to a tree with newer transactions. Three servers; one connection breaks.
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, options};
@@ -20,24 +20,24 @@ const ONE: ServerId = ServerId(1);
 const SLOW: ServerId = ServerId(2);
 const LEADER: ServerId = ServerId(3);
 
-/// A client of server 2 watches it.
+/// The znode that a client of server 2 watches.
 const WATCHED: &str = "/watched";
 
-/// What is written first by a multi and then alone.
+/// The znode that is written first by a multi and then alone.
 const PATH: &str = "/x";
 
-/// The version of what the multi writes.
+/// The version that the multi's write creates.
 const BEFORE: i32 = 1;
 
-/// How many threads of a server wait for what clients send. The one that sends the event waits for the thread that is
-/// held, with all its connections; connections are given to these threads in turn.
+/// The number of a server's threads that read client requests. The thread that sends the event waits for the held
+/// thread, with all its connections; connections are assigned to these threads in turn.
 const SELECTORS: usize = 32;
 
-/// A server says so when the thread that applied commits in a role has ended.
+/// A server logs this when the thread that applied commits in a role has ended.
 const THREAD_ENDS: &str = "CommitProcessor exited loop!";
 
-/// Holds up a server's CommitProcessor in the middle of a multi, has the server leave its role and join again, and lets
-/// the thread go when the server has applied a newer write.
+/// Holds a server's CommitProcessor in the middle of a multi, makes the server leave its role and join again, and
+/// releases the thread after the server has applied a newer write.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
@@ -46,7 +46,7 @@ pub(super) fn reproduce(
     let mut options = options();
     options.java_arguments.push(format!("-Dzookeeper.nio.numSelectorThreads={SELECTORS}"));
     let mut ensemble = Ensemble::prepare(installation, 3, options)?;
-    // Of two without a history the one with the larger id is elected.
+    // Of two servers without a history, the one with the larger id is elected.
     ensemble.start(&[SLOW, LEADER])?;
     phantom::leads(LEADER, ensemble.serving(&[SLOW, LEADER])?)?;
     ensemble.start(&[ONE])?;
@@ -93,8 +93,8 @@ fn watches(watcher: &mut Session) -> Result<(), Trouble> {
     }
 }
 
-/// The thread of server 2 that applies commits has applied the first of two operations. It is held at the end of the
-/// system call that wakes the thread which tells the watcher.
+/// Holds the thread of server 2 that applies commits after the first of two operations: at the end of the system call
+/// that wakes the thread which notifies the watcher.
 fn is_held(
     ensemble: &Ensemble,
     client: &mut Session,
@@ -123,7 +123,7 @@ fn is_held(
     Ok(thread)
 }
 
-/// The connection of server 2 breaks, and it joins the same leader again.
+/// Breaks the connection of server 2, which then joins the same leader again.
 fn rejoins(ensemble: &Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
     let link = ensemble.link(SLOW, LEADER);
     let mark = link.mark();
@@ -152,7 +152,7 @@ fn has_applied(ensemble: &Ensemble, zxid: Zxid) -> Result<(), Trouble> {
     })
 }
 
-/// What a server has, once it has caught up with the leader.
+/// Returns the server's data after it has caught up with the leader.
 fn data(client: &mut Session) -> Result<String, Trouble> {
     client.ask(Request::Sync { path: "/".into() })?;
     match client.ask(Request::GetData { path: PATH.into(), watch: false })?.result {
@@ -163,7 +163,7 @@ fn data(client: &mut Session) -> Result<String, Trouble> {
     }
 }
 
-/// Server 2 leads, with what it has, and is asked for a write that must be refused.
+/// Makes server 2 lead with its present tree, and sends it a write that it must refuse.
 fn leads(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Outcome, Trouble> {
     ensemble.crash(&[LEADER]);
     phantom::leads(SLOW, ensemble.serving(&[ONE, SLOW])?)?;
@@ -190,7 +190,7 @@ fn leads(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Outcome, Troubl
     })
 }
 
-/// What each server has.
+/// Describes each server's data.
 fn have(ensemble: &Ensemble) -> Result<String, Trouble> {
     let of = |server| Ok(format!("{} at {server}", data(&mut ensemble.session(server)?)?));
     let have: Result<Vec<String>, Trouble> = ensemble.all().into_iter().map(of).collect();

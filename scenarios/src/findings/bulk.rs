@@ -1,16 +1,17 @@
-//! A large database: beside it a leader sends the logs on its disk, however old, and no snapshot (rule 6.4.10).
+//! A large database. Compared to it, the logs on a leader's disk are small, so the leader sends them, however old, and
+//! no snapshot (rule 6.4.10).
 
 use super::session::Session;
 use super::trouble::Trouble;
 use vivarium_model::op::{CreateMode, Op, Request};
 
-/// So much data that a third of a snapshot is more than small logs behind it.
+/// The size of the data: a third of a snapshot is then more than the small logs after it.
 pub(super) const KILOBYTES: usize = 1_200;
 
-/// How many znodes hold it.
+/// The number of znodes that hold the data.
 const ZNODES: usize = 120;
 
-/// Creates it.
+/// Creates the data.
 pub(super) fn create(client: &mut Session) -> Result<(), Trouble> {
     for number in 0..ZNODES {
         let path = format!("/bulk{number}");

@@ -1,6 +1,5 @@
-//! The leader lists the empty containers and then deletes one after the other, without a look at what has become of
-//! each (rules 1.5.4 and 1.5.5): a persistent znode that has taken the place of a listed container is deleted. One
-//! server; no faults.
+//! The leader lists the empty containers and then deletes them one after the other, without checking each again (rules
+//! 1.5.4 and 1.5.5). So it deletes a persistent znode that has replaced a listed container. One server; no faults.
 
 use super::Variant;
 use super::session::Session;
@@ -11,22 +10,22 @@ use std::thread;
 use std::time::{Duration, Instant};
 use vivarium_model::op::{CreateMode, Op, Request, Version};
 
-/// How many containers are empty when the leader looks.
+/// The number of containers that are empty at the leader's check.
 const JOBS: usize = 8;
 
-/// How often it looks. Shorter than what the deletions of one look take.
+/// The interval between checks, shorter than the deletions of one check take.
 const LOOKS: Duration = Duration::from_secs(6);
 
-/// A deletion each two seconds, so that a person can follow.
+/// One deletion every two seconds, so that the order of events is easy to follow.
 const DELETIONS_A_MINUTE: u32 = 30;
 
-/// Longer than two looks and the deletions of one.
+/// Longer than two checks and the deletions of one.
 const WAITS: Duration = Duration::from_secs(30);
 
-/// How long until a listed container is gone, at most.
+/// The longest wait until a listed container is deleted.
 const FIRST_DELETION: Duration = Duration::from_secs(60);
 
-/// Empties containers, puts a persistent znode in the place of each, and sees whether it stays.
+/// Empties containers, replaces each by a persistent znode, and checks whether these stay.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
@@ -87,7 +86,7 @@ fn jobs() -> impl Iterator<Item = String> {
     (0..JOBS).map(|number| format!("/job-{number}"))
 }
 
-/// A container that has had a child and has none.
+/// Creates a container, and creates and deletes a child in it.
 fn empty_container(client: &mut Session, path: &str) -> Result<(), Trouble> {
     let child = format!("{path}/part");
     done(client, Request::Write(Op::create(path, *b"", CreateMode::Container)))?;
@@ -95,7 +94,7 @@ fn empty_container(client: &mut Session, path: &str) -> Result<(), Trouble> {
     done(client, Request::Write(Op::delete(child.as_str(), Version::Any)))
 }
 
-/// The first container that is gone.
+/// Waits for the first deletion of a container, and returns its path.
 fn wait_for_a_deletion(client: &mut Session) -> Result<String, Trouble> {
     let end = Instant::now() + FIRST_DELETION;
     while Instant::now() < end {

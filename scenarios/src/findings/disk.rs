@@ -1,4 +1,4 @@
-//! A server's disk as a run needs it: how far its log reaches, and when it is full.
+//! A server's disk in a run: the end of the log, and a limit that makes the disk full.
 
 use super::ensemble::{Ensemble, SOON};
 use super::session::Session;
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use vivarium_model::op::{CreateMode, Op, Request};
 
-/// Longer than anything else that a server writes, so that its log alone reaches a limit behind it.
+/// The size of a filler, larger than the server's other files, so that only its log reaches a limit beyond it.
 const FILLER: usize = 900_000;
 
 /// Makes every server's log longer than its other files.
@@ -21,7 +21,7 @@ pub(super) fn fill_logs(ensemble: &Ensemble, client: &mut Session) -> Result<(),
     })
 }
 
-/// Where the last record of the newest log file ends: behind it the file is filled with zeros.
+/// Returns the end of the last record in the newest log file. The rest of the file is filled with zeros.
 pub(super) fn end_of_log(directory: &Path) -> Result<u64, Trouble> {
     let files = fs::read_dir(directory)
         .map_err(Trouble::machine("the server's files cannot be listed"))?
@@ -33,15 +33,15 @@ pub(super) fn end_of_log(directory: &Path) -> Result<u64, Trouble> {
     let (_, newest) =
         newest.ok_or_else(|| Trouble::Otherwise("the server has no log".to_owned()))?;
     let log = fs::read(newest).map_err(Trouble::machine("the log cannot be read"))?;
-    // A record ends with a letter.
+    // Every record ends with a letter.
     Ok(log.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1) as u64)
 }
 
-/// No file of a process grows beyond so many bytes: a write that does is cut there, and the next one fails, as on a
-/// full disk. Without a length, there is room again.
+/// Limits the length of a process's files: a write beyond the limit is truncated there, and the next one fails, as on a
+/// full disk. Without a length, removes the limit.
 pub(super) fn limit_files(process: u32, length: Option<u64>) -> Result<(), Trouble> {
     let length = length.map_or("unlimited".to_owned(), |length| length.to_string());
-    // Only the soft limit, which anybody may raise again.
+    // Only the soft limit, which any process may raise again.
     let limit = format!("--fsize={length}:");
     let status = Command::new("prlimit")
         .args(["--pid", &process.to_string(), &limit])

@@ -1,17 +1,17 @@
-//! What strace says of a server's files: which were changed, and what of that an fsync has covered since.
+//! Reads strace's record of a server's files: which were changed, and which changes an fsync has covered since.
 //!
-//! Places in the trace are numbers of lines. A call that another thread's line falls into has two: it is printed in
-//! two parts.
+//! Positions in the trace are line numbers. A call that is interrupted by another thread's line has two positions,
+//! because it is printed in two parts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// For strace: all calls by which a server changes its files, or has the system write them through. A name with a
-/// question mark is not there on every machine.
+/// strace's filter: all calls by which a server changes its files or makes the system write them to disk. Calls with a
+/// question mark do not exist on every machine.
 pub(super) const CALLS: &str = "trace=?open,openat,?creat,write,pwrite64,writev,pwritev,pwritev2,ftruncate,truncate,\
                                 fallocate,?unlink,unlinkat,?rename,renameat,renameat2,fsync,fdatasync";
 
-/// One successful call.
+/// A successful call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Event {
     call: Call,
@@ -19,51 +19,49 @@ struct Event {
     ends: usize,
 }
 
-/// What a call did to the file of this path.
+/// The effect of a call on the file with this path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Call {
-    /// Wrote to it, shortened it, or made it anew.
+    /// Writes to the file, truncates it, or creates it.
     Changes(String),
-    /// Took it out of its directory.
+    /// Removes the file from its directory.
     Removes(String),
-    /// Gave it another name.
+    /// Renames the file.
     Renames { from: String, to: String },
-    /// Had it written through. Of a directory: its entries.
+    /// Writes the file to disk; for a directory, its entries.
     Syncs(String),
 }
 
-/// All of a trace.
+/// A whole trace.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DiskTrace {
     events: Vec<Event>,
     is_whole: bool,
 }
 
-/// What became of a file since a place in the trace.
+/// The changes of a file since a position in the trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Changes {
-    /// Changes that an fsync may have covered: it ended behind where they began.
+    /// The number of changes that an fsync may have covered, because it ended after they began.
     pub(super) covered: usize,
-    /// Changes behind the last fsync.
+    /// The number of changes after the last fsync.
     pub(super) open: usize,
 }
 
-/// A file that was given another name.
+/// A file that was renamed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Renamed {
-    /// The path before.
     pub(super) from: String,
-    /// The path since.
     pub(super) to: String,
-    /// Whether an fsync of the directory may have covered it: it ended after the renaming began.
+    /// Whether an fsync of the directory may have covered the rename, because it ended after the rename began.
     pub(super) is_covered: bool,
 }
 
 impl DiskTrace {
-    /// Reads what strace has written with `-f -y`.
+    /// Parses the output of strace with `-f -y`.
     pub(super) fn read(text: &str) -> DiskTrace {
         let mut trace = DiskTrace::default();
-        // What a thread has begun, and the line where it did.
+        // The unfinished call of each thread, and its line.
         let mut begun: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
         for (line, words) in text.lines().enumerate() {
             let Some((thread, said)) = words.split_once(' ') else { continue };
@@ -89,17 +87,17 @@ impl DiskTrace {
         }
     }
 
-    /// Whether the trace goes on to the end of the process, by SIGKILL.
+    /// Returns true if the trace extends to the end of the process by SIGKILL.
     pub(super) fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// What became of a file that has this path in the end, behind a line.
+    /// Returns the changes after a line of the file that has this path in the end.
     pub(super) fn changes(&self, path: &Path, since: usize) -> Changes {
         let mut name = path.to_string_lossy().into_owned();
         let directory = path.parent().map(|parent| parent.to_string_lossy().into_owned());
         let (mut begun, mut last_sync) = (Vec::new(), None);
-        // From the end, because a file may have had another name before.
+        // Backwards, because the file may have had another name before.
         for event in self.events.iter().rev().filter(|event| event.ends >= since) {
             match &event.call {
                 Call::Syncs(synced) if *synced == name || Some(synced) == directory.as_ref() => {
@@ -116,7 +114,7 @@ impl DiskTrace {
         Changes { covered, open: begun.len() - covered }
     }
 
-    /// The renamings of files in a directory, behind a line, in their order.
+    /// Returns the renames in a directory after a line, in order.
     pub(super) fn renamed(&self, directory: &Path, since: usize) -> Vec<Renamed> {
         let events = || self.events.iter().filter(|event| event.ends >= since);
         let is_sync =
@@ -133,7 +131,7 @@ impl DiskTrace {
     }
 }
 
-/// What a call did, if it succeeded and is about a file.
+/// Returns the effect of a call that succeeded and concerns a file.
 fn call(said: &str) -> Option<Call> {
     let (name, rest) = said.split_once('(')?;
     let (arguments, result) = rest.rsplit_once(" = ")?;
@@ -158,14 +156,14 @@ fn call(said: &str) -> Option<Call> {
     })
 }
 
-/// The path behind a file descriptor: `5</a/file>`. Of sockets and pipes there is none.
+/// Returns the path in a file descriptor: `5</a/file>`. Sockets and pipes have none.
 fn described(words: &str) -> Option<String> {
     let (_, path) = words.split_once('<')?;
     let (path, _) = path.split_once('>')?;
     path.starts_with('/').then(|| path.to_owned())
 }
 
-/// The paths among a call's arguments.
+/// Returns the paths among a call's arguments.
 fn quoted(arguments: &str) -> impl Iterator<Item = String> {
     arguments.split('"').skip(1).step_by(2).map(str::to_owned)
 }
@@ -208,7 +206,7 @@ mod tests {
             "8 <... write resumed>) = 10",
             "8 write(3</d/log>, \"\"..., 10) = -1 ENOSPC (No space left on device)",
         ];
-        // Nobody knows whether an fsync covers what is written during it: it may.
+        // An fsync may cover what is written while it runs.
         assert_eq!(changes(&lines, "/d/log", 0), (2, 0));
     }
 

@@ -1,5 +1,5 @@
-//! The end of every tale about a tree that is ahead of its log: the server serves what it has, is sent no more than
-//! what is new, and is started again.
+//! The end of every run in which a server's tree is ahead of its log: the server serves its tree, receives only what is
+//! new, and is restarted.
 
 use super::ensemble::{Ensemble, SOON, listed};
 use super::link::up;
@@ -10,10 +10,10 @@ use super::trouble::Trouble;
 use std::time::Duration;
 use vivarium_model::id::ServerId;
 
-/// How long a server has to serve, once it is started. Later releases refuse to start, and end at once.
+/// How long a started server may take until it serves. Later releases refuse to start, and end immediately.
 const STARTS: Duration = Duration::from_secs(25);
 
-/// The server serves /paid, logs /later, and is started again. `client` is a session at another server.
+/// Lets the server serve /paid and log /later, and restarts it. `client` is a session at another server.
 pub(super) fn restarts(
     ensemble: &mut Ensemble,
     server: ServerId,

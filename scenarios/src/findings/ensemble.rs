@@ -1,4 +1,4 @@
-//! Real servers of which each finds every other one's quorum port behind a proxy of its own.
+//! Real servers, each of which reaches every other server's quorum port through a proxy of its own.
 
 use super::link::{Direction, Hold, Link, down};
 use super::quorum::Kind;
@@ -17,13 +17,13 @@ use tempfile::TempDir;
 use vivarium_model::id::ServerId;
 use vivarium_model::zxid::Zxid;
 
-/// How long an election and the synchronisation behind it may take.
+/// The longest time of an election and the synchronisation after it.
 const SERVES: Duration = Duration::from_secs(60);
 
-/// Servers, running or not, and the links between them. They end when this is dropped.
+/// Servers, running or not, and the links between them. They end when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Ensemble {
-    // Before the links and the directory, so that the processes have ended when those go.
+    // Declared before the links and the directory, so that the processes are killed first.
     servers: Vec<Process>,
     links: Vec<Link>,
     options: Options,
@@ -31,11 +31,10 @@ pub(super) struct Ensemble {
     directory: TempDir,
 }
 
-/// What suits defects: fsyncs that are made, and time enough for a link to be held without its learner being
-/// given up.
+/// Options that suit defects: real fsyncs, and limits long enough that a held link does not end its learner's role.
 pub(super) fn options() -> Options {
     let fsync = "-Dzookeeper.forceSync=yes".to_owned();
-    // What servers refuse, they say in warnings and errors; how they were synchronised, at level `info`.
+    // Servers log their refusals as warnings and errors, and synchronisations at level `info`.
     let level = "-Dorg.slf4j.simpleLogger.defaultLogLevel=info".to_owned();
     Options {
         tick_time: Duration::from_millis(500),
@@ -46,7 +45,8 @@ pub(super) fn options() -> Options {
     }
 }
 
-/// The same with transaction logs as short as what is in them: they are 64 MB from the start otherwise.
+/// Like [`options`], with transaction logs that are no longer than their content; by default each is 64 MB from the
+/// start.
 pub(super) fn with_small_logs() -> Options {
     let mut options = options();
     options.java_arguments.push("-Dzookeeper.preAllocSize=64".to_owned());
@@ -54,7 +54,7 @@ pub(super) fn with_small_logs() -> Options {
 }
 
 impl Ensemble {
-    /// Prepares servers; none runs yet.
+    /// Prepares servers, without starting them.
     pub(super) fn prepare(
         installation: &Installation,
         count: usize,
@@ -64,7 +64,7 @@ impl Ensemble {
         let ports = free_ports(count * (count + 2))?;
         let (clients, rest) = ports.split_at(count);
         let (elections, rest) = rest.split_at(count);
-        // A server's own quorum port, and the proxies for its learners.
+        // Each server's own quorum port, and the ports of the proxies for its learners.
         let quorum: Vec<&[u16]> = rest.chunks(count).collect();
         let mut links = Vec::new();
         let mut servers = Vec::new();
@@ -88,7 +88,7 @@ impl Ensemble {
         Ok(Ensemble { servers, links, options, installation, directory })
     }
 
-    /// Prepares servers, starts all of them and waits until they serve; and which one leads.
+    /// Prepares and starts servers and waits until all serve. Returns the leader, too.
     pub(super) fn start_all(
         installation: &Installation,
         count: usize,
@@ -101,17 +101,17 @@ impl Ensemble {
         Ok((ensemble, leader))
     }
 
-    /// All of them.
+    /// Returns all servers.
     pub(super) fn all(&self) -> Vec<ServerId> {
         (0..self.servers.len()).map(ServerId::at).collect()
     }
 
-    /// All but one.
+    /// Returns all servers except one.
     pub(super) fn others(&self, server: ServerId) -> Vec<ServerId> {
         self.all().into_iter().filter(|other| *other != server).collect()
     }
 
-    /// Starts servers on what they wrote before, without waiting for them.
+    /// Starts servers on their existing files, without waiting for them.
     pub(super) fn start(&mut self, servers: &[ServerId]) -> Result<(), Trouble> {
         for server in servers {
             self.servers[server.index()].start(&self.installation, &self.options)?;
@@ -119,7 +119,7 @@ impl Ensemble {
         Ok(())
     }
 
-    /// Kills servers at once, as a crash would, and then cuts and frees every link.
+    /// Kills servers, as a crash would, and then cuts and releases every link.
     pub(super) fn crash(&mut self, servers: &[ServerId]) {
         for server in servers {
             self.servers[server.index()].kill();
@@ -130,7 +130,7 @@ impl Ensemble {
         }
     }
 
-    /// The status with which a server's process has ended by itself, since it was started last; `None` if it runs.
+    /// Returns the status with which a server's process has ended by itself since its last start; `None` if it runs.
     pub(super) fn has_ended(&mut self, server: ServerId) -> Option<String> {
         match self.servers[server.index()].check() {
             Err(ConformError::Ended { status, .. }) => Some(status),
@@ -138,12 +138,12 @@ impl Ensemble {
         }
     }
 
-    /// Kills one server and leaves the links as they are.
+    /// Kills a server and leaves the links unchanged.
     pub(super) fn kill(&mut self, server: ServerId) {
         self.servers[server.index()].kill();
     }
 
-    /// Kills one server that is being traced.
+    /// Kills a server that is being traced.
     pub(super) fn kill_traced(&mut self, server: ServerId, tracer: Tracer) {
         if let Some(process) = self.servers[server.index()].process() {
             tracer.kill(process);
@@ -151,7 +151,7 @@ impl Ensemble {
         self.kill(server);
     }
 
-    /// Waits until all of these serve, one of them as the leader; which one.
+    /// Waits until all these servers serve, one of them as the leader. Returns the leader.
     pub(super) fn serving(&mut self, servers: &[ServerId]) -> Result<ServerId, Trouble> {
         let begun = Instant::now();
         loop {
@@ -176,7 +176,7 @@ impl Ensemble {
         }
     }
 
-    /// Waits until one server serves; false if it does not within so long, or its process has ended.
+    /// Waits until a server serves. Returns false if it does not in time, or if its process has ended.
     pub(super) fn serves_within(&mut self, server: ServerId, patience: Duration) -> bool {
         let begun = Instant::now();
         while begun.elapsed() < patience && self.servers[server.index()].check().is_ok() {
@@ -188,7 +188,7 @@ impl Ensemble {
         false
     }
 
-    /// Starts a server and waits until it serves; how its leader brought it up to date.
+    /// Starts a server and waits until it serves. Returns how its leader synchronised it.
     pub(super) fn brings_up_to_date(
         &mut self,
         server: ServerId,
@@ -200,45 +200,45 @@ impl Ensemble {
         Ok(by.map_or("nothing".to_owned(), |(kind, zxid)| format!("{kind} to {zxid}")))
     }
 
-    /// What a server says it is: `leader` or `follower`; `None` if it does not serve.
+    /// Returns the mode that a server reports: `leader` or `follower`; `None` if it does not serve.
     pub(super) fn mode(&self, server: ServerId) -> Option<String> {
         mode(self.address(server))
     }
 
-    /// How many requests a server has taken and not answered.
+    /// Returns the number of requests that a server has received and not answered.
     pub(super) fn outstanding(&self, server: ServerId) -> Option<usize> {
         told(self.address(server), "Outstanding: ")?.trim().parse().ok()
     }
 
-    /// The last transaction that a server has applied.
+    /// Returns the last transaction that a server has applied.
     pub(super) fn applied(&self, server: ServerId) -> Option<Zxid> {
         let told = told(self.address(server), "Zxid: 0x")?;
         Some(Zxid(u64::from_str_radix(told.trim(), 16).ok()?))
     }
 
-    /// Where a server serves clients.
+    /// Returns the address at which a server serves clients.
     pub(super) fn address(&self, server: ServerId) -> SocketAddr {
         self.servers[server.index()].address()
     }
 
-    /// A new session at a server.
+    /// Begins a session at a server.
     pub(super) fn session(&self, server: ServerId) -> Result<Session, Trouble> {
         Session::begin(self.address(server))
     }
 
-    /// The link from a learner to a leader.
+    /// Returns the link from a learner to a leader.
     pub(super) fn link(&self, learner: ServerId, leader: ServerId) -> &Link {
         let row = learner.index() * (self.servers.len() - 1);
         let column = leader.index() - usize::from(leader.index() > learner.index());
         &self.links[row + column]
     }
 
-    /// All links to a leader.
+    /// Returns all links to a leader.
     pub(super) fn links_to(&self, leader: ServerId) -> impl Iterator<Item = &Link> {
         self.others(leader).into_iter().map(move |learner| self.link(learner, leader))
     }
 
-    /// All links of a learner.
+    /// Returns all links of a learner.
     pub(super) fn links_of(&self, learner: ServerId) -> impl Iterator<Item = &Link> {
         self.others(learner).into_iter().map(move |leader| self.link(learner, leader))
     }
@@ -248,7 +248,7 @@ impl Ensemble {
         self.links_to(leader).for_each(|link| link.hold(direction, hold));
     }
 
-    /// A learner has all that is committed so far, and hears of no proposal behind that.
+    /// Waits until a learner has received all commits so far, and holds all later proposals.
     pub(super) fn hears_no_more(
         &self,
         learner: ServerId,
@@ -263,12 +263,12 @@ impl Ensemble {
         Ok(())
     }
 
-    /// The files of a server: logs, snapshots, epochs.
+    /// Returns the directory of a server's logs, snapshots and epochs.
     pub(super) fn files(&self, server: ServerId) -> PathBuf {
         self.servers[server.index()].data().join("version-2")
     }
 
-    /// The names of those files whose name begins so, in order.
+    /// Returns the names of the files with this beginning, in order.
     pub(super) fn named(&self, server: ServerId, beginning: &str) -> Vec<String> {
         let entries = fs::read_dir(self.files(server)).into_iter().flatten();
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -277,9 +277,9 @@ impl Ensemble {
         names
     }
 
-    /// Whether the beginning of a transaction log of a server speaks of a path.
+    /// Returns true if the beginning of a server's transaction log mentions a path.
     pub(super) fn has_logged(&self, server: ServerId, path: &str) -> bool {
-        // Logs are made large at once, and written from the beginning: these runs write little.
+        // Log files are allocated large and written from the beginning, and these runs write little.
         const BEGINNING: u64 = 1 << 20;
         let speaks = |name: &String| {
             let mut bytes = Vec::new();
@@ -290,29 +290,29 @@ impl Ensemble {
         self.named(server, "log.").iter().any(speaks)
     }
 
-    /// All that a server has told of itself so far.
+    /// Returns everything that a server has logged so far.
     pub(super) fn log(&self, server: ServerId) -> String {
         self.servers[server.index()].log()
     }
 
-    /// The number of a running server's process.
+    /// Returns the process id of a running server.
     pub(super) fn process(&self, server: ServerId) -> Result<u32, Trouble> {
         let process = self.servers[server.index()].process();
         process.ok_or_else(|| Trouble::Otherwise(format!("{server} is down")))
     }
 
-    /// strace on a server.
+    /// Attaches strace to a server.
     pub(super) fn trace(&self, server: ServerId, arguments: &[&str]) -> Result<Tracer, Trouble> {
         Tracer::attach(self.process(server)?, arguments, self.directory.path())
     }
 
-    /// A server's CommitProcessor stands still at the next thing that it is woken for, until it is let go. All other
-    /// threads of the server go on.
+    /// Holds a server's CommitProcessor at its next wake-up until it is released. All other threads of the server
+    /// continue.
     pub(super) fn stop_commits(&self, server: ServerId) -> Result<Tracer, Trouble> {
         self.stop_commits_at(server, "futex")
     }
 
-    /// A server's CommitProcessor stands still at the end of its next system call of this name, until it is let go.
+    /// Holds a server's CommitProcessor at the end of its next system call of this name, until it is released.
     pub(super) fn stop_commits_at(&self, server: ServerId, call: &str) -> Result<Tracer, Trouble> {
         let trace = format!("trace={call}");
         let inject = format!("inject={call}:delay_exit=120000000");
@@ -322,7 +322,7 @@ impl Ensemble {
         Tracer::attach_to_thread(process, "CommitProcessor", &stands_still, directory)
     }
 
-    /// Which of these servers have a znode, each asked by a session of its own.
+    /// Returns those of these servers that have a znode. Each is asked by a session of its own.
     pub(super) fn who_has(
         &self,
         path: &str,
@@ -337,7 +337,7 @@ impl Ensemble {
         Ok(have)
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     pub(super) fn until(
         &self,
         what: &str,
@@ -355,7 +355,7 @@ impl Ensemble {
     }
 }
 
-/// Servers in words.
+/// Lists servers in words.
 pub(super) fn listed(servers: &[ServerId]) -> String {
     let names: Vec<String> = servers.iter().map(|server| server.0.to_string()).collect();
     match names.as_slice() {
@@ -369,8 +369,8 @@ fn loopback(port: u16) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, port))
 }
 
-/// Ports that nobody listens on. They are below those that systems give to outgoing connections, because a killed
-/// server must find its own again when it comes back.
+/// Returns unused ports. They are below the range for outgoing connections, because a killed server needs its own port
+/// again when it restarts.
 fn free_ports(count: usize) -> Result<Vec<u16>, Trouble> {
     let first = 18_000 + u16::try_from(std::process::id() % 97).unwrap_or(0) * 100;
     let listeners: Vec<TcpListener> = (first..32_000)

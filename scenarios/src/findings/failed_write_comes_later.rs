@@ -1,4 +1,4 @@
-//! What a write to the log that fails leaves in the buffer of the file comes with a later one (rule 6.9.9).
+//! A failed write to the log leaves data in the file's buffer, and a later write adds it to the log (rule 6.9.9).
 
 use super::Variant;
 use super::disk;
@@ -12,11 +12,11 @@ use super::trouble::Trouble;
 use crate::conform::Installation;
 use vivarium_model::id::ServerId;
 
-/// What the server says of its disk when it leaves its role: it has tried a second time then.
+/// The server's log line about its disk when it leaves its role: by then it has tried the write a second time.
 const FULL: &str = "Got IO exception during shutdown";
 
-/// Has a leader fail to log a write that nobody else has heard of, lets it go on when there is room, and starts it
-/// again.
+/// Makes a leader fail to log a write that no other server has received, lets it continue when there is room, and
+/// restarts it.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
@@ -74,7 +74,7 @@ pub(super) fn reproduce(
     })
 }
 
-/// The next record finds no room at all, also when the log thread ends; then there is room again.
+/// Fills the disk for the next record, and for the log thread's retry at its end; then makes room again.
 fn is_full_for_a_moment(
     ensemble: &Ensemble,
     server: ServerId,

@@ -1,5 +1,5 @@
-//! The snapshot of a first start is not fsynced, and a log without a snapshot is refused (rule 6.9.4). Three new
-//! servers, whose power fails soon.
+//! The snapshot of a first start is not fsynced, and a server refuses a log without a snapshot (rule 6.9.4). Three new
+//! servers, which lose power soon.
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, with_small_logs};
@@ -10,16 +10,16 @@ use super::trouble::Trouble;
 use crate::conform::Installation;
 use std::fs;
 
-/// What a server says that does not start.
+/// The log line of a server that does not start.
 const REFUSES: &str = "No snapshot found, but there are log entries";
 
-/// Starts three servers for the first time, has a write answered, and lets the power fail at all of them.
+/// Starts three servers for the first time, waits for the answer to a write, and simulates a power loss of all servers.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
     tale: &mut Tale<'_>,
 ) -> Result<Outcome, Trouble> {
-    // The power loss copies the files.
+    // The power loss copies the files, so they must be small.
     let mut ensemble = Ensemble::prepare(installation, 3, with_small_logs())?;
     let all = ensemble.all();
     let mut watches = Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn reproduce(
         let failed = "a server's directory could not be made";
         fs::create_dir_all(ensemble.files(*server)).map_err(Trouble::machine(failed))?;
         ensemble.start(&[*server])?;
-        // It writes nothing before its runtime has begun, which takes some tenths of a second.
+        // The server writes nothing before its runtime has started, which takes some tenths of a second.
         watches.push(DiskWatch::begin(&ensemble, *server, &[])?);
     }
     let leader = ensemble.serving(&all)?;

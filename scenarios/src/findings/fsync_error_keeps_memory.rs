@@ -1,5 +1,5 @@
-//! A server whose disk fails leaves its role and keeps its tree, to which a commit was applied that its log has not
-//! (rules 6.7.6 and 6.8.3). A full disk is told as the next log file is made.
+//! A server whose disk fails leaves its role and keeps its tree, in which it applied a commit that its log does not
+//! contain (rules 6.7.6 and 6.8.3). The disk is reported full when the next log file is created.
 
 use super::Variant;
 use super::diverged;
@@ -10,10 +10,10 @@ use super::tale::{Outcome, Tale};
 use super::trouble::Trouble;
 use crate::conform::Installation;
 
-/// What the server says of its disk.
+/// The server's log line about its disk.
 const FULL: &str = "No space left on device";
 
-/// Has a follower apply a write whose log file cannot be made, and starts it again.
+/// Makes a follower apply a write whose log file cannot be created, and restarts the follower.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
@@ -25,10 +25,10 @@ pub(super) fn reproduce(
     let link = ensemble.link(follower, leader);
     let mark = link.mark();
     let before = client.create("/before")?;
-    // Were it sent again when the server comes back, the log file would be there too early.
+    // If the leader sent this transaction again after the restart, the log file would be created too early.
     link.wait(up(Kind::Ack, Some(before)), mark, SOON)?;
     let paid = before.next().expect("the counter is at its beginning");
-    // A server that has just started makes a log file of its own with its next transaction.
+    // A server that has just started creates a log file with its next transaction.
     ensemble.kill(follower);
     ensemble.link(follower, leader).cut();
     ensemble.start(&[follower])?;
@@ -36,7 +36,7 @@ pub(super) fn reproduce(
     tale.say(format!("3 servers serve; {leader} leads; {follower} has just started"));
 
     let file = ensemble.files(follower).join(format!("log.{:x}", paid.0)).display().to_string();
-    // Late enough for the commit to come first.
+    // Late enough that the commit comes first.
     let fault = match variant {
         Variant::Defect => "inject=openat:error=ENOSPC:delay_enter=1500000",
         Variant::Control => "inject=openat:delay_enter=1500000",

@@ -1,5 +1,5 @@
-//! A synchronisation by TRUNC that breaks off keeps its tree, with a commit that no log of that server holds (rules
-//! 6.8.3 and 6.6.2). The leader has told of the commit and not applied it yet: it is busy with slow reads.
+//! A server that aborts a synchronisation by TRUNC keeps its tree, with a commit that its log does not contain (rules
+//! 6.8.3 and 6.6.2). The leader has sent the commit and not applied it yet, because it is busy with slow reads.
 
 use super::Variant;
 use super::diverged;
@@ -19,21 +19,20 @@ use vivarium_model::zxid::Zxid;
 /// A znode with many children.
 const LARGE: &str = "/large";
 
-/// How many: a server counts them by looking at every one, which takes it some milliseconds.
+/// The number of children. A server visits each to count them, which takes some milliseconds.
 const CHILDREN: usize = 50_000;
 
-/// How many are made at once.
+/// The number of children that one multi creates.
 const BATCH: usize = 1_000;
 
-/// How often the leader is asked to count them: it is busy for some seconds. Of more requests than a thousand it
-/// would put some off.
+/// How often the leader is asked to count them, which keeps it busy for some seconds. It would defer some of more than
+/// a thousand requests.
 const COUNTS: usize = 500;
 
-/// How long a learner has to apply one commit that it was sent. Nothing tells when it has; its next registration
-/// tells whether.
+/// How long a learner gets to apply a commit that it has received. Only its next registration shows whether it has.
 const APPLIES: Duration = Duration::from_millis(700);
 
-/// Breaks a synchronisation by TRUNC behind a commit and before NEWLEADER, and starts the server again.
+/// Breaks a synchronisation by TRUNC after a commit and before NEWLEADER, and restarts the server.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
@@ -50,7 +49,7 @@ pub(super) fn reproduce(
     let link = ensemble.link(learner, leader);
     let counts: Result<Vec<_>, _> = (0..COUNTS).map(|_| reader.send(count())).collect();
     let counts = counts?;
-    // A commit waits for the reads that the leader has taken by then.
+    // A commit waits for the reads that the leader has received before it.
     ensemble.until("a busy leader", SOON, |all| {
         all.outstanding(leader).is_some_and(|outstanding| outstanding >= COUNTS / 2)
     })?;
@@ -63,7 +62,7 @@ pub(super) fn reproduce(
         answer.words()
     ));
 
-    // The commit was passed on once before.
+    // The link has passed the commit once before.
     let mark = link.mark();
     link.hold(Direction::Down, Hold::From(Kind::NewLeader));
     link.cut();
@@ -94,7 +93,7 @@ pub(super) fn reproduce(
     diverged::restarts(&mut ensemble, learner, &mut last, tale)
 }
 
-/// The learner registers again, with the commit in its tree.
+/// Lets the learner register again, with the commit in its tree.
 fn comes_back(
     ensemble: &Ensemble,
     learner: ServerId,
@@ -118,7 +117,7 @@ fn comes_back(
     }
 }
 
-/// Makes the children, and has the leader count them once.
+/// Creates the children, and lets the leader count them once.
 fn fill(client: &mut Session, reader: &mut Session) -> Result<(), Trouble> {
     client.create(LARGE)?;
     for batch in 0..CHILDREN / BATCH {

@@ -1,4 +1,4 @@
-//! A server that has accepted an epoch above the leader's is shut out for as long as that leader leads (rule 6.3.2).
+//! A server that has accepted an epoch above the leader's cannot rejoin as long as that leader leads (rule 6.3.2).
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, listed, options};
@@ -9,16 +9,16 @@ use crate::conform::Installation;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// For how long the server is watched: many times what it takes to register.
+/// How long the server is watched: many times as long as a registration takes.
 const WATCHED: Duration = Duration::from_secs(15);
 
-/// How often it must have been refused for the run to say anything.
+/// The least number of refusals for a conclusive run.
 const REFUSALS: usize = 10;
 
-/// What the server says each time.
+/// The log line of each refusal.
 const REFUSAL: &str = "is less than accepted epoch";
 
-/// Gives a server the acceptedEpoch that a rival of the leader leaves behind which came to nothing, and watches it.
+/// Gives a server the acceptedEpoch that a failed rival of the leader leaves behind, and watches the server.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,

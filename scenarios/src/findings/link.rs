@@ -1,6 +1,6 @@
 //! The link from one learner to one leader: a proxy that reads quorum packets and can hold, delay and cut them.
 //!
-//! Packets stay in order: where one is held, all behind it in the same direction wait too.
+//! Packets stay in order: if one is held, all later ones in the same direction wait too.
 
 use super::link_state::{Mark, Seen, Shared};
 use super::quorum::Kind;
@@ -15,28 +15,28 @@ use vivarium_model::zxid::Zxid;
 
 pub(super) use super::link_state::{Direction, Hold};
 
-/// A packet that somebody waits for.
+/// A packet to wait for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Awaited {
     pub(super) direction: Direction,
     pub(super) kind: Kind,
-    /// Any one, without it.
+    /// `None` for any zxid.
     pub(super) zxid: Option<Zxid>,
-    /// Whether it must have been handed on.
+    /// True if the proxy must have forwarded the packet.
     pub(super) passed: bool,
 }
 
-/// A packet that a learner gets.
+/// A packet to a learner.
 pub(super) fn down(kind: Kind, zxid: Option<Zxid>) -> Awaited {
     Awaited { direction: Direction::Down, kind, zxid, passed: true }
 }
 
-/// A packet that a leader gets.
+/// A packet to a leader.
 pub(super) fn up(kind: Kind, zxid: Option<Zxid>) -> Awaited {
     Awaited { direction: Direction::Up, kind, zxid, passed: true }
 }
 
-/// The proxy of one learner for one leader. Dropping it cuts it.
+/// The proxy of one learner for one leader. Dropping it cuts the link.
 #[derive(Debug)]
 pub(super) struct Link {
     learner: ServerId,
@@ -46,7 +46,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// A proxy on a port of its own for the quorum port `target`.
+    /// Opens a proxy on a port of its own for the quorum port `target`.
     pub(super) fn open(
         learner: ServerId,
         leader: ServerId,
@@ -63,13 +63,13 @@ impl Link {
         Ok(Link { learner, leader, address, shared })
     }
 
-    /// Holds packets from now on, instead of what was held in that direction before.
+    /// Holds packets from now on, instead of those held in that direction before.
     pub(super) fn hold(&self, direction: Direction, hold: Hold) {
         *self.shared.lock().hold(direction) = Some(hold);
         self.shared.changed.notify_all();
     }
 
-    /// Lets everything pass again.
+    /// Lets all packets pass again.
     pub(super) fn release(&self) {
         let mut state = self.shared.lock();
         (state.up, state.down) = (None, None);
@@ -77,7 +77,7 @@ impl Link {
         self.shared.changed.notify_all();
     }
 
-    /// Breaks the connection, with all that is under way. The learner can connect anew.
+    /// Breaks the connection, and loses all packets under way. The learner can connect again.
     pub(super) fn cut(&self) {
         let mut state = self.shared.lock();
         state.alive_from = state.next;
@@ -90,32 +90,32 @@ impl Link {
         }
     }
 
-    /// Whether new connections are refused.
+    /// Sets whether new connections are refused.
     pub(super) fn refuse(&self, refuses: bool) {
         self.shared.lock().refuses = refuses;
     }
 
-    /// How long each packet is under way from now on.
+    /// Sets the delay of each packet from now on.
     pub(super) fn delay(&self, delay: Duration) {
         self.shared.lock().delay = delay;
     }
 
-    /// This moment, in the list of packets.
+    /// Returns the present position in the list of packets.
     pub(super) fn mark(&self) -> Mark {
         Mark(self.shared.lock().seen.len())
     }
 
-    /// Before the first packet.
+    /// Returns the position before the first packet.
     pub(super) fn beginning(&self) -> Mark {
         Mark(0)
     }
 
-    /// The packets since then.
+    /// Returns the packets since a position.
     pub(super) fn since(&self, mark: Mark) -> Vec<Seen> {
         self.shared.lock().seen[mark.0..].to_vec()
     }
 
-    /// How the learner was synchronised last: DIFF, TRUNC or SNAP, with its zxid.
+    /// Returns how the learner was last synchronised: DIFF, TRUNC or SNAP, with its zxid.
     pub(super) fn synchronised(&self) -> Option<(Kind, Zxid)> {
         let of_synchronisation = |seen: &&Seen| {
             seen.passed && matches!(seen.kind, Kind::Diff | Kind::Trunc | Kind::Snap)
@@ -170,7 +170,7 @@ impl Drop for Link {
     fn drop(&mut self) {
         self.shared.lock().closed = true;
         self.cut();
-        // Wakes whoever waits for connections.
+        // Wakes the thread that waits for connections.
         let _ = TcpStream::connect_timeout(&self.address, Duration::from_millis(100));
     }
 }

@@ -1,4 +1,4 @@
-//! What the threads of a link share: which packets came by, which are held, and the open connections.
+//! The state shared by the threads of a link: the packets seen, the packets held, and the open connections.
 
 use super::quorum::Kind;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use vivarium_model::zxid::Zxid;
 
-/// Which way a packet goes.
+/// The direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     /// From the learner to the leader.
@@ -16,32 +16,32 @@ pub(super) enum Direction {
     Down,
 }
 
-/// Which packets are held.
+/// Selects the packets to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hold {
-    /// Every one.
+    /// All packets.
     All,
-    /// From the first of this kind on.
+    /// The first packet of this kind, and all later ones.
     From(Kind),
-    /// What comes behind the next one of this kind.
+    /// All packets after the next one of this kind.
     Behind(Kind),
 }
 
-/// A packet that came by.
+/// A packet that reached the proxy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     pub(super) direction: Direction,
     pub(super) kind: Kind,
     pub(super) zxid: Zxid,
-    /// Whether it was handed on, or only arrived here.
+    /// True once the proxy has forwarded the packet.
     pub(super) passed: bool,
 }
 
-/// A place in the list of all packets that came by.
+/// A position in the list of packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark(pub(super) usize);
 
-/// What the threads of a link share.
+/// The state shared by the threads of a link.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     state: Mutex<State>,
@@ -56,7 +56,7 @@ pub(super) struct State {
     pub(super) refuses: bool,
     pub(super) closed: bool,
     pub(super) seen: Vec<Seen>,
-    /// Both ends of the connections that may still live, by their numbers.
+    /// Both ends of the connections that may still be open, by number.
     pub(super) streams: BTreeMap<u64, [TcpStream; 2]>,
     /// The number of the next connection.
     pub(super) next: u64,
@@ -75,20 +75,20 @@ impl State {
 
 impl Shared {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        // A thread that panicked left nothing half done: every change here is one assignment.
+        // A thread that panicked leaves the state consistent, because every change here is one assignment.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a packet came.
+    /// Records that a packet arrived.
     pub(super) fn arrived(&self, direction: Direction, kind: Kind, zxid: Zxid) {
-        // Pings come all the time and tell nothing.
+        // Pings arrive all the time and carry no information.
         if kind != Kind::Ping {
             self.lock().seen.push(Seen { direction, kind, zxid, passed: false });
             self.changed.notify_all();
         }
     }
 
-    /// Notes that a packet was handed on.
+    /// Records that a packet was forwarded.
     pub(super) fn passed(&self, direction: Direction, kind: Kind, zxid: Zxid) {
         let mut state = self.lock();
         let hold = state.hold(direction);
@@ -102,7 +102,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits until a packet may go on; false when the connection of that number was cut meanwhile.
+    /// Waits until a packet may be forwarded. Returns false if the connection with this number was cut meanwhile.
     pub(super) fn may_pass(&self, direction: Direction, kind: Option<Kind>, number: u64) -> bool {
         let mut state = self.lock();
         loop {
@@ -121,17 +121,16 @@ impl Shared {
         }
     }
 
-    /// For how long packets are under way.
+    /// Returns the delay of packets.
     pub(super) fn delay(&self) -> Duration {
         self.lock().delay
     }
 
-    /// Whether the link was closed.
     pub(super) fn is_closed(&self) -> bool {
         self.lock().closed
     }
 
-    /// Takes a new connection in, unless there shall be none, and gives it a number.
+    /// Registers a new connection and returns its number, unless connections are refused.
     pub(super) fn admit(&self, [one, other]: [&TcpStream; 2]) -> Option<u64> {
         let ends = [one.try_clone().ok()?, other.try_clone().ok()?];
         let mut state = self.lock();
@@ -144,12 +143,12 @@ impl Shared {
         Some(number)
     }
 
-    /// Forgets a connection that has ended.
+    /// Removes a connection that has ended.
     pub(super) fn ended(&self, number: u64) {
         self.lock().streams.remove(&number);
     }
 
-    /// Whether connections are refused.
+    /// Returns true if new connections are refused.
     pub(super) fn refuses(&self) -> bool {
         self.lock().refuses
     }

@@ -1,5 +1,5 @@
-//! A closeSession lists all ephemerals of its session, and no server reads a record longer than twice `jute.maxbuffer`,
-//! neither from its leader nor from its own log. Three servers with default settings; no faults.
+//! A closeSession lists all ephemerals of its session, and no server can read a record longer than twice
+//! `jute.maxbuffer`, neither from its leader nor from its own log. Three servers with default settings; no faults.
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, listed, with_small_logs};
@@ -13,28 +13,28 @@ use std::time::{Duration, Instant};
 use vivarium_model::id::ServerId;
 use vivarium_model::op::{CreateMode, Op, Request};
 
-/// How many ephemerals the client has.
+/// The number of the client's ephemerals.
 const EPHEMERALS: usize = 2_200;
 
-/// The length of each path, in bytes. All of them together are more than 2,097,150 bytes, the most that a server reads.
+/// The length of each path, in bytes. Together they exceed 2,097,150 bytes, the most that a server reads.
 const PATH: usize = 1_000;
 
-/// How many creates are under way at once.
+/// The number of creates under way.
 const WINDOW: usize = 100;
 
-/// Among how many sessions the control spreads the ephemerals.
+/// The number of sessions to which the control distributes the ephemerals.
 const SPREAD: usize = 4;
 
-/// After how long without a client a session expires.
+/// The session timeout.
 const EXPIRES: Duration = Duration::from_secs(4);
 
-/// What a server says that cannot read a record.
+/// The log line of a server that cannot read a record.
 const UNREADABLE: &str = "Unreasonable length = ";
 
-/// What a server says that cannot read its own log.
+/// The log line of a server that cannot read its own log.
 const NOT_LOADED: &str = "Unable to load database on disk";
 
-/// Elections and an expiry for each of two leaders take less.
+/// Longer than the elections and expiries of two leaders take.
 const FALLS: Duration = Duration::from_secs(90);
 
 /// Creates ephemerals, in one session or in several, and closes the sessions.
@@ -87,7 +87,7 @@ pub(super) fn reproduce(
     all_start_again(&mut ensemble, UNREADABLE, tale)
 }
 
-/// Creates ephemerals with long paths, which are different for each client.
+/// Creates ephemerals with long paths that contain the client's number.
 fn create_ephemerals(client: &mut Session, number: usize, count: usize) -> Result<(), Trouble> {
     let paths: Vec<usize> = (0..count).collect();
     for window in paths.chunks(WINDOW) {
@@ -108,7 +108,7 @@ fn create_ephemerals(client: &mut Session, number: usize, count: usize) -> Resul
     Ok(())
 }
 
-/// Waits until two servers cannot read their own logs, and tells of each.
+/// Waits until two servers cannot read their own logs, and reports each.
 fn falls(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
     let begun = Instant::now();
     let mut fallen: Vec<ServerId> = Vec::new();

@@ -1,11 +1,11 @@
-//! One of three servers fails: is what was answered still there?
+//! Checks whether an answered write survives the failure of one of three servers.
 
 use super::ensemble::{Ensemble, listed};
 use super::tale::{Outcome, Tale};
 use super::trouble::Trouble;
 use vivarium_model::id::ServerId;
 
-/// The leader fails, and comes back. Who has a znode whose create was answered?
+/// Kills and restarts the leader, and checks which servers have a znode whose create was answered.
 pub(super) fn one_of_three_fails(
     ensemble: &mut Ensemble,
     leader: ServerId,
@@ -17,7 +17,8 @@ pub(super) fn one_of_three_fails(
     comes_back_late(ensemble, leader, path, tale)
 }
 
-/// Two servers serve without the third, which is down; then it comes back. Who has a znode whose create was answered?
+/// Lets two servers serve while the third is down, then starts the third, and checks which servers have a znode whose
+/// create was answered.
 pub(super) fn comes_back_late(
     ensemble: &mut Ensemble,
     late: ServerId,

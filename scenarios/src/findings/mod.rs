@@ -1,14 +1,14 @@
 //! Findings: defects of today's ZooKeeper that break a promise. The model finds each, and real servers show it.
 //!
-//! A [`Finding`] is a row of [`FINDINGS`]. [`Finding::search`] looks for it in the model, in this process;
-//! [`Finding::reproduce`] brings unmodified servers on the loopback interface to where it shows, or, as a control,
-//! through the same without what triggers it. What stands between the servers are proxies that hold, delay and cut
-//! packets, signals, and strace, which slows system calls or has them fail, and tells what a power loss may undo.
-//! `scenarios/findings` has a page for each.
+//! A [`Finding`] is a row of [`FINDINGS`]. [`Finding::search`] looks for it in the model, in this process.
+//! [`Finding::reproduce`] runs unmodified servers on the loopback interface until the defect shows, or, as a control,
+//! the same run without the trigger. Proxies between the servers hold, delay and cut packets. Signals and strace slow
+//! down system calls or make them fail, and strace's output tells what a power loss may undo. `scenarios/findings` has
+//! a page for each finding.
 //!
-//! Files: `register` has the list, `model` the searches; one file for each finding; `ensemble`, `link` (with `link_state`,
-//! `relay` and `quorum`), `session`, `bulk`, `tracer`, `slow_snapshot` and `power_loss` (with `disk_trace`) are what real
-//! servers are led by. `tests/real/findings.rs` keeps the list, the pages and the README together.
+//! Files: `register` has the list, `model` the searches, and each finding has a file. `ensemble`, `link` (with
+//! `link_state`, `relay` and `quorum`), `session`, `bulk`, `tracer`, `slow_snapshot` and `power_loss` (with
+//! `disk_trace`) control real servers. `tests/real/findings.rs` keeps the list, the pages and the README consistent.
 
 mod acks_outlive_reconnect;
 mod acl_by_number;
@@ -70,52 +70,52 @@ use crate::conform::Installation;
 /// A defect of today's ZooKeeper.
 #[derive(Clone, Copy, Debug)]
 pub struct Finding {
-    /// Its name on the command line, and that of its page.
+    /// The name on the command line and of the page.
     pub name: &'static str,
-    /// What turns it on in the model.
+    /// The switch of the defect in the model.
     pub switch: Switch,
     /// What a user of ZooKeeper loses, in one sentence.
     pub loses: &'static str,
-    /// The number of its ZOOKEEPER issue, where one was found.
+    /// The number of its ZOOKEEPER issue, if one was found.
     pub tracker: Option<u32>,
-    /// How the model is asked for it.
+    /// How the model is searched for it.
     pub search: Search,
-    /// What the control run leaves out or does otherwise.
+    /// What the control run leaves out or changes.
     pub control: &'static str,
-    /// Whether strace is needed.
+    /// Whether the run needs strace.
     pub needs_strace: bool,
     reproduction: Reproduction,
 }
 
 type Reproduction = fn(&Installation, Variant, &mut Tale<'_>) -> Result<Outcome, Trouble>;
 
-/// Which of the two runs of a finding.
+/// The two runs of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// With what triggers the defect.
+    /// The run with the trigger of the defect.
     Defect,
-    /// The same without.
+    /// The same run without the trigger.
     Control,
 }
 
 impl Finding {
-    /// The finding of this name.
+    /// Returns the finding with this name.
     pub fn named(name: &str) -> Option<&'static Finding> {
         FINDINGS.iter().find(|finding| finding.name == name)
     }
 
-    /// Looks for the defect in the model.
+    /// Searches the model for the defect.
     ///
     /// # Errors
-    /// The search could not be made.
+    /// Returns one sentence if the search could not be run.
     pub fn search(&self) -> Result<Found, String> {
         model::search(self.switch, &self.search)
     }
 
-    /// Whether the programs are there that its servers are led by. (That ZooKeeper is, [`Installation::find`] says.)
+    /// Checks that the programs that control its servers are installed. ([`Installation::find`] checks ZooKeeper.)
     ///
     /// # Errors
-    /// One has to be installed first.
+    /// Fails if a program must be installed first.
     pub fn check(&self) -> Result<(), Trouble> {
         match self.needs_strace {
             true => tracer::Tracer::check(),
@@ -123,10 +123,10 @@ impl Finding {
         }
     }
 
-    /// Runs real servers. Whatever kept the run from its end is the outcome [`Outcome::Inconclusive`].
+    /// Runs real servers. If the run could not be completed, the result is [`Outcome::Inconclusive`].
     ///
     /// # Errors
-    /// Something has to be installed first: [`Trouble::is_missing`].
+    /// Fails if a program must be installed first: [`Trouble::is_missing`].
     pub fn reproduce(
         &self,
         installation: &Installation,

@@ -1,4 +1,4 @@
-//! How the model is asked for a defect: by a search over servers, or by a sweep of seeds.
+//! Searches the model for a defect: by a search of servers, or by a sweep of seeds.
 
 use crate::catalogue::{Entry, catalogue};
 use crate::exploration::{self, Answer, Exploration};
@@ -14,20 +14,20 @@ use vivarium_reports::timeline::{last_steps, steps, timeline};
 use vivarium_sim::every::Silent;
 use vivarium_sim::{Fault, HostKind, Scenario};
 
-/// Beyond which a search stops, in distinct states.
+/// The most distinct states of a search.
 const MAX_STATES: u64 = 5_000_000;
 
-/// How many turns of a run of a test are told: those of its end.
+/// The number of milestones shown of a test's run: the last ones.
 const LAST_TURNS: usize = 12;
 
-/// How to ask the model.
+/// How to search the model.
 #[derive(Clone, Copy, Debug)]
 pub enum Search {
     /// A search: `vivarium explore SCENARIO` with the flags of its budget.
     Explored {
         /// The scenario's name.
         scenario: &'static str,
-        /// How far it goes.
+        /// The flags on the command line.
         budget: fn(Exploration) -> Exploration,
     },
     /// A sweep of a scenario of the catalogue: `vivarium run SCENARIO --seeds FROM..TO`.
@@ -36,31 +36,31 @@ pub enum Search {
         scenario: &'static str,
         /// The first seed.
         from: u64,
-        /// The first seed that is not run any more.
+        /// The end of the range, exclusive.
         to: u64,
     },
-    /// A test that a user could write, swept; it switches on by itself what it asks about.
+    /// A sweep of a test as a user could write it. The test itself switches on the defect.
     Tested {
         /// The test.
         test: fn() -> Test,
-        /// How many seeds at most.
+        /// The most seeds.
         seeds: u64,
     },
 }
 
-/// What turns a defect on in the model.
+/// The switch of a defect in the model.
 #[derive(Clone, Copy, Debug)]
 pub enum Switch {
     /// A defect of the servers.
     Bug(Bug),
-    /// A fault: ZooKeeper is so by its rules, where something comes to its end.
+    /// A fault: ZooKeeper behaves like this by its rules, when a limit is reached.
     Fault(Fault),
-    /// A wrong version of a recipe, which takes ZooKeeper for better than it is.
+    /// A wrong version of a recipe, which expects more of ZooKeeper than it promises.
     Mutant(&'static str),
 }
 
 impl Switch {
-    /// What it is, and its name.
+    /// Returns the kind of the switch and its name.
     pub fn words(self) -> String {
         let kind = match self {
             Switch::Bug(_) => "defect",
@@ -82,7 +82,7 @@ impl fmt::Display for Switch {
 }
 
 impl Search {
-    /// What is asked, in words: the command, where there is one.
+    /// Describes the search: as a command, if there is one.
     pub fn words(&self, switch: Switch) -> String {
         match self {
             Search::Explored { scenario, budget } => {
@@ -99,14 +99,14 @@ impl Search {
     }
 }
 
-/// What the model says.
+/// The result of a search of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Whether a property is violated.
     pub is_violated: bool,
-    /// The property and what it saw, or how far was looked.
+    /// The property and what it saw, or how far the search went.
     pub says: String,
-    /// How it came to that: every step, of a search; the turns, of a sweep.
+    /// The path to the violation: every step of a search, the milestones of a sweep.
     pub way: String,
 }
 
@@ -120,7 +120,7 @@ impl Found {
     }
 }
 
-/// Looks for a defect.
+/// Searches for a defect.
 pub(super) fn search(switch: Switch, search: &Search) -> Result<Found, String> {
     match search {
         Search::Explored { scenario, budget } => {

@@ -1,5 +1,5 @@
-//! While a setACL is under way, requests behind it are checked against the old list, and each write that passes hands
-//! that list on (rules 1.9.6 and 4.3.1). Three servers, a few milliseconds apart; no faults.
+//! While a setACL is under way, later requests are checked against the old list, and each write that passes hands that
+//! list on (rules 1.9.6 and 4.3.1). Three servers, a few milliseconds apart; no faults.
 
 use super::Variant;
 use super::ensemble::{Ensemble, options};
@@ -18,16 +18,16 @@ use vivarium_model::op::{Op, Request, Version};
 
 const CONFIG: &str = "/config";
 
-/// How far apart servers are, one way: so are data centres of one region.
+/// The one-way delay between servers, as between data centres of one region.
 const DISTANCE: Duration = Duration::from_millis(4);
 
-/// How many writes are under way at most.
+/// The most writes under way.
 const WINDOW: usize = 50;
 
-/// For how long the writer goes on behind the answer to the setACL.
+/// How long the writer continues after the answer to the setACL.
 const GOES_ON: Duration = Duration::from_secs(3);
 
-/// Takes the right to write away from a client that has writes under way, or has none.
+/// Revokes the right to write of a client that has writes under way, or has none.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
@@ -88,7 +88,7 @@ pub(super) fn reproduce(
     })
 }
 
-/// A client that does not wait for an answer before the next write.
+/// A client that does not wait for an answer before its next write.
 struct Writer {
     session: Session,
     under_way: VecDeque<Xid>,

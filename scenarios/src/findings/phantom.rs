@@ -1,5 +1,5 @@
-//! The end of every tale about TRUNC: a server comes back with a record that was never committed, and is told to
-//! cut it.
+//! The end of every run about TRUNC: a server comes back with a record that was never committed, and receives a TRUNC
+//! that should remove it.
 
 use super::ensemble::{Ensemble, SOON, listed};
 use super::quorum::Kind;
@@ -8,10 +8,11 @@ use super::tale::{Outcome, Tale};
 use super::trouble::Trouble;
 use vivarium_model::id::ServerId;
 
-/// What nobody was ever told to be there.
+/// The path of a znode whose create is never answered.
 pub(super) const PATH: &str = "/phantom";
 
-/// The leader logs what it is asked to create. Nobody else must hear of it, and so nobody is answered.
+/// Waits until the leader has logged a create. The caller holds its proposals, so no other server receives it and no
+/// client is answered.
 pub(super) fn is_logged(
     ensemble: &Ensemble,
     leader: ServerId,
@@ -22,7 +23,7 @@ pub(super) fn is_logged(
     ensemble.until(&what, SOON, |all| all.has_logged(leader, PATH))
 }
 
-/// The server comes back, reads TRUNC from its leader, and serves: with [`PATH`], or without it.
+/// Restarts the server, which receives TRUNC from its leader, and reports whether it serves [`PATH`].
 pub(super) fn rejoins(
     ensemble: &mut Ensemble,
     server: ServerId,
@@ -31,7 +32,7 @@ pub(super) fn rejoins(
     rejoins_with(ensemble, server, &[PATH.to_owned()], tale)
 }
 
-/// The same for several paths, any of which may be there; the tale names the first that is.
+/// Like [`rejoins`], for several paths; the report names the first that exists.
 pub(super) fn rejoins_with(
     ensemble: &mut Ensemble,
     server: ServerId,
@@ -68,7 +69,7 @@ pub(super) fn rejoins_with(
     })
 }
 
-/// The tale goes on only if this server leads.
+/// Fails unless `wanted` is the leader.
 pub(super) fn leads(wanted: ServerId, leader: ServerId) -> Result<(), Trouble> {
     match leader == wanted {
         true => Ok(()),

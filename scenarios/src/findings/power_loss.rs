@@ -1,13 +1,15 @@
-//! What the disk of a server may hold after its power has failed.
+//! Simulates a power loss of a server: computes what its disk may contain afterwards.
 //!
-//! fsync(2): what was written, shortened or made is on the disk for certain only when an fsync of that file has come
-//! back; even then its entry in the directory may be missing, unless the directory is fsynced too. Nothing is said of the
-//! order in which the rest gets there. So a power loss leaves what was fsynced, and of each other change either the
-//! state before or the state behind it. Here strace tells which is which: [`power_fails`] undoes the changes of some
-//! files that no fsync can have covered, leaves all others as they were made, and does not touch what may be on the disk.
+//! fsync(2) guarantees that a write, truncation or creation is on the disk only after an fsync of that file has
+//! returned. Even then, the file's entry in the directory may be missing, unless the directory is fsynced too. The
+//! order in which the rest is written is unspecified. So a power loss preserves what was fsynced, and for every other
+//! change, either the state before or the state after it. strace's output tells which changes are covered:
+//! [`power_fails`] undoes the changes of some files that no fsync can have covered, keeps all other files unchanged,
+//! and never undoes a change that may be on the disk.
 //!
-//! [`power_fails`] asks for less than it might. A file's entry is taken to be as durable as its bytes, and a renaming to
-//! have come through: ZooKeeper fsyncs no directory. [`power_takes_renames`] undoes renamings, and nothing else.
+//! [`power_fails`] demands less of a server than it might. It treats a file's entry as being as durable as its content,
+//! and renames as durable, although ZooKeeper fsyncs no directory. [`power_takes_renames`] undoes renames, and nothing
+//! else.
 
 use super::Variant;
 use super::disk_trace::{CALLS, DiskTrace, Renamed};
@@ -26,16 +28,16 @@ use vivarium_model::id::ServerId;
 #[derive(Debug)]
 pub(super) struct DiskWatch {
     tracer: Tracer,
-    /// Where the files are.
+    /// The directory of the files.
     files: PathBuf,
-    /// All files as they were when everything was on the disk.
+    /// Copies of all files when everything was on the disk.
     copies: TempDir,
     /// The line of the trace at that time.
     since: usize,
 }
 
 impl DiskWatch {
-    /// Begins to watch, with further arguments for strace. What is there already is written through.
+    /// Begins to watch, with further arguments for strace. Existing files are written to disk first.
     pub(super) fn begin(
         ensemble: &Ensemble,
         server: ServerId,
@@ -48,14 +50,15 @@ impl DiskWatch {
         Ok(DiskWatch { tracer, files, copies, since })
     }
 
-    /// The system writes everything through, as it does by itself sooner or later.
+    /// Writes everything to disk, as the system does by itself sooner or later.
     pub(super) fn writes_through(&mut self) -> Result<(), Trouble> {
         (self.copies, self.since) = written_through(&self.files, &self.tracer)?;
         Ok(())
     }
 }
 
-/// Fsyncs all files and the directory, and copies them. What the server changes meanwhile counts as changed later.
+/// Fsyncs all files and the directory, and copies the files. Changes that the server makes meanwhile count as later
+/// changes.
 fn written_through(files: &Path, tracer: &Tracer) -> Result<(TempDir, usize), Trouble> {
     let failed = "a server's files could not be written through and copied";
     let since = tracer.trace()?.lines().count();
@@ -77,27 +80,27 @@ fn names(directory: &Path) -> Result<BTreeSet<OsString>, Trouble> {
     Ok(entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect())
 }
 
-/// What became of a file in a power loss.
+/// What happened to a file in a power loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// It was made and never fsynced.
+    /// The file was created and never fsynced, so it is gone.
     Gone,
-    /// It is as it was before what was done to it and never fsynced.
+    /// Changes that were never fsynced are undone.
     AsBefore,
-    /// Another file was renamed to its name, the directory was not fsynced since, and it is as it was before.
+    /// Another file was renamed to this name without a later fsync of the directory, so the rename is undone.
     NotRenamed,
-    /// It was changed and fsynced.
+    /// The file was changed and fsynced, so it is unchanged.
     Stays,
 }
 
-/// The files that a power loss could have struck: those that had been changed.
+/// The files that a power loss could have affected, because they had been changed.
 #[derive(Clone, Debug)]
 pub(super) struct Loss {
     fates: Vec<(String, Fate)>,
 }
 
 impl Loss {
-    /// Whether it came as the run needs it: with the defect some file was struck, in the control none.
+    /// Checks that the loss is as the run needs it: with the defect, some file is affected; in the control, none is.
     pub(super) fn suits(&self, variant: Variant) -> Result<(), Trouble> {
         let stays = |(_, fate): &(String, Fate)| *fate == Fate::Stays;
         let suits = match variant {
@@ -133,8 +136,8 @@ impl fmt::Display for Loss {
     }
 }
 
-/// Kills a server, and undoes what was done to those of its files whose name begins so, where no fsync can have
-/// covered it.
+/// Kills a server, and undoes the changes of the files with this beginning of their names that no fsync can have
+/// covered.
 pub(super) fn power_fails(
     ensemble: &mut Ensemble,
     server: ServerId,
@@ -154,8 +157,8 @@ pub(super) fn power_fails(
     Ok(Loss { fates })
 }
 
-/// Kills a server, and undoes every renaming of its files after which its directory was not fsynced. The new file is there
-/// under its temporary name.
+/// Kills a server, and undoes every rename of its files without a later fsync of its directory. The new file is then
+/// there under its temporary name.
 pub(super) fn power_takes_renames(
     ensemble: &mut Ensemble,
     server: ServerId,
@@ -166,7 +169,7 @@ pub(super) fn power_takes_renames(
     Ok(Loss { fates })
 }
 
-/// Each file gets back its copy from before the renamings, if there is one.
+/// Restores each file's copy from before the renames, if there is one.
 fn undo_renames(renamed: &[Renamed], copies: &Path) -> Result<Vec<(String, Fate)>, Trouble> {
     let failed = "a renaming could not be undone";
     let mut fates = Vec::new();
@@ -176,7 +179,7 @@ fn undo_renames(renamed: &[Renamed], copies: &Path) -> Result<Vec<(String, Fate)
         let fate = match (of_it().any(|it| it.is_covered), of_it().rfind(|it| !it.is_covered)) {
             (_, None) => Fate::Stays,
             (true, Some(_)) => {
-                // What an fsync has covered stays, and how the file was then, no copy shows.
+                // A rename that an fsync has covered is kept, but no copy shows the file at that time.
                 let again =
                     format!("{path} was renamed before an fsync of its directory and after");
                 return Err(Trouble::Otherwise(again));
@@ -195,7 +198,7 @@ fn undo_renames(renamed: &[Renamed], copies: &Path) -> Result<Vec<(String, Fate)
     Ok(fates)
 }
 
-/// A server that was watched and is killed.
+/// A watched server that was killed.
 struct Stopped {
     trace: DiskTrace,
     since: usize,
@@ -214,7 +217,7 @@ fn stop(ensemble: &mut Ensemble, server: ServerId, watch: DiskWatch) -> Result<S
     }
 }
 
-/// Brings one file to the state before its changes, if that may be.
+/// Restores one file to the state before its changes, if a power loss may do so.
 fn strike(
     trace: &DiskTrace,
     since: usize,
@@ -231,13 +234,13 @@ fn strike(
             Ok(Some(Fate::AsBefore))
         }
         (0, _) => {
-            // It may have been removed by the server itself.
+            // The server itself may have removed it.
             if path.exists() {
                 fs::remove_file(path).map_err(Trouble::machine(failed))?;
             }
             Ok(Some(Fate::Gone))
         }
-        // How it was then, nobody has seen.
+        // No copy shows the file at that time.
         (_, _) => Err(Trouble::Otherwise(format!(
             "{} was fsynced and changed again: a power loss may undo no more than the latter",
             path.display()
@@ -249,7 +252,7 @@ fn strike(
 mod tests {
     use super::*;
 
-    /// A file that has the bytes `now`, and had `before` where there is a copy.
+    /// Strikes a file with the content `now`, whose copy (if any) has the content `before`.
     fn struck(lines: &[&str], before: Option<&str>) -> (Result<Option<Fate>, Trouble>, String) {
         let directory = TempDir::new().expect("a directory");
         let (path, copy) = (directory.path().join("log"), directory.path().join("copy"));

@@ -1,22 +1,21 @@
-//! Programs that the model is asked with where no scenario of the catalogue asks: each a test as a user would write
-//! it.
+//! Programs for findings that no scenario of the catalogue shows: each is a test as a user would write it.
 
 use crate::prelude::*;
 
 /// The znode whose writer loses its right.
 const CONFIG: &str = "/config";
 
-/// What becomes a container, and then a persistent znode.
+/// The paths of containers that are replaced by persistent znodes.
 const JOBS: [&str; 4] = ["/job-0", "/job-1", "/job-2", "/job-3"];
 
-/// How often the leader looks for empty containers.
+/// The interval at which the leader checks for empty containers.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The lock's directory.
 const LOCK: &str = "/lock";
 
-/// One client writes, and another takes the right to write away. What the bridge objects to is a write that the ACL
-/// in force refuses, and that is committed all the same.
+/// One client writes, and another revokes its right to write. The bridge objects to a write that is committed although
+/// the ACL in force refuses it.
 pub(super) fn revoked_writer() -> Test {
     Test::of_roles("revoked writer", [Role::new("owner", revoke), Role::new("writer", write_on)])
         .setup(CONFIG)
@@ -35,7 +34,7 @@ async fn revoke(zk: ZooKeeper) -> Result<(), String> {
 async fn write_on(zk: ZooKeeper) -> Result<(), String> {
     zk.connect().await;
     loop {
-        // Several are always under way.
+        // Several writes are always under way.
         let writes = (0..5).map(|_| zk.set_data(CONFIG, b"x", Version::Any));
         match join_all(writes).await.into_iter().find_map(Result::err) {
             None => {}
@@ -45,8 +44,8 @@ async fn write_on(zk: ZooKeeper) -> Result<(), String> {
     }
 }
 
-/// One client empties containers and puts persistent znodes in their places. No client deletes those before they are
-/// looked for.
+/// One client empties containers and replaces them by persistent znodes. No client deletes these before their existence
+/// is checked.
 pub(super) fn replaced_container() -> Test {
     let options =
         ServerOptions { container_check_interval: CHECK_INTERVAL, ..ServerOptions::default() };
@@ -87,7 +86,7 @@ async fn replace(zk: ZooKeeper) -> Result<(), String> {
     Ok(())
 }
 
-/// Locks whose contenders look for smaller numbers, while the counter is at its end.
+/// Locks whose contenders look for smaller numbers, with a counter near its end.
 pub(super) fn numbered_locks() -> Test {
     let hold = |zk: ZooKeeper| async move {
         in_sessions(&zk, |zk, _session| hold_once(zk)).await.map_err(|error| error.to_string())
@@ -120,14 +119,14 @@ async fn hold_once(zk: ZooKeeper) -> Result<(), Error> {
     zk.delete(&own, Version::Any).await
 }
 
-/// The name with the greatest number below one's own, as texts, which is how clients in several languages look for
-/// whom to wait for.
+/// Returns the name with the greatest number below the client's own, compared as text. Clients in several languages
+/// find their predecessor like this.
 pub(super) fn predecessor<'a>(names: &'a [String], own: &str) -> Option<&'a str> {
     let smaller = names.iter().filter(|name| number(name) < own);
     smaller.max_by_key(|name| number(name)).map(String::as_str)
 }
 
-/// The number at the end of a name, as text: what is behind the last word.
+/// Returns the number at the end of a name, as text.
 pub(super) fn number(name: &str) -> &str {
     name.rsplit_once("lock-").map_or(name, |(_, number)| number)
 }
@@ -137,7 +136,7 @@ mod tests {
     use super::*;
     use crate::seeds::SeedRange;
 
-    /// So many seeds are asked for either finding.
+    /// The number of seeds for each finding.
     const SEEDS: u64 = 200;
 
     fn is_violated(test: Test) -> bool {
@@ -145,7 +144,7 @@ mod tests {
         test.run_seeds(&seeds).is_err_and(|failure| failure.finding().is_some())
     }
 
-    /// What they find is what is asked for, and nothing else that is wrong with them.
+    /// The tests find the defect, and nothing else: without the defect, they find nothing.
     #[test]
     fn without_the_defect_nothing_is_found() {
         assert!(is_violated(revoked_writer()));

@@ -1,13 +1,13 @@
-//! Packets between learners and leaders as bytes: what kind they are, which zxid they carry, and where they end.
+//! Parses packets between learners and leaders: their kind, their zxid, and their length.
 //!
-//! A `QuorumPacket` is its type (4 bytes), its zxid (8), its data (a length and so many bytes) and identities (a
-//! number, and for each two texts). The bytes of a snapshot follow the packet SNAP without any such frame, up to a
-//! signature.
+//! A `QuorumPacket` consists of its type (4 bytes), its zxid (8), its data (a length and that many bytes) and
+//! identities (a count, and two texts for each). The bytes of a snapshot follow the packet SNAP without such a frame,
+//! up to a signature.
 
 use std::fmt;
 use vivarium_model::zxid::Zxid;
 
-/// What ends the bytes of a snapshot: a text with its length before it.
+/// The end of a snapshot: a text preceded by its length.
 const SIGNATURE: &[u8] = b"\0\0\0\x0aBenWasHere";
 
 /// The kinds of packets, by the constants of `Leader`.
@@ -64,16 +64,14 @@ impl fmt::Display for Kind {
     }
 }
 
-/// One packet, or bytes of a snapshot.
+/// A packet, or bytes of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     /// A packet with all of its bytes.
     Packet {
-        /// What it is.
         kind: Kind,
-        /// Its zxid.
         zxid: Zxid,
-        /// As it came.
+        /// The original bytes.
         bytes: Vec<u8>,
     },
     /// A part of a snapshot.
@@ -88,12 +86,12 @@ pub(super) struct Cutter {
 }
 
 impl Cutter {
-    /// Takes what has come.
+    /// Adds received bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next piece, if all of it has come. `carries_snapshots`: whether snapshots follow SNAP in this
+    /// Returns the next piece if it is complete. `carries_snapshots` tells whether snapshots follow SNAP in this
     /// direction.
     pub(super) fn next(&mut self, carries_snapshots: bool) -> Option<Piece> {
         if self.in_snapshot {
@@ -119,7 +117,7 @@ impl Cutter {
     }
 }
 
-/// The length, kind and zxid of the packet that the bytes begin with, if all of it is there.
+/// Returns the length, kind and zxid of the packet at the beginning of the bytes, if it is complete.
 fn measure(bytes: &[u8]) -> Option<(usize, Kind, Zxid)> {
     let mut at = 0;
     let mut take = |length: usize| {
@@ -131,7 +129,7 @@ fn measure(bytes: &[u8]) -> Option<(usize, Kind, Zxid)> {
     let zxid = Zxid(u64::from_be_bytes(take(8)?.try_into().ok()?));
     let mut number = |is_length: bool| {
         let number = i32::from_be_bytes(take(4)?.try_into().ok()?);
-        // A length of -1 says that there is nothing.
+        // A length of -1 means no data.
         let number = usize::try_from(number).unwrap_or(0);
         if is_length {
             take(number)?;

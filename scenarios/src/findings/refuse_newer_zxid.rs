@@ -1,5 +1,4 @@
-//! A server that is killed between the snapshot of a SNAP and its currentEpoch refuses to start for good (rule
-//! 6.2.2).
+//! A server that is killed between the snapshot of a SNAP and its currentEpoch refuses to start for ever (rule 6.2.2).
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, options};
@@ -15,13 +14,13 @@ use vivarium_model::id::ServerId;
 const NEW: ServerId = ServerId(1);
 const OLD: [ServerId; 2] = [ServerId(2), ServerId(3)];
 
-/// What a server says that refuses.
+/// The log line of a server that refuses to start.
 const REFUSAL: &str = "is older than the last zxid";
 
-/// How long a server has to serve, once it is started.
+/// How long a started server may take until it serves.
 const STARTS: Duration = Duration::from_secs(40);
 
-/// Has a new server write its snapshot, kills it before or after it has written its epoch, and starts it again.
+/// Lets a new server write its snapshot, kills it before or after it has written its epoch, and restarts it.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
@@ -39,7 +38,7 @@ pub(super) fn reproduce(
     ensemble.start(&[NEW])?;
     let link = ensemble.link(NEW, leader);
     link.wait(Awaited { passed: false, ..down(Kind::Snap, None) }, mark, SOON)?;
-    // The next step behind the snapshot is to write the epoch into a new file, which then is renamed.
+    // After the snapshot, the server writes the epoch into a new file and then renames the file.
     let file = ensemble.files(NEW).join("currentEpoch.tmp");
     let file = file.display().to_string();
     let slow = ["-P", &file, "-e", "trace=openat", "-e", "inject=openat:delay_enter=120000000"];
@@ -65,7 +64,7 @@ pub(super) fn reproduce(
     starts_again(&mut ensemble, tale)
 }
 
-/// Twice, so that it is not for once.
+/// Restarts the server twice, to show that the refusal is permanent.
 fn starts_again(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Outcome, Trouble> {
     ensemble.link(NEW, OLD[0]).cut();
     ensemble.link(NEW, OLD[1]).cut();
@@ -87,7 +86,7 @@ fn starts_again(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Outcome,
     Ok(Outcome::Shown("server 1 never starts again by itself".to_owned()))
 }
 
-/// Whether there is a snapshot beside that of the very first start.
+/// Returns true if there is a snapshot other than that of the first start.
 fn has_snapshot(ensemble: &Ensemble) -> bool {
     ensemble.named(NEW, "snapshot.").iter().any(|name| name != "snapshot.0")
 }

@@ -1,4 +1,4 @@
-//! The list of findings, those that cost most first.
+//! The list of findings, with the most costly ones first.
 
 use super::{
     Finding, Search, Switch, acks_outlive_reconnect, acl_by_number, acl_unknown_at_start,
@@ -329,6 +329,6 @@ pub const FINDINGS: &[Finding] = &[
     },
 ];
 
-/// One write, and one crash.
+/// A search with one write and one crash.
 const TWO_SERVERS: Search =
     Search::Explored { scenario: "broadcast", budget: |two| two.servers(2).txns(1).crashes(1) };

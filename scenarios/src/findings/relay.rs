@@ -1,4 +1,4 @@
-//! The threads of a link: one takes connections in, and two for each direction of each connection carry its bytes.
+//! The threads of a link: one accepts connections, and two per direction of each connection forward its bytes.
 
 use super::link_state::{Direction, Shared};
 use super::quorum::{Cutter, Piece};
@@ -9,11 +9,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a learner's connection waits for a leader that does not listen yet. Were it closed at once, the
-/// learner would take that for a leader that has failed, and look for another.
+/// How long a learner's connection waits for a leader that does not listen yet. If the connection were closed
+/// immediately, the learner would treat the leader as failed and look for another.
 const LISTENS_SOON: Duration = Duration::from_secs(3);
 
-/// Takes connections in until the link is closed.
+/// Accepts connections until the link is closed.
 pub(super) fn accept(listener: &TcpListener, target: SocketAddr, shared: &Arc<Shared>) {
     for learner in listener.incoming() {
         if shared.is_closed() {
@@ -21,7 +21,7 @@ pub(super) fn accept(listener: &TcpListener, target: SocketAddr, shared: &Arc<Sh
         }
         let Ok(learner) = learner else { continue };
         let shared = Arc::clone(shared);
-        // Whoever connects next does not wait for this one.
+        // The next connection does not wait for this one.
         thread::spawn(move || connect(&learner, target, &shared));
     }
 }
@@ -30,7 +30,7 @@ fn connect(learner: &TcpStream, target: SocketAddr, shared: &Arc<Shared>) {
     let end = Instant::now() + LISTENS_SOON;
     while !shared.refuses() && !shared.is_closed() {
         if let Ok(leader) = TcpStream::connect(target) {
-            // A connection that fails at once is one that has been cut.
+            // A connection that fails immediately is one that has been cut.
             let _ = relay(learner, &leader, shared);
             return;
         }
@@ -56,7 +56,7 @@ fn relay(learner: &TcpStream, leader: &TcpStream, shared: &Arc<Shared>) -> std::
     Ok(())
 }
 
-/// Reads pieces, and notes when each is due at the other end.
+/// Reads pieces, and schedules the time at which each is due at the other end.
 fn read(
     direction: Direction,
     mut from: TcpStream,
@@ -78,7 +78,7 @@ fn read(
     }
 }
 
-/// Hands pieces on when they are due and nothing holds them. When there are no more, the other end learns that.
+/// Forwards pieces when they are due and not held. At the end of the stream, closes the other end.
 fn write(
     direction: Direction,
     number: u64,

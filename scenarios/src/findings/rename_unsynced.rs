@@ -1,5 +1,5 @@
-//! A file that is replaced by a renaming is not replaced for certain until the directory is fsynced, which no server does.
-//! Three servers, whose power fails soon after an election: what each has accepted is below what its log says.
+//! A file that is replaced by a rename may be lost until the directory is fsynced, which no server does. Three servers,
+//! which lose power soon after an election: each one's acceptedEpoch is then below the epoch in its log.
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, with_small_logs};
@@ -9,16 +9,16 @@ use super::tale::{Outcome, Tale};
 use super::trouble::Trouble;
 use crate::conform::Installation;
 
-/// What a server says that does not start.
+/// The log line of a server that does not start.
 const REFUSES: &str = "is less than the current epoch";
 
-/// Starts the leader again, has a write answered in the new epoch, and lets the power fail at all servers.
+/// Restarts the leader, waits for the answer to a write in the new epoch, and simulates a power loss of all servers.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
     tale: &mut Tale<'_>,
 ) -> Result<Outcome, Trouble> {
-    // The power loss copies the files.
+    // The power loss copies the files, so they must be small.
     let (mut ensemble, leader) = Ensemble::start_all(installation, 3, with_small_logs())?;
     let all = ensemble.all();
     ensemble.session(leader)?.create("/before")?;
@@ -30,7 +30,7 @@ pub(super) fn reproduce(
     }
     ensemble.crash(&[leader]);
     ensemble.start(&[leader])?;
-    // It writes nothing before its runtime has begun, which takes some tenths of a second.
+    // The server writes nothing before its runtime has started, which takes some tenths of a second.
     watches.push((leader, DiskWatch::begin(&ensemble, leader, &[])?));
     let next = ensemble.serving(&all)?;
     let paid = ensemble.session(next)?.create(PAID)?;
@@ -54,7 +54,7 @@ pub(super) fn reproduce(
     start_again(&mut ensemble, tale)
 }
 
-/// All servers are started. Which of them serve, and what do they have?
+/// Starts all servers, and checks which of them serve and what they have.
 fn start_again(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Outcome, Trouble> {
     let all = ensemble.all();
     ensemble.start(&all)?;

@@ -1,4 +1,4 @@
-//! The end of a tale about servers that cannot read what they have written: all servers are killed and started again.
+//! The end of a run about servers that cannot read their own files: all servers are killed and restarted.
 
 use super::ensemble::{Ensemble, listed};
 use super::tale::{Outcome, Tale};
@@ -10,10 +10,10 @@ use vivarium_model::id::ServerId;
 /// A znode whose create was answered.
 pub(super) const PAID: &str = "/paid";
 
-/// A server that starts at all serves within this.
+/// A server that can start serves within this time.
 pub(super) const STARTS: Duration = Duration::from_secs(20);
 
-/// Kills all servers, starts them again and looks for [`PAID`]. `says` is the beginning of what a server logs that does
+/// Kills and restarts all servers and looks for [`PAID`]. `says` is the beginning of the log line of a server that does
 /// not start.
 pub(super) fn all_start_again(
     ensemble: &mut Ensemble,
@@ -34,7 +34,7 @@ pub(super) fn all_start_again(
     found_at(ensemble, &up, tale)
 }
 
-/// The end of a tale: which of the servers that have come up have [`PAID`]. That none has come up is what a finding shows.
+/// Checks which of the servers that serve have [`PAID`]. If no server serves, the finding is shown.
 pub(super) fn found_at(
     ensemble: &Ensemble,
     up: &[ServerId],
@@ -53,14 +53,14 @@ pub(super) fn found_at(
     })
 }
 
-/// The last line of a server's log that begins so, from there on.
+/// Returns the last log line of a server that contains `says`, from there on.
 pub(super) fn reason(ensemble: &Ensemble, server: ServerId, says: &str) -> String {
     let log = ensemble.log(server);
     let line = log.rfind(says).and_then(|at| log[at..].lines().next());
     line.unwrap_or_default().to_owned()
 }
 
-/// What a server does that was started and does not serve; `None` if it serves.
+/// Describes why a started server does not serve; `None` if it serves.
 fn not_serving(ensemble: &mut Ensemble, server: ServerId, says: &str) -> Option<String> {
     let begun = Instant::now();
     loop {

@@ -1,5 +1,5 @@
-//! A sequence counter at its end gives the same number again and again (rules 1.3.2 and 1.4.3): who looks for
-//! smaller numbers to wait for finds none. One server; its own log says that there were so many creates.
+//! A sequence counter at its end gives the same number again and again (rules 1.3.2 and 1.4.3), so a contender that
+//! looks for smaller numbers to wait for finds none. One server, whose own log is changed to contain that many creates.
 
 use super::Variant;
 use super::programs::{number, predecessor};
@@ -13,7 +13,7 @@ use vivarium_model::op::{CreateMode, Op, OpResult, Request, Response};
 const LOCK: &str = "/lock";
 const FIRST: &str = "/lock/first";
 
-/// Two clients ask for a lock as clients in several languages do: the smallest number holds it.
+/// Lets two clients ask for a lock as clients in several languages do: the smallest number holds it.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
@@ -61,7 +61,7 @@ pub(super) fn reproduce(
     })
 }
 
-/// Creates the ephemeral, sequential znode of a contender; its path.
+/// Creates the ephemeral sequential znode of a contender, and returns its path.
 fn line_up(session: &mut Session, name: &str) -> Result<String, Trouble> {
     let prefix = format!("{LOCK}/{name}-lock-");
     let op = Op::create(prefix, *b"", CreateMode::EphemeralSequential);

@@ -1,4 +1,4 @@
-//! A session at a real server: requests without waiting, answers by number, and a move to another server.
+//! A session at a real server, with pipelined requests, answers by xid, and moves to other servers.
 
 use super::trouble::Trouble;
 use crate::conform::{Connection, Received};
@@ -14,24 +14,23 @@ use vivarium_model::packet::{ClientPacket, ServerPacket};
 use vivarium_model::wire::{Opcodes, Password};
 use vivarium_model::zxid::Zxid;
 
-/// Longer than any answer takes of a server that can answer.
+/// Longer than any answer of a working server takes.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Longer than any run keeps a session waiting.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What a server answered.
+/// A server's answer.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
-    /// The write's own zxid, or the server's last.
+    /// The write's own zxid, or the server's last one.
     pub(super) zxid: Zxid,
     pub(super) result: Result<Response, Error>,
-    /// When it was read.
+    /// The instant at which it was read.
     pub(super) at: Instant,
 }
 
 impl Answer {
-    /// The answer in words.
     pub(super) fn words(&self) -> String {
         match &self.result {
             Ok(_) => format!("done, zxid {}", self.zxid),
@@ -40,7 +39,7 @@ impl Answer {
     }
 }
 
-/// A session and its connection. Dropping it hangs up without a goodbye.
+/// A session and its connection. Dropping it closes the connection without closing the session.
 #[derive(Debug)]
 pub(super) struct Session {
     connection: Connection,
@@ -57,7 +56,7 @@ impl Session {
         Session::attach(address, None)
     }
 
-    /// Hangs up, and goes on with the session at another server.
+    /// Closes the connection, and continues the session at another server.
     pub(super) fn move_to(self, address: SocketAddr) -> Result<Session, Trouble> {
         let (id, zxid, last) = (self.id, self.last_zxid, self.last);
         let password = self.connection.password();
@@ -101,7 +100,7 @@ impl Session {
         }
     }
 
-    /// Sends a request and does not wait. `create` is asked for and not `create2`, which 3.4 does not know.
+    /// Sends a request without waiting. Creates use `create` and not `create2`, which 3.4 does not support.
     pub(super) fn send(&mut self, request: Request) -> Result<Xid, Trouble> {
         self.last = self.last.next();
         let packet = ClientPacket::Request { xid: self.last, request: Arc::new(request) };
@@ -109,7 +108,8 @@ impl Session {
         Ok(self.last)
     }
 
-    /// Waits so long for the answer to a request; `None` if there is none by then, or the server has hung up.
+    /// Waits for the answer to a request. Returns `None` if there is none in time, or if the server has closed the
+    /// connection.
     pub(super) fn answer(
         &mut self,
         xid: Xid,
@@ -126,7 +126,7 @@ impl Session {
         Ok(self.answers.get(&xid).cloned())
     }
 
-    /// Reads what comes within so long, once.
+    /// Reads once, waiting at most `patience`.
     fn read(&mut self, patience: Duration) -> Result<(), Trouble> {
         match self.connection.receive(patience)? {
             Received::Packet(ServerPacket::Reply { xid, zxid, result }) => {
@@ -139,12 +139,12 @@ impl Session {
         Ok(())
     }
 
-    /// All answers so far.
+    /// Returns all answers so far.
     pub(super) fn answers(&self) -> impl Iterator<Item = &Answer> {
         self.answers.values()
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a request and waits for the answer.
     pub(super) fn ask(&mut self, request: Request) -> Result<Answer, Trouble> {
         let what = format!("the answer to {request}");
         let xid = self.send(request)?;
@@ -152,7 +152,7 @@ impl Session {
         answer.ok_or(Trouble::NotSeen { what, patience: PATIENCE })
     }
 
-    /// Creates a persistent znode, which must succeed; its zxid.
+    /// Creates a persistent znode, which must succeed. Returns its zxid.
     pub(super) fn create(&mut self, path: &str) -> Result<Zxid, Trouble> {
         let answer = self.ask(create(path))?;
         match answer.result {
@@ -161,7 +161,7 @@ impl Session {
         }
     }
 
-    /// Whether the server has a znode, once it has caught up with the leader.
+    /// Returns true if the server has a znode, after it has caught up with the leader.
     pub(super) fn has(&mut self, path: &str) -> Result<bool, Trouble> {
         self.ask(Request::Sync { path: "/".into() })?;
         match self.ask(Request::Exists { path: path.into(), watch: false })?.result {
@@ -171,7 +171,7 @@ impl Session {
         }
     }
 
-    /// The names of a znode's children.
+    /// Returns the children in an answer.
     pub(super) fn names(answer: &Answer) -> Option<Vec<String>> {
         match &answer.result {
             Ok(Response::Children(names, _)) => {
@@ -182,7 +182,7 @@ impl Session {
     }
 }
 
-/// The create of a persistent znode without data.
+/// Returns the request that creates a persistent znode without data.
 pub(super) fn create(path: &str) -> Request {
     Request::Write(Op::create(path, *b"", CreateMode::Persistent))
 }

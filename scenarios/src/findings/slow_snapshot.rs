@@ -1,7 +1,7 @@
 //! Background snapshots that strace slows down, so that clients can write while they are under way.
 //!
-//! Their order is known: the list of ACLs, the root with the names of its children, then a chain of large znodes, each the
-//! only child of the one before it, and last what is below the chain.
+//! The order of a snapshot is known: the list of ACLs, the root with the names of its children, then a chain of large
+//! znodes, each the only child of the previous one, and last the znodes below the chain.
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, options};
@@ -14,22 +14,22 @@ use vivarium_model::id::ServerId;
 use vivarium_model::op::{CreateMode, Op, Request, Version};
 use vivarium_model::zxid::Zxid;
 
-/// A server begins a snapshot after between half as many transactions and as many.
+/// The `snapCount`: a server begins a snapshot after half to all of this number of transactions.
 const SNAP_COUNT: u64 = 60;
 
-/// How many znodes the chain has.
+/// The number of znodes in the chain.
 const CHAIN: u64 = 12;
 
-/// The data of each, in bytes: more than a stream's buffer, so that each is a write.
+/// The data of each znode, in bytes: more than a stream's buffer, so that each takes a write.
 const DATA: u64 = 20_000;
 
-/// How long strace holds up each write to the snapshot, in microseconds.
+/// How long strace delays each write to the snapshot, in microseconds.
 const DELAY: &str = "inject=write:delay_enter=200000";
 
-/// What is written to have a snapshot begin.
+/// The znode that is written until a snapshot begins.
 const COUNTER: &str = "/app/counter";
 
-/// What a server logs when a snapshot is written.
+/// The log line about a completed snapshot.
 const TAKEN: &str = "Snapshot taken in";
 
 /// The next background snapshot of a server.
@@ -37,20 +37,20 @@ const TAKEN: &str = "Snapshot taken in";
 pub(super) struct SlowSnapshot {
     server: ServerId,
     slow: Option<Tracer>,
-    /// The files of older ones.
+    /// The names of earlier snapshots.
     before: Vec<String>,
-    /// How many had been written.
+    /// The number of earlier snapshots in the server's log.
     taken: usize,
 }
 
-/// The options of servers that take a snapshot soon.
+/// Returns the options of servers that take a snapshot soon.
 pub(super) fn snapshot_soon() -> Options {
     let mut options = options();
     options.java_arguments.push(format!("-Dzookeeper.snapCount={SNAP_COUNT}"));
     options
 }
 
-/// Creates the chain; the path of its last znode.
+/// Creates the chain, and returns the path of its last znode.
 pub(super) fn create_chain(client: &mut Session) -> Result<String, Trouble> {
     let mut path = "/app".to_owned();
     for number in 0..CHAIN {
@@ -65,7 +65,7 @@ pub(super) fn create_chain(client: &mut Session) -> Result<String, Trouble> {
 }
 
 impl SlowSnapshot {
-    /// The next snapshot of `server`, which is slowed down except in the control.
+    /// Watches for the next snapshot of `server`, and slows it down except in the control.
     pub(super) fn watch(
         ensemble: &Ensemble,
         server: ServerId,
@@ -79,14 +79,14 @@ impl SlowSnapshot {
         Ok(SlowSnapshot { server, slow, before, taken: taken(ensemble, server) })
     }
 
-    /// The name of its file, once the list of ACLs and the root are written.
+    /// Returns the name of its file, once the list of ACLs and the root are written.
     pub(super) fn name(&self, ensemble: &Ensemble) -> Option<String> {
         let names = ensemble.named(self.server, "snapshot.");
         let name = names.into_iter().find(|name| !self.before.contains(name));
         name.filter(|name| self.length(ensemble, name) > 0)
     }
 
-    /// An error unless all that is below the chain is still to be written.
+    /// Fails unless all znodes below the chain are still to be written.
     pub(super) fn is_early(&self, ensemble: &Ensemble) -> Result<(), Trouble> {
         let name = self.name(ensemble);
         match name.is_some_and(|name| self.length(ensemble, &name) < (CHAIN - 1) * DATA) {
@@ -95,13 +95,13 @@ impl SlowSnapshot {
         }
     }
 
-    /// Waits until it is written.
+    /// Waits until the snapshot is written.
     pub(super) fn wait(&self, ensemble: &Ensemble) -> Result<(), Trouble> {
         let is_written = |all: &Ensemble| taken(all, self.server) > self.taken;
         ensemble.until("the end of the snapshot", SOON, is_written)
     }
 
-    /// Waits until it is written, and lets the server go.
+    /// Waits until the snapshot is written, and releases the server.
     pub(super) fn end(mut self, ensemble: &Ensemble) -> Result<(), Trouble> {
         self.wait(ensemble)?;
         if let Some(slow) = self.slow.take() {
@@ -116,7 +116,7 @@ impl SlowSnapshot {
     }
 }
 
-/// Writes until each of these has begun, and in the control until it is written.
+/// Writes until each of these snapshots has begun; in the control, until it is complete.
 pub(super) fn begin(
     ensemble: &Ensemble,
     snapshots: &[SlowSnapshot],
@@ -150,12 +150,12 @@ pub(super) fn applied(ensemble: &Ensemble, server: ServerId, zxid: Zxid) -> Resu
     ensemble.until(&what, SOON, |all| all.applied(server).is_some_and(|last| last >= zxid))
 }
 
-/// A write that must succeed; its zxid.
+/// Sends a write, which must succeed. Returns its zxid.
 pub(super) fn write(client: &mut Session, op: Op) -> Result<Zxid, Trouble> {
     succeeds(client, Request::Write(op))
 }
 
-/// A request that must succeed; its zxid.
+/// Sends a request, which must succeed. Returns its zxid.
 pub(super) fn succeeds(client: &mut Session, request: Request) -> Result<Zxid, Trouble> {
     let words = request.to_string();
     let answer = client.ask(request)?;
@@ -165,7 +165,8 @@ pub(super) fn succeeds(client: &mut Session, request: Request) -> Result<Zxid, T
     }
 }
 
-/// Holds up the writes to the next snapshot, whose name is the last zxid that is applied when it begins.
+/// Delays the writes to the next snapshot. Its name contains the last zxid applied when it begins, which is not known
+/// yet, so all possible names are traced.
 fn slow_down(ensemble: &Ensemble, server: ServerId) -> Result<Tracer, Trouble> {
     let silent = || Trouble::Otherwise(format!("{server} is silent"));
     let last = ensemble.applied(server).ok_or_else(silent)?;

@@ -1,5 +1,5 @@
-//! A leader sends a learner what is in its log on disk, and that log is not the history (rules 6.4.10 and 6.9.7). Five
-//! servers; one of them has logged a write that was never committed, and got its history by a SNAP since.
+//! A leader sends a learner the log on its disk, although that log is not the history (rules 6.4.10 and 6.9.7). Five
+//! servers; one of them has logged a write that was never committed, and later received its history by a SNAP.
 
 use super::Variant;
 use super::bulk;
@@ -18,8 +18,8 @@ const THREE: ServerId = ServerId(3);
 const FOUR: ServerId = ServerId(4);
 const GIVEN: ServerId = ServerId(5);
 
-/// Has a server with a write in its log that nobody else has heard of be given the history by SNAP, lead, and bring
-/// a server up to date that was down meanwhile.
+/// Gives a server the history by SNAP although its log has a write that no other server has received, makes it lead,
+/// and lets it synchronise a server that was down meanwhile.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
@@ -62,14 +62,14 @@ pub(super) fn reproduce(
     })
 }
 
-/// All serve, with a snapshot each that is longer than the log behind it; server 5 leads.
+/// Starts all servers, each with a snapshot that is longer than the log after it; server 5 leads.
 fn fill(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
     let all = ensemble.all();
     ensemble.start(&all)?;
     let leader = ensemble.serving(&all)?;
     let mut client = ensemble.session(leader)?;
     bulk::create(&mut client)?;
-    // Stopped and started again, a server has these in a snapshot, and begins a new log.
+    // A restarted server has these znodes in a snapshot, and begins a new log.
     ensemble.crash(&all);
     ensemble.start(&[TWO, THREE, GIVEN])?;
     phantom::leads(GIVEN, ensemble.serving(&[TWO, THREE, GIVEN])?)?;
@@ -79,7 +79,7 @@ fn fill(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Server 1 is killed; server 5 logs a write of which nobody else hears, and is killed; the others go on.
+/// Kills server 1; lets server 5 log a write that no other server receives, and kills server 5. The others continue.
 fn stays_behind(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
     let mut client = ensemble.session(GIVEN)?;
     client.create("/a")?;
@@ -100,7 +100,7 @@ fn stays_behind(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trou
     Ok(())
 }
 
-/// Server 5 comes back, and is given what the others have by a SNAP; then it logs what comes.
+/// Restarts server 5, which receives the history by a SNAP and logs later transactions.
 fn is_given_the_history(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
     let by = ensemble.brings_up_to_date(GIVEN, FOUR)?;
     if !by.starts_with("SNAP") {

@@ -1,5 +1,6 @@
-//! A background snapshot holds what the server's log does not hold yet, and a power loss spares the snapshot (rules
-//! 6.9.2 and 4.5.3): the log goes on behind a gap, and a leader sends its log as it is (rule 6.4.10). Five servers.
+//! A background snapshot contains what the server's log does not contain yet, and a power loss preserves the snapshot
+//! (rules 6.9.2 and 4.5.3). The log then continues after a gap, and a leader sends its log as it is (rule 6.4.10). Five
+//! servers.
 
 use super::Variant;
 use super::bulk;
@@ -21,14 +22,14 @@ const THREE: ServerId = ServerId(3);
 const FOUR: ServerId = ServerId(4);
 const SLOW: ServerId = ServerId(5);
 
-/// A server begins a snapshot, and a new log, behind half as many transactions or more.
+/// The `snapCount`: a server begins a snapshot and a new log after at least half this number of transactions.
 const SNAP_COUNT: usize = 20;
 
-/// strace holds up each fsync of a log for four seconds.
+/// strace delays each fsync of a log by four seconds.
 const SLOW_FSYNC: [&str; 2] = ["-e", "inject=fdatasync:delay_enter=4000000"];
 
-/// Has a server snapshot what its log does not hold, lose the rest of its log with its power, lead, and bring a
-/// server up to date that was down meanwhile.
+/// Lets a server snapshot what its log does not contain, lose the rest of its log in a power loss, lead, and
+/// synchronise a server that was down meanwhile.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
@@ -55,7 +56,7 @@ pub(super) fn reproduce(
     is_brought_up_to_date(&mut ensemble, tale)
 }
 
-/// All serve; server 4 leads.
+/// Starts all servers; server 4 leads.
 fn fill(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Session, Trouble> {
     ensemble.start(&[TWO, THREE, FOUR])?;
     phantom::leads(FOUR, ensemble.serving(&[TWO, THREE, FOUR])?)?;
@@ -63,7 +64,7 @@ fn fill(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Session, Trouble
     ensemble.serving(&ensemble.all())?;
     let mut client = ensemble.session(FOUR)?;
     bulk::create(&mut client)?;
-    // Every server begins a new log behind these.
+    // Every server begins a new log after these creates.
     for number in 0..=SNAP_COUNT {
         client.create(&format!("/small{number}"))?;
     }
@@ -72,8 +73,8 @@ fn fill(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Session, Trouble
     Ok(client)
 }
 
-/// While server 5 waits for an fsync it applies what the others commit. Then it appends all of that, and begins a
-/// snapshot in the midst of it; the next fsync waits.
+/// While server 5 waits for an fsync, it applies what the others commit. Then it appends all of that, and begins a
+/// snapshot before it has appended everything; the next fsync waits.
 fn snapshots(
     ensemble: &mut Ensemble,
     mut watch: DiskWatch,
@@ -92,7 +93,7 @@ fn snapshots(
     if ensemble.has_logged(SLOW, "/paid") {
         return Err(Trouble::Otherwise("the fsync of server 5 came back too early".to_owned()));
     }
-    // The fsync under way covers no more.
+    // The fsync under way covers nothing after this point.
     watch.writes_through()?;
     tale.say(format!(
         "create /first, zxid {first}: servers 1 and 5 have logged it, and the disk of server 5 is slow; server 1 is \
@@ -100,7 +101,7 @@ fn snapshots(
     ));
     let name = format!("snapshot.{:x}", paid.0);
     ensemble.until("a snapshot of server 5", SOON, |all| {
-        // It writes to the file when it has appended all.
+        // The server writes to the file after it has appended everything.
         if !all.has_logged(SLOW, "/paid") {
             return false;
         }
@@ -114,7 +115,7 @@ fn snapshots(
     Ok((watch, paid))
 }
 
-/// How many snapshots server 5 says to have begun, and to have brought to an end.
+/// Returns how many snapshots server 5 has begun and completed, by its log.
 fn snapshots_told(ensemble: &Ensemble) -> (usize, usize) {
     let log = ensemble.log(SLOW);
     (log.matches("Snapshotting: ").count(), log.matches("Snapshot taken in").count())
@@ -125,7 +126,7 @@ fn is_logged(ensemble: &Ensemble, path: &str, servers: &[ServerId]) -> Result<()
     ensemble.until(&what, SOON, |all| servers.iter().all(|server| all.has_logged(*server, path)))
 }
 
-/// Server 5 comes back, logs what comes, and is elected when server 4 fails.
+/// Restarts server 5, which logs later transactions, and makes it lead by killing server 4.
 fn leads(ensemble: &mut Ensemble, mut client: Session, tale: &mut Tale<'_>) -> Result<(), Trouble> {
     let by = ensemble.brings_up_to_date(SLOW, FOUR)?;
     client.create("/later")?;
@@ -139,7 +140,7 @@ fn leads(ensemble: &mut Ensemble, mut client: Session, tale: &mut Tale<'_>) -> R
     Ok(())
 }
 
-/// Server 1 comes back. Who has a znode whose create was answered?
+/// Restarts server 1, and checks which servers have a znode whose create was answered.
 fn is_brought_up_to_date(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Outcome, Trouble> {
     let by = ensemble.brings_up_to_date(BEHIND, SLOW)?;
     let up = [BEHIND, TWO, THREE, SLOW];

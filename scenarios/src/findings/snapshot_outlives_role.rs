@@ -1,5 +1,5 @@
-//! A background snapshot goes on when its server has left its role (rule 6.9.12), and takes along what the server
-//! applies then: all that it has logged, committed or not (rule 6.8.1).
+//! A background snapshot continues after its server has left its role (rule 6.9.12). It includes what the server
+//! applies then: everything in its log, committed or not (rule 6.8.1).
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, options};
@@ -18,20 +18,21 @@ const ONE: ServerId = ServerId(1);
 const TWO: ServerId = ServerId(2);
 const LEADER: ServerId = ServerId(3);
 
-/// A server begins a snapshot after half as many transactions or more.
+/// The `snapCount`: a server begins a snapshot after at least half this number of transactions.
 const SNAP_COUNT: usize = 40;
 
-/// How many znodes have a child that is never committed: enough that some of them are written late to a snapshot, in any
+/// The number of znodes with a child that is never committed: enough that some are written late to a snapshot, in any
 /// order.
 const PARENTS: usize = 30;
 
-/// The data of each, in bytes: more than a stream's buffer, so that each is a write.
+/// The data of each, in bytes: more than a stream's buffer, so that each takes a write.
 const DATA: usize = 20_000;
 
-/// How long strace holds up each write to the snapshot, in microseconds.
+/// How long strace delays each write to the snapshot, in microseconds.
 const DELAY: &str = "inject=write:delay_enter=100000";
 
-/// Has a lone leader log what is never committed, begin a snapshot, and leave its role while that is being written.
+/// Makes a lone leader log what is never committed, begin a snapshot, and leave its role while the snapshot is being
+/// written.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
@@ -40,7 +41,7 @@ pub(super) fn reproduce(
     let mut options = options();
     options.java_arguments.push(format!("-Dzookeeper.snapCount={SNAP_COUNT}"));
     let mut ensemble = Ensemble::prepare(installation, 3, options)?;
-    // Of two without a history the one with the larger id is elected.
+    // Of two servers without a history, the one with the larger id is elected.
     ensemble.start(&[ONE, LEADER])?;
     phantom::leads(LEADER, ensemble.serving(&[ONE, LEADER])?)?;
     ensemble.start(&[TWO])?;
@@ -71,7 +72,7 @@ pub(super) fn reproduce(
     phantom::rejoins_with(&mut ensemble, LEADER, &phantoms, tale)
 }
 
-/// What is committed: the parents.
+/// Creates what is committed: the parents.
 fn fill(ensemble: &Ensemble, client: &mut Session) -> Result<(), Trouble> {
     let marks = [ONE, TWO].map(|server| (server, ensemble.link(server, LEADER).mark()));
     let mut last = None;
@@ -86,7 +87,8 @@ fn fill(ensemble: &Ensemble, client: &mut Session) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// The leader logs the children, which no other server receives, and begins a snapshot: slowly, except in the control.
+/// Makes the leader log the children, which no other server receives, and begin a snapshot: slowly, except in the
+/// control.
 fn begins(
     ensemble: &Ensemble,
     client: &mut Session,
@@ -122,15 +124,15 @@ fn begins(
     Ok(slow)
 }
 
-/// Enough of them for a snapshot to begin, in whatever order a snapshot has their parents.
+/// Returns enough children that a snapshot begins, in whatever order it contains their parents.
 fn children() -> impl Iterator<Item = String> {
     let names = ["phantom", "second", "third"];
     let of = |name| (0..PARENTS).map(move |number| format!("/parent{number}/{name}"));
     names.into_iter().flat_map(of)
 }
 
-/// Whether server 3 has begun a snapshot and not brought it to an end. (That of its first start, it does not say to
-/// have brought to an end.)
+/// Returns true if server 3 has begun a snapshot and not completed it. (A server does not log the completion of the
+/// snapshot at its first start.)
 fn under_way(ensemble: &Ensemble) -> bool {
     let log = ensemble.log(LEADER);
     log.matches("Snapshotting: ").count() > 1 + log.matches("Snapshot taken in").count()

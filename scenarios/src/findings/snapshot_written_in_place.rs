@@ -1,5 +1,5 @@
-//! A snapshot is written over the file of its name (rule 6.9.11). Three servers that were set up from a backup, a
-//! snapshot and no log, find no room on their disks when each is elected.
+//! A new snapshot overwrites an existing file with its name (rule 6.9.11). Three servers that were set up from a backup
+//! (a snapshot and no log) have no room on their disks when each is elected.
 
 use super::Variant;
 use super::bulk;
@@ -15,17 +15,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 use vivarium_model::id::ServerId;
 
-/// The disk takes files of half a snapshot.
+/// The limit of a file's length: half a snapshot.
 const ROOM: u64 = bulk::KILOBYTES as u64 * 1_000 / 2;
 
-/// How long it may take until each of three servers has been elected once, each after the end of the one before it.
+/// The longest time until each of three servers has been elected once, each after the end of the previous one.
 const ELECTED: Duration = Duration::from_secs(90);
 
-/// What was answered long ago.
+/// A znode whose create was answered long ago.
 const PAID: &str = "/paid";
 
-/// Sets three servers up from a snapshot, starts them on full disks until each has tried to lead, and once more with
-/// room.
+/// Sets up three servers from a snapshot, starts them on full disks until each has tried to lead, and restarts them
+/// with room.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
@@ -36,7 +36,7 @@ pub(super) fn reproduce(
     bulk::create(&mut client)?;
     client.create(PAID)?;
     has_logged_everywhere(&ensemble, &mut client)?;
-    // The server that is elected now writes a snapshot of all that.
+    // The server that is elected now writes a snapshot of everything.
     ensemble.crash(&ensemble.all());
     let all = ensemble.all();
     ensemble.start(&all)?;
@@ -71,13 +71,13 @@ fn has_logged_everywhere(ensemble: &Ensemble, client: &mut Session) -> Result<()
     })
 }
 
-/// The last name in order: the zxids have one length.
+/// Returns the last name in order: all zxids have the same length.
 fn newest_snapshot(ensemble: &Ensemble, server: ServerId) -> Result<String, Trouble> {
     let newest = ensemble.named(server, "snapshot.").pop();
     newest.ok_or_else(|| Trouble::Otherwise(format!("{server} has no snapshot")))
 }
 
-/// Every server gets the snapshot: alone, or in the control beside what it has.
+/// Copies the snapshot to every server: alone, or in the control in addition to its own files.
 fn is_set_up(
     ensemble: &Ensemble,
     from: ServerId,
@@ -104,8 +104,9 @@ fn is_set_up(
     Ok(())
 }
 
-/// Starts all on disks without room for a snapshot, and each again when its process has ended, until every one has
-/// ended once. In the control the third is never elected: the others come back with as much as it has, and larger ids.
+/// Starts all servers on disks without room for a snapshot, and restarts each whose process has ended, until every one
+/// has ended once. In the control, the third is never elected: the others come back with the same history and larger
+/// ids.
 fn without_room(
     ensemble: &mut Ensemble,
     variant: Variant,
@@ -146,7 +147,7 @@ fn without_room(
     Ok(())
 }
 
-/// The limit is there long before the server writes anything: its runtime takes some tenths of a second to begin.
+/// The limit is set long before the server writes anything, because its runtime takes some tenths of a second to start.
 fn starts_without_room(ensemble: &mut Ensemble, server: ServerId) -> Result<(), Trouble> {
     ensemble.start(&[server])?;
     disk::limit_files(ensemble.process(server)?, Some(ROOM))

@@ -1,5 +1,5 @@
-//! A session whose create is under way moves from a follower to the leader and asks there, behind a sync. The leader
-//! has its create too, and lets the session's reads wait for it, unless it is told not to (rule 4.6.4).
+//! A session with a create under way moves from a follower to the leader and reads there after a sync. The leader has
+//! the create too, and makes the session's reads wait for it, unless a property disables this (rule 4.6.4).
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, options};
@@ -12,13 +12,13 @@ use crate::conform::Installation;
 use std::time::Duration;
 use vivarium_model::op::Request;
 
-/// The property of ZOOKEEPER-3690; false unless somebody sets it.
+/// The property of ZOOKEEPER-3690; its default is false.
 const FLAG: &str = "-Dzookeeper.forward_learner_requests_to_commit_processor_disabled=true";
 
 /// Much longer than an answer takes that waits for nothing.
 const WAITS: Duration = Duration::from_secs(3);
 
-/// Has a session miss, or wait for, its own create.
+/// Makes a session miss, or wait for, its own create.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,

@@ -1,5 +1,5 @@
-//! A leader has committed two writes, of which clients of followers are told, and not applied them yet. It answers the
-//! sync and the read of a client of its own meanwhile (rules 4.5.8 and 4.5.9).
+//! A leader has committed two writes, which clients of followers have been told, and has not applied them yet. It
+//! answers the sync and the read of its own client meanwhile (rules 4.5.8 and 4.5.9).
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, options};
@@ -17,7 +17,7 @@ use vivarium_model::op::Request;
 /// Longer than a thread takes that has nothing to wait for.
 const MOMENT: Duration = Duration::from_millis(300);
 
-/// Has a client read behind a sync what another one has overwritten.
+/// Makes a client read old data after a sync, although another client's overwrite was answered.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,

@@ -1,9 +1,9 @@
-//! What a run of real servers does and sees, told as it happens, and what came of it.
+//! Reports what a run of real servers does and observes while it runs, and its outcome.
 
 use std::fmt;
 use std::time::Instant;
 
-/// Tells what happens, a line at a time, with the seconds since the run began.
+/// Reports each event as a line with the seconds since the run began.
 pub struct Tale<'a> {
     begun: Instant,
     tell: &'a mut dyn FnMut(&str),
@@ -16,7 +16,7 @@ impl fmt::Debug for Tale<'_> {
 }
 
 impl<'a> Tale<'a> {
-    /// Begins now; whoever listens is given each line.
+    /// Begins a report now; `tell` receives each line.
     pub fn new(tell: &'a mut dyn FnMut(&str)) -> Tale<'a> {
         Tale { begun: Instant::now(), tell }
     }
@@ -27,14 +27,14 @@ impl<'a> Tale<'a> {
     }
 }
 
-/// What came of a run of real servers.
+/// The outcome of a run of real servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The defect showed: what was lost.
     Shown(String),
-    /// Nothing was lost: what was kept.
+    /// The defect did not show: what was kept.
     Kept(String),
-    /// The run did not come to where it would show: why.
+    /// The run could not be completed: why.
     Inconclusive(String),
 }
 

@@ -1,5 +1,5 @@
-//! A write to the log that fails halfway leaves half a record, and the server goes on behind it in the same file
-//! (rule 6.9.8). A limit to the size of files makes a write fail as a full disk does.
+//! A write to the log that fails halfway leaves half a record, and the server continues after it in the same file (rule
+//! 6.9.8). A limit on the length of files makes a write fail as on a full disk.
 
 use super::Variant;
 use super::disk;
@@ -12,17 +12,17 @@ use super::trouble::Trouble;
 use crate::conform::Installation;
 use vivarium_model::id::ServerId;
 
-/// What the server says of its disk.
+/// The server's log line about its disk.
 const FULL: &str = "File too large";
 
-/// What a server says of half a record when it starts.
+/// The log line about half a record when a server starts.
 const PARTIAL: &str = "Last transaction was partial";
 
-/// So much of the record still finds room: its checksum, its length, and a part of what it says.
+/// The bytes of the record that still have room: its checksum, its length, and a part of its content.
 const HALF: u64 = 20;
 
-/// Has half of a record written, lets the server go on, has a write answered that only this server and the leader
-/// have logged, and starts this server again, without the leader.
+/// Makes a server write half of a record and continue, waits for the answer to a write that only this server and the
+/// leader have logged, and restarts this server without the leader.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
@@ -69,7 +69,7 @@ pub(super) fn reproduce(
     })
 }
 
-/// The next record finds no room but for its beginning; then there is room again.
+/// Leaves room only for the beginning of the next record; then makes room again.
 fn is_full_for_a_moment(
     ensemble: &Ensemble,
     server: ServerId,

@@ -1,4 +1,4 @@
-//! strace on a running server: its system calls can be slowed down or made to fail, and the server stays as it is.
+//! strace on a running server: it can slow down system calls or make them fail, without a change of the server.
 
 use super::trouble::Trouble;
 use std::fs::{self, File};
@@ -11,26 +11,26 @@ use std::time::{Duration, Instant};
 /// How long strace may take to attach to a process.
 const ATTACHES: Duration = Duration::from_secs(20);
 
-/// How long strace may take to let go.
+/// How long strace may take to detach.
 const LETS_GO: Duration = Duration::from_secs(10);
 
-/// A running strace. Dropping it lets the server go on undisturbed.
+/// A running strace. Dropping it lets the server continue undisturbed.
 #[derive(Debug)]
 pub(super) struct Tracer {
     child: Child,
-    /// What it has seen.
+    /// The file with its output.
     output: PathBuf,
 }
 
 impl Tracer {
-    /// Whether strace can be run.
+    /// Checks that strace can be run.
     pub(super) fn check() -> Result<(), Trouble> {
         let asked = Command::new("strace").arg("-V").stdout(Stdio::null()).status();
         asked.map(|_status| ()).map_err(|_error| Trouble::NoStrace)
     }
 
-    /// Attaches to every thread of a process, with further arguments, and waits until it has. What it
-    /// says is written into `directory`.
+    /// Attaches to every thread of a process, with further arguments, and waits until it has attached. Its output is
+    /// written into `directory`.
     pub(super) fn attach(
         process: u32,
         arguments: &[&str],
@@ -59,7 +59,7 @@ impl Tracer {
         arguments: &[&str],
         directory: &Path,
     ) -> Result<Tracer, Trouble> {
-        // Two can be traced at once.
+        // Several processes can be traced at the same time.
         let said = directory.join(format!("strace-{whom}-says"));
         let output = directory.join(format!("strace-{whom}"));
         let stderr =
@@ -97,28 +97,28 @@ impl Tracer {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Lets the server go: system calls that were being held up go on.
+    /// Releases the server: delayed system calls continue.
     pub(super) fn let_go(mut self) {
         self.end();
     }
 
-    /// Kills the process at once, also inside of a system call that is being held up.
+    /// Kills the process, even inside a delayed system call.
     pub(super) fn kill(mut self, process: u32) {
         signal(process, "KILL");
-        // strace would wait for the end of the delay. The process cannot go on: it has the signal.
+        // strace would wait for the end of the delay. The process cannot continue, because it has received the signal.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// What it has seen so far.
+    /// Returns the output so far.
     pub(super) fn trace(&self) -> Result<String, Trouble> {
         let text =
             fs::read(&self.output).map_err(Trouble::machine("strace's output is missing"))?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// Kills the process at once, waits until strace has seen its end, and reads what it has seen. That takes as long
-    /// as a system call is held up.
+    /// Kills the process, waits until strace has seen its end, and returns the output. This takes as long as a system
+    /// call is delayed.
     pub(super) fn kill_and_read(mut self, process: u32) -> Result<String, Trouble> {
         signal(process, "KILL");
         let begun = Instant::now();
@@ -154,7 +154,7 @@ impl Drop for Tracer {
     }
 }
 
-/// The number of a process's thread of this name. The system keeps the first 15 bytes of a name.
+/// Returns the id of the process's thread with this name. The system keeps the first 15 bytes of a name.
 fn thread_of(process: u32, name: &str) -> Option<String> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?;
     let is_it = |path: &Path| {
@@ -165,9 +165,9 @@ fn thread_of(process: u32, name: &str) -> Option<String> {
     Some(thread.file_name()?.to_string_lossy().into_owned())
 }
 
-/// Sends a signal to a process that was started here, and has not been waited for.
+/// Sends a signal to a process that was started here and has not been waited for.
 fn signal(process: u32, name: &str) {
     let command = Command::new("kill").args(["-s", name, &process.to_string()]).status();
-    // Where there is no `kill`, whoever waits for the signal's effect finds out.
+    // If there is no `kill`, the caller detects that the signal had no effect.
     let _ = command;
 }

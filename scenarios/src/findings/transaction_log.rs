@@ -1,17 +1,17 @@
-//! A server's transaction log, changed by hand: no run creates 2147483647 znodes.
+//! Edits a server's transaction log, because no run can create 2147483647 znodes.
 
 use super::trouble::Trouble;
 use std::fs;
 use std::path::Path;
 
-/// Before a record's bytes: its checksum and its length.
+/// The bytes before a record: its checksum and its length.
 const FRAME: usize = 8 + 4;
 
 /// A transaction's header: session, cxid, zxid, time and type.
 const HEADER: usize = 8 + 4 + 8 + 8 + 4;
 
-/// Has the record of the create of `path`, without data and open to everybody, say that its parent's counter stood
-/// there behind it. `directory` has the log.
+/// Edits the record of the create of `path`, a znode without data and with the open ACL: sets the parent's counter
+/// after the create. `directory` contains the log.
 pub(super) fn set_counter(directory: &Path, path: &str, counter: i32) -> Result<(), Trouble> {
     let file = fs::read_dir(directory)
         .map_err(Trouble::machine("the server's files cannot be listed"))?
@@ -32,7 +32,7 @@ fn change(log: &mut [u8], path: &str, counter: i32) -> Option<()> {
     let length = u32::try_from(path.len()).ok()?;
     let named = [&length.to_be_bytes()[..], path.as_bytes()].concat();
     let body = log.windows(named.len()).position(|bytes| bytes == named)?;
-    // Behind the path: no data, one entry of an ACL (its permissions, `world`, `anyone`), whether it is ephemeral.
+    // After the path: no data, one entry of an ACL (its permissions, `world`, `anyone`), and whether it is ephemeral.
     let acl = 4 + 4 + (4 + "world".len()) + (4 + "anyone".len());
     let at = body + named.len() + 4 + acl + 1;
     log.get_mut(at..at + 4)?.copy_from_slice(&counter.to_be_bytes());
@@ -45,7 +45,7 @@ fn change(log: &mut [u8], path: &str, counter: i32) -> Option<()> {
     Some(())
 }
 
-/// RFC 1950.
+/// The checksum of RFC 1950.
 fn adler32(bytes: &[u8]) -> u32 {
     const BASE: u32 = 65_521;
     let (mut low, mut high) = (1, 0);

@@ -1,5 +1,5 @@
-//! A leader has committed a write and not applied it yet. A learner that has logged it, and told its client, registers
-//! again, and is told to cut it (rules 6.4.3 and 4.5.8). Three servers, of which one fails.
+//! A leader has committed a write and not applied it yet. A learner that has logged it, and answered its client,
+//! registers again, and is told by TRUNC to remove it (rules 6.4.3 and 4.5.8). Three servers, of which one fails.
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, options};
@@ -13,7 +13,7 @@ use crate::conform::Installation;
 use vivarium_model::id::ServerId;
 use vivarium_model::zxid::Zxid;
 
-/// Has a learner cut what it has told its client, and kills the leader.
+/// Makes a learner remove a write that it has answered, and kills the leader.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
@@ -49,7 +49,7 @@ pub(super) fn reproduce(
     one_of_three_fails(&mut ensemble, leader, "/paid", tale)
 }
 
-/// The learner's connection breaks, and it comes back.
+/// Breaks the learner's connection, after which it registers again.
 fn registers_again(
     ensemble: &Ensemble,
     learner: ServerId,

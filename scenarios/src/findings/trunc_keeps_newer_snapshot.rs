@@ -1,5 +1,5 @@
-//! TRUNC loads the newest snapshot though that holds what is cut (rules 6.9.6 and 6.3.1). A server that is elected
-//! snapshots its tree before it is established, with transactions that may never be committed.
+//! TRUNC loads the newest snapshot although that contains what is to be removed (rules 6.9.6 and 6.3.1). An elected
+//! server snapshots its tree before it is established, with transactions that may never be committed.
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, options};
@@ -15,15 +15,15 @@ const ONE: ServerId = ServerId(1);
 const TWO: ServerId = ServerId(2);
 const ELECTED: ServerId = ServerId(3);
 
-/// Has a server log a write that nobody else has heard of, be elected for a moment, and come back to a leader that
-/// has it cut.
+/// Makes a server log a write that no other server has received, be elected for a moment, and come back to a leader
+/// that sends it TRUNC.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
     tale: &mut Tale<'_>,
 ) -> Result<Outcome, Trouble> {
     let mut ensemble = Ensemble::prepare(installation, 3, options())?;
-    // Of two without a history the one with the larger id is elected.
+    // Of two servers without a history, the one with the larger id is elected.
     ensemble.start(&[ONE, ELECTED])?;
     phantom::leads(ELECTED, ensemble.serving(&[ONE, ELECTED])?)?;
     ensemble.start(&[TWO])?;
@@ -54,7 +54,7 @@ pub(super) fn reproduce(
     phantom::rejoins(&mut ensemble, ELECTED, tale)
 }
 
-/// Server 3 is elected, snapshots its tree, hears of no follower, and is killed.
+/// Makes server 3 be elected and snapshot its tree; it receives nothing from a follower, and is killed.
 fn is_elected(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
     ensemble.hold_all(ELECTED, Direction::Up, Hold::All);
     let before = ensemble.named(ELECTED, "snapshot.");

@@ -1,5 +1,5 @@
-//! TRUNC to a zxid that is not in the log leaves the first record beyond it there (rule 6.9.6). Three servers; one
-//! of them got its history by a SNAP.
+//! TRUNC to a zxid that is not in the log keeps the first record beyond it (rule 6.9.6). Three servers; one of them
+//! received its history by a SNAP.
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, listed, options};
@@ -15,8 +15,8 @@ const ONE: ServerId = ServerId(1);
 const TWO: ServerId = ServerId(2);
 const LATE: ServerId = ServerId(3);
 
-/// Has a server log a write that nobody else has heard of, behind a history that is not in its log, and come back
-/// to a leader that has it cut.
+/// Makes a server log a write that no other server has received, after a history that is not in its log, and come back
+/// to a leader that sends it TRUNC.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
@@ -42,7 +42,7 @@ pub(super) fn reproduce(
     ensemble.crash(&[TWO]);
     phantom::leads(LATE, ensemble.serving(&[ONE, LATE])?)?;
     tale.say("server 2 is killed; server 3 leads server 1");
-    // The session moves: a new one would be a transaction in the log of server 3.
+    // The session moves, because a new one would be a transaction in the log of server 3.
     let mut client = client.move_to(ensemble.address(LATE))?;
     ensemble.link(ONE, LATE).hold(Direction::Down, Hold::From(Kind::Proposal));
     phantom::is_logged(&ensemble, LATE, &mut client)?;
@@ -55,7 +55,7 @@ pub(super) fn reproduce(
     phantom::rejoins(&mut ensemble, LATE, tale)
 }
 
-/// Server 3 joins, and is given what there is by a SNAP.
+/// Lets server 3 join, which receives the history by a SNAP.
 fn join(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
     let leader = ensemble.serving(&[ONE, TWO])?;
     ensemble.start(&[LATE])?;

@@ -1,5 +1,5 @@
-//! Behind a TRUNC, what is committed before NEWLEADER goes into memory and into a snapshot that is not fsynced, and
-//! NEWLEADER is acknowledged all the same (rules 6.6.2 and 6.6.3). Three servers, whose power fails.
+//! After a TRUNC, a learner keeps what is committed before NEWLEADER in memory and in a snapshot that is not fsynced,
+//! and acknowledges NEWLEADER all the same (rules 6.6.2 and 6.6.3). Three servers, which lose power.
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, with_small_logs};
@@ -14,14 +14,14 @@ use crate::conform::Installation;
 use vivarium_model::id::ServerId;
 use vivarium_model::zxid::Zxid;
 
-/// Has a learner bring back by a synchronisation what that synchronisation had it cut, and lets the power fail when
-/// it has acknowledged that.
+/// Makes a learner receive by a synchronisation what that synchronisation had removed, and simulates a power loss after
+/// the learner has acknowledged it.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
     tale: &mut Tale<'_>,
 ) -> Result<Outcome, Trouble> {
-    // The power loss copies the files.
+    // The power loss copies the files, so they must be small.
     let mut options = with_small_logs();
     if variant == Variant::Control {
         options.java_arguments.push("-Dzookeeper.forceSnapshotSync=true".to_owned());
@@ -44,7 +44,7 @@ pub(super) fn reproduce(
     slow.let_go();
     serves(&ensemble, learner, client, tale)?;
 
-    // On the other two disks all is spared.
+    // The other two disks lose nothing.
     let loss = power_fails(&mut ensemble, learner, watch, "snapshot.")?;
     ensemble.crash(&[leader, late]);
     tale.say(format!("the power fails at all three; on the disk of {learner}, {loss}"));
@@ -54,7 +54,7 @@ pub(super) fn reproduce(
     comes_back_late(&mut ensemble, leader, "/paid", tale)
 }
 
-/// The learner's connection breaks; it is synchronised, and acknowledges what it has.
+/// Breaks the learner's connection, after which it is synchronised and acknowledges.
 fn is_synchronised(
     ensemble: &Ensemble,
     learner: ServerId,
@@ -86,7 +86,8 @@ fn is_synchronised(
     Ok(())
 }
 
-/// The learner serves the write. The session is the old one: a new one would be a transaction in the learner's log.
+/// Checks that the learner serves the write. The session is the old one, because a new one would be a transaction in
+/// the learner's log.
 fn serves(
     ensemble: &Ensemble,
     learner: ServerId,

@@ -1,4 +1,4 @@
-//! What TRUNC cuts from a log is cut without an fsync (rule 6.9.10), and is back behind a power loss. Three servers.
+//! TRUNC removes records from a log without an fsync (rule 6.9.10), and a power loss brings them back. Three servers.
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, listed, with_small_logs};
@@ -15,13 +15,13 @@ const ONE: ServerId = ServerId(1);
 const TWO: ServerId = ServerId(2);
 const CUT: ServerId = ServerId(3);
 
-/// Has a server cut a write that nobody else has heard of, go on with its log, and lose its power.
+/// Makes a server remove a write that no other server has received, continue with its log, and lose power.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
     tale: &mut Tale<'_>,
 ) -> Result<Outcome, Trouble> {
-    // The power loss copies the files.
+    // The power loss copies the files, so they must be small.
     let mut ensemble = Ensemble::prepare(installation, 3, with_small_logs())?;
     logs_a_phantom(&mut ensemble, tale)?;
     let (mut watch, leader) = is_truncated(&mut ensemble, tale)?;
@@ -56,9 +56,9 @@ pub(super) fn reproduce(
     })
 }
 
-/// Server 3 leads, and logs a write of which nobody else hears; all are killed, and the others come back.
+/// Makes server 3 lead and log a write that no other server receives; kills all servers, and restarts the others.
 fn logs_a_phantom(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
-    // Of two without a history the one with the larger id is elected.
+    // Of two servers without a history, the one with the larger id is elected.
     ensemble.start(&[ONE, CUT])?;
     phantom::leads(CUT, ensemble.serving(&[ONE, CUT])?)?;
     ensemble.start(&[TWO])?;
@@ -83,7 +83,7 @@ fn logs_a_phantom(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Tr
     Ok(())
 }
 
-/// Server 3 comes back, is watched, and is told to TRUNC; by which leader.
+/// Restarts server 3, watches it, and lets it receive TRUNC. Returns the leader, too.
 fn is_truncated(
     ensemble: &mut Ensemble,
     tale: &mut Tale<'_>,
@@ -112,7 +112,7 @@ fn is_truncated(
     }
 }
 
-/// Server 3 logs what comes, with an fsync.
+/// Lets server 3 log a later transaction, with an fsync.
 fn goes_on(ensemble: &Ensemble, leader: ServerId, tale: &mut Tale<'_>) -> Result<(), Trouble> {
     let link = ensemble.link(CUT, leader);
     let mark = link.mark();

@@ -1,71 +1,71 @@
-//! A generated case: small programs, what is watched of them, and what may go wrong.
+//! A generated case: small programs, what is watched of them, and the possible faults.
 
 use std::fmt;
 use vivarium_sim::every::programs::Budget;
 
-/// Where programs act: few paths, so that they collide.
+/// The paths of programs: few, so that they collide.
 pub const PATHS: [&str; 3] = ["/a", "/a/b", "/c"];
 
-/// What is asked of ZooKeeper, or of the surroundings, in one call. Paths are numbers in [`PATHS`].
+/// One call to ZooKeeper or to the surroundings. Paths are indices in [`PATHS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Call {
-    /// A persistent znode.
+    /// Creates a persistent znode.
     Create(usize),
-    /// An ephemeral one.
+    /// Creates an ephemeral znode.
     CreateEphemeral(usize),
-    /// A persistent one with a number at the end of its name.
+    /// Creates a persistent znode with a number at the end of its name.
     CreateSequential(usize),
-    /// A container.
+    /// Creates a container.
     CreateContainer(usize),
-    /// One that goes by itself, if the leader deletes any.
+    /// Creates a TTL znode, if the leader deletes any.
     CreateTtl(usize),
-    /// Whatever version it has.
+    /// Deletes a znode, whatever its version.
     Delete(usize),
-    /// With this byte for content.
+    /// Sets a znode's data to this byte.
     SetData(usize, u8),
-    /// The same, if the znode was never set.
+    /// Sets a znode's data to this byte, if it was never set.
     SetFirst(usize, u8),
-    /// Whether a znode is there.
+    /// Checks whether a znode exists.
     Exists(usize),
-    /// Content and versions.
+    /// Reads the data and the versions.
     GetData(usize),
-    /// The names of the children.
+    /// Reads the names of the children.
     GetChildren(usize),
-    /// How many znodes are below.
+    /// Counts the descendants.
     CountAll(usize),
-    /// Its own session's.
+    /// Lists the session's own ephemerals.
     Ephemerals,
-    /// The version of the ACL.
+    /// Reads the version of the ACL.
     GetAcl(usize),
-    /// Takes the right to write away from everybody.
+    /// Removes the right to write from all clients.
     SetAcl(usize),
-    /// A sync.
+    /// Sends a sync.
     Sync,
-    /// A create and a delete of the same znode: the tree afterwards is as if there was none.
+    /// Creates and deletes the same znode in one multi, which leaves the tree unchanged.
     CreateAndDelete(usize),
-    /// A check of the first and a create of the second.
+    /// Checks the first znode and creates the second in one multi.
     CheckAndCreate(usize, usize),
-    /// Waits for a session, a new one if need be.
+    /// Waits for a session; begins a new one if necessary.
     Connect,
-    /// Ends the session.
+    /// Closes the session.
     Close,
-    /// For a minute.
+    /// Sleeps for a minute.
     Sleep,
-    /// A random number.
+    /// Draws a random number.
     Random,
-    /// The time, in minutes.
+    /// Reads the clock, in minutes.
     Now,
-    /// A message of another client.
+    /// Waits for a message of another client.
     Receive,
-    /// A write to a resource outside ZooKeeper.
+    /// Writes to a resource outside of ZooKeeper.
     Resource,
-    /// Proves an identity that servers take.
+    /// Proves an identity that servers accept.
     Auth,
-    /// Proves one that they refuse.
+    /// Proves an identity that servers refuse.
     WrongAuth,
 }
 
-/// Which read leaves a watch.
+/// The read that sets a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Watching {
     /// `exists`.
@@ -76,109 +76,109 @@ pub enum Watching {
     Children,
     /// `addWatch`.
     Persistent,
-    /// `addWatch`, of all that is below too.
+    /// `addWatch`, recursive.
     Recursive,
 }
 
-/// One step of a program. What comes of each is written down.
+/// One step of a program. The program records the result of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Statement {
     /// Makes a call.
     Do(Call),
-    /// Again, up to twice, where the connection is lost.
+    /// Makes a call, and repeats it up to twice after a lost connection.
     Retry(Call),
-    /// Both at once.
+    /// Makes both calls concurrently and waits for both answers.
     Join(Call, Call),
-    /// Both at once, until the first answers; the other one is dropped.
+    /// Makes both calls concurrently until the first answer; the other call is dropped.
     Race(Call, Call),
-    /// For at most a minute.
+    /// Makes a call with a timeout of one minute.
     Timeout(Call),
-    /// Unless it is cancelled.
+    /// Makes a call that can be cancelled.
     Cancellable(Call),
-    /// Beside the rest of the program.
+    /// Makes a call in a task of its own.
     Spawn(Call),
-    /// Leaves a watch; it takes the place of the one before.
+    /// Sets a watch, which replaces the previous one.
     Watch(Watching, usize),
     /// Waits for the watch.
     Await,
-    /// Waits for it, or for the other call.
+    /// Waits for the watch or for the call.
     AwaitOr(Call),
-    /// Takes all watches of a path away.
+    /// Removes all watches of a path.
     Unwatch(usize),
-    /// The changes of the session that have happened.
+    /// Records the changes of the session so far.
     States,
-    /// The next change of the session.
+    /// Waits for the next change of the session.
     NextState,
-    /// Sends a message to another client (its number from 0, among the others).
+    /// Sends a message to another client, given by its index among the others.
     Send(usize),
-    /// Says something to the monitors.
+    /// Makes an observation.
     Say(u8),
-    /// Fails if the last call was answered with this.
+    /// Fails if the last answer was this one.
     FailOn(Answer),
 }
 
-/// Answers that a program may take for failure.
+/// An answer that a program may treat as a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
-    /// The outcome is unknown.
+    /// The result is unknown.
     ConnectionLoss,
     /// The session is over.
     SessionExpired,
-    /// The znode is not there.
+    /// The znode does not exist.
     NoNode,
-    /// It is there already.
+    /// The znode exists already.
     NodeExists,
 }
 
-/// What is watched, and so what makes one run another one.
+/// What is watched, which decides which runs count as different.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Watched {
-    /// What each program has written down at its end.
+    /// The records of each program at its end.
     Ends,
-    /// What each program says and writes down, client by client.
+    /// The observations and records of each program, client by client.
     Words,
-    /// The same, in the order among clients.
+    /// The same, with the order among clients.
     Order,
-    /// What each program says and writes down, and the order in which requests are sent.
+    /// The observations and records of each program, and the order in which requests are sent.
     Requests,
     /// The order in which writes are committed.
     Commits,
-    /// All that happens to a client, client by client.
+    /// All events of a client, client by client.
     Accounts,
-    /// All that happens, in order.
+    /// All events, in order.
     Everything,
-    /// What programs say, and what the history is when they do.
+    /// The observations of programs, and the history at each of them.
     History,
 }
 
-/// A case.
+/// A generated case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
     /// One program per client. Each begins with a connect.
     pub programs: Vec<Vec<Statement>>,
-    /// The paths that are there from the start, parents first.
+    /// The paths that exist from the start, parents first.
     pub setup: Vec<usize>,
     /// Whether the paths of the last client begin with `/a`.
     pub chroot: bool,
-    /// Whether clients give sessions up by their own clocks.
+    /// Whether clients give up sessions by their own clocks.
     pub gives_up: bool,
-    /// Whether the leader deletes containers and TTL znodes. If it does not, creating a TTL znode is refused.
+    /// Whether the leader deletes containers and TTL znodes. If it does not, the create of a TTL znode is refused.
     pub deletes: bool,
-    /// What is watched of it.
+    /// What is watched of the case.
     pub watched: Watched,
-    /// What may go wrong on one path.
+    /// The faults that can happen on one path.
     pub budget: Budget,
 }
 
 impl Case {
-    /// The number of statements and of faults: what a smaller case has fewer of.
+    /// Returns the number of statements, faults and znodes; a smaller case has fewer.
     pub fn size(&self) -> usize {
         let statements: usize = self.programs.iter().map(|program| program.len() + 1).sum();
         statements + self.budget.sum() + self.setup.len()
     }
 }
 
-/// Rust that makes the same case, to paste into a test.
+/// Prints Rust code for the case, to paste into a test.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "Case {{")?;
@@ -199,7 +199,7 @@ impl fmt::Display for Case {
 }
 
 impl Statement {
-    /// As it is written in Rust.
+    /// Returns the statement as Rust code.
     fn rust(&self) -> String {
         let text = format!("{self:?}");
         let names = ["Create", "Delete", "Set", "Exists", "Get", "Count", "Ephemerals", "Sync"];

@@ -1,4 +1,4 @@
-//! Whether all searches of a case agree, and where not, what differs.
+//! Compares all searches of a case.
 
 use super::case::{Case, Watched};
 use super::difference::Difference;
@@ -12,27 +12,27 @@ use vivarium_sim::budget::Account;
 use vivarium_sim::every::programs::{Flaw, Reductions};
 use vivarium_sim::every::{Ending, Model, Options, Silent, Strategy, search};
 
-/// What came of a case.
+/// The result of the comparison of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Compared {
-    /// All agree.
+    /// All searches agree.
     Agree {
-        /// States without reductions.
+        /// The number of states without reductions.
         plain: u64,
-        /// States with all of them.
+        /// The number of states with all reductions.
         reduced: u64,
-        /// Different outcomes.
+        /// The number of different outcomes.
         outcomes: usize,
-        /// States of the reference, if it was asked.
+        /// The number of states of the reference, if it was run.
         interpreted: Option<u64>,
     },
-    /// It takes too many states to be compared.
+    /// The case has too many states to be compared.
     TooLarge,
-    /// They do not.
+    /// The searches disagree.
     Differ(Difference),
 }
 
-/// The ways to reduce that are compared: all, and each without the others.
+/// Returns the reductions that are compared: all together, and each alone.
 pub fn ways() -> Vec<(&'static str, Reductions)> {
     let none = Reductions::NONE;
     vec![
@@ -44,7 +44,7 @@ pub fn ways() -> Vec<(&'static str, Reductions)> {
     ]
 }
 
-/// Compares the searches of a case. `turn` chooses which of the rarer ones take part.
+/// Compares the searches of a case. `turn` selects which of the rarer ones take part.
 pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compared {
     let Some(plain) = reach(case, Reductions::NONE, None, most) else { return Compared::TooLarge };
     if let Some(difference) = merging(case, flaw, most) {
@@ -63,7 +63,8 @@ pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compa
             (reduced, withheld) = (other.states, other.withheld);
         }
         let measure = match plain.withheld && !other.withheld {
-            // That a timer need not end any earlier is true if nothing more comes of it.
+            // A search that withheld no timer claims that earlier timers change nothing. The claim is true if a search
+            // with more early timers has the same outcomes.
             true => match reach(&with_more_timers(case), Reductions::NONE, None, most) {
                 Some(more) if !more.withheld => more,
                 Some(_) | None => return Compared::TooLarge,
@@ -84,7 +85,7 @@ pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compa
     if let Some(difference) = by_strategy(&all, &expected, turn) {
         return Compared::Differ(difference);
     }
-    // A planted mistake is in what the reference has nothing of.
+    // The reference does not have the conditions in which mistakes are planted.
     let interpreted = match flaw.map_or_else(|| by_reference(case, &plain, most), |_| Ok(None)) {
         Ok(interpreted) => interpreted,
         Err(what) => {
@@ -95,10 +96,10 @@ pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compa
     Compared::Agree { plain: plain.states, reduced, outcomes: plain.outcomes.len(), interpreted }
 }
 
-/// The same, with as many early timers as there can be sleeps.
+/// Returns the same case with as many early timers as there can be sleeps.
 fn with_more_timers(case: &Case) -> Case {
     let mut more = case.clone();
-    // A statement makes two calls at most.
+    // A statement makes at most two calls.
     let calls: usize = case.programs.iter().map(|program| 2 * program.len()).sum();
     let lives = 1 + usize::from(case.budget.kills);
     let (_, most) = Account::Timers.bounds();
@@ -106,12 +107,12 @@ fn with_more_timers(case: &Case) -> Case {
     more
 }
 
-/// The most states of a case that the reference is asked about, and how many it may take itself: it
-/// merges less.
+/// The most states of a case for which the reference is run, and the most states of the reference itself, which merges
+/// less.
 const MOST_INTERPRETED: u64 = 3_000;
 const MOST_OF_REFERENCE: usize = 30_000;
 
-/// Compares with the reference, where that knows the case and can come to its end.
+/// Compares with the reference, if it supports the case and its search ends.
 fn by_reference(case: &Case, plain: &Reach, most: usize) -> Result<Option<u64>, String> {
     if plain.states > MOST_INTERPRETED {
         return Ok(None);
@@ -119,12 +120,12 @@ fn by_reference(case: &Case, plain: &Reach, most: usize) -> Result<Option<u64>, 
     against_reference(case, Bugs::NONE, most)
 }
 
-/// Compares a search without reductions, over a ZooKeeper with these defects, with the reference, which
-/// has none. The states of the reference; `None` where it does not know the case, or one of both
-/// does not come to its end.
+/// Compares a search without reductions, of a ZooKeeper with these defects, with the reference, which has none. Returns
+/// the number of the reference's states, or `None` if it does not support the case, or if one of the two searches does
+/// not end.
 ///
 /// # Errors
-/// What the search comes to and the reference does not, or the other way round.
+/// Returns an outcome that only one of the two searches reaches.
 pub fn against_reference(case: &Case, bugs: Bugs, most: usize) -> Result<Option<u64>, String> {
     if !is_covered(case) {
         return Ok(None);
@@ -157,20 +158,20 @@ fn differs(plain: &Reach, other: &Reach) -> Option<String> {
     }
 }
 
-/// What the searches in turn have come to, which the search proper has to come to as well.
+/// The results of the plain searches, which the search engine must reproduce.
 pub(super) struct Expected<'a> {
     /// Whether something was withheld.
     pub(super) withheld: bool,
     /// Distinct states.
     pub(super) states: u64,
-    /// An objection, if there is one.
+    /// A violation, if there is one.
     pub(super) bad: Option<&'a String>,
-    /// Whether this is one of the objections.
+    /// Returns true for the violations of the plain searches.
     pub(super) is_known: &'a dyn Fn(&str) -> bool,
 }
 
-/// The search proper: one of its strategies, in one thread or two. Its verdict and its number of states
-/// are those of the model, whoever searches.
+/// Runs the search engine with one strategy, in one or two threads. Its verdict and its number of states must be those
+/// of the model, whatever the strategy.
 pub(super) fn by_strategy<M>(model: &M, expected: &Expected<'_>, turn: u64) -> Option<Difference>
 where
     M: Model,

@@ -1,13 +1,13 @@
-//! Where a search and what it is compared with differ.
+//! A difference between a search and the search that it is compared with.
 
 use std::fmt;
 
-/// Something that searches do not agree about.
+/// A disagreement between searches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Which search, in words.
+    /// The search, in words.
     pub search: String,
-    /// What it says otherwise than the search without reductions.
+    /// How it differs from the search without reductions.
     pub what: String,
 }
 

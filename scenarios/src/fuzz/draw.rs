@@ -1,19 +1,18 @@
-//! Cases drawn at random, with weights: small ones, in which much can happen.
+//! Draws random cases, with weights: small ones, in which much can happen.
 
 use super::case::{Call, Case, Statement, Watched, Watching};
 use super::palette::{Fault, Palette, Theme, fault};
 use vivarium_sim::every::programs::Budget;
 use vivarium_sim::random::{Random, Seeds};
 
-/// The case with this number of a seed. Each case has a few kinds of statements and calls only, drawn
-/// first: what must come together to show a mistake comes together more often than if every statement
-/// could be anything.
+/// Draws the case with this number of a seed. Each case has only a few kinds of statements and calls, which are drawn
+/// first. So the combinations that reveal a mistake occur more often than with arbitrary statements.
 pub fn draw(seed: u64, number: u64) -> Case {
     let mut dice = Seeds::new(seed).stream("case of the explorer", number);
     let clients = [1, 1, 1, 2, 2, 2, 2, 2, 3, 4][dice.below(10) as usize];
     let theme = Theme::draw(&mut dice);
     let palette = Palette::draw(&mut dice, theme);
-    // Longer programs meet no faults: they would come to too many states.
+    // Longer programs meet no faults, because they would have too many states.
     let longer = dice.below(4) == 0;
     let most = [4, 2, 2, 1][clients - 1] + u64::from(longer);
     let programs = (0..clients).map(|_| palette.program(&mut dice, most)).collect();
@@ -36,7 +35,7 @@ pub fn draw(seed: u64, number: u64) -> Case {
         _ => Vec::new(),
     };
     let budget = if longer { Budget::default() } else { budget(&mut dice, clients, theme) };
-    // It is one of the expiries.
+    // A session that a client gives up counts as an expiry.
     let mut of_sessions = Seeds::new(seed).stream("sessions that clients give up", number);
     let gives_up = budget.expiries > 0 && of_sessions.below(3) == 0;
     let mut case = Case { programs, setup, chroot, gives_up, deletes: false, watched, budget };
@@ -46,7 +45,7 @@ pub fn draw(seed: u64, number: u64) -> Case {
     case
 }
 
-/// In one case of eight the leader deletes containers and TTL znodes, and programs make them and look at them.
+/// In one case in eight, lets the leader delete containers and TTL znodes, and lets programs create and read them.
 fn go_with_time(case: &mut Case, dice: &mut Random) {
     if dice.below(8) != 0 {
         return;
@@ -69,7 +68,7 @@ fn go_with_time(case: &mut Case, dice: &mut Random) {
         Statement::AwaitOr(Call::Sleep),
         Statement::Await,
     ];
-    // What goes must be there, and nothing in its place.
+    // Deleted znodes must be created by the program, and the setup must not contain them.
     case.setup.clear();
     case.chroot = false;
     case.programs[0].insert(0, kinds[dice.below(2) as usize]);
@@ -82,7 +81,7 @@ fn go_with_time(case: &mut Case, dice: &mut Random) {
     }
 }
 
-/// In one case of six a program reads its clock, twice if it is long enough, and a reading may be late.
+/// In one case in six, lets a program read its clock, twice if it is long enough, and lets a reading be late.
 fn go_by_the_time(case: &mut Case, dice: &mut Random) {
     if dice.below(6) != 0 {
         return;

@@ -1,9 +1,9 @@
-//! Whether states that are merged can do the same.
+//! Checks that states that are merged have the same futures.
 //!
-//! The reduction *past* takes states for one that differ in what nobody can be shown any more. Outcomes
-//! show a mistake in that only where nothing else leads to them. So the states are searched unmerged, and
-//! those that would be merged are held against each other: what each can do next must lead to the same
-//! merged states. If that holds everywhere, merging changes nothing (it is a bisimulation).
+//! The reduction *past* merges states that differ only in what no client can observe any more. Outcomes reveal a
+//! mistake in that only if nothing else leads to them. So the states are searched unmerged, and those that would be
+//! merged are compared: the next actions of each must lead to the same merged states. If this holds everywhere, merging
+//! changes nothing (it is a bisimulation).
 
 use super::case::Case;
 use super::difference::Difference;
@@ -14,19 +14,19 @@ use vivarium_model::fingerprint::Fingerprint;
 use vivarium_sim::every::Model;
 use vivarium_sim::every::programs::{Action, Flaw, ProgramModel, Reductions, State};
 
-/// What a state can do: which merged states it leads to, by which action.
+/// The future of a state: the merged states that it leads to, each with an action.
 type Future = BTreeMap<Fingerprint, Action>;
 
-/// A state, and what there is to say of it.
+/// A state, its future, and its violation.
 struct Known {
     state: State,
     future: Future,
-    /// What is wrong with it if it is an end.
+    /// The violation of the state if it is an end.
     stuck: Option<String>,
 }
 
-/// The first pair of states that would be merged and are not alike, or that there are more states than this;
-/// `None` if all pairs are alike.
+/// Returns the first pair of states that would be merged and differ, or says that there are more than `most` states;
+/// `None` if all pairs are equal.
 pub(super) fn merging(case: &Case, flaw: Option<Flaw>, most: usize) -> Option<Difference> {
     let reductions = Reductions { past: false, ..Reductions::ALL };
     let model = model(case, reductions, flaw, &Ends::default());

@@ -1,14 +1,13 @@
-//! Whether "exhausted" means it: small programs are generated, and what searches reach is compared.
+//! Tests whether "exhausted" is true: generates small programs, and compares what searches reach.
 //!
-//! Sets of outcomes are compared, not verdicts: what every program is told and writes down, in the
-//! order that is watched, what is committed, the tree that is left, standstills, violations, and
-//! whether a timer was kept from ending. The measure is a search without reductions, in which two
-//! states are one only if they are equal. Against it: all reductions, each by itself, breadth and
-//! depth first, one thread and two, whose numbers of states must be the same. Where states are merged, one
-//! can do what the other can.
+//! Sets of outcomes are compared, not verdicts: what every program receives and records (in the order that is watched),
+//! the commits, the final tree, stuck states, violations, and whether a timer was withheld. The baseline is a search
+//! without reductions, in which only equal states are merged. It is compared with all reductions, with each reduction
+//! alone, and with searches breadth and depth first, in one and two threads, whose numbers of states must be equal. If
+//! states are merged, their futures are compared.
 //!
-//! What a difference finder finds is only as good as what it can see. So each reduction's condition can
-//! be broken on purpose ([`Flaw`]), and each of those mistakes must be found.
+//! A comparison can only find what it can observe. So the condition of each reduction can be broken on purpose
+//! ([`Flaw`]), and each of these mistakes must be found.
 
 mod case;
 mod compare;
@@ -32,38 +31,37 @@ pub use reference::{Reference, is_covered, reference};
 pub use shrink::shrink;
 pub use vivarium_sim::every::programs::{Budget, Flaw, Reductions};
 
-/// So many states are a case that is worth comparing.
+/// The most states of a case that is compared.
 pub const MOST_STATES: usize = 20_000;
 
-/// What came of many cases.
+/// The result of many cases.
 #[derive(Clone, Debug)]
 pub struct Fuzzed<C = Case> {
-    /// Cases that were compared.
+    /// The number of cases that were compared.
     pub compared: u64,
-    /// Cases that were too large.
+    /// The number of cases that were too large.
     pub too_large: u64,
-    /// States without reductions, and with them.
+    /// The total states without reductions, and with them.
     pub states: (u64, u64),
-    /// Different outcomes, added up.
+    /// The total of different outcomes.
     pub outcomes: u64,
-    /// Cases that were compared with the reference too, and its states.
+    /// The number of cases that were also compared with the reference, and the reference's states.
     pub interpreted: (u64, u64),
-    /// The first case whose searches differ, as small as it gets, and its number.
+    /// The first case with a difference, as small as possible, and its number.
     pub difference: Option<(u64, C, Difference)>,
 }
 
 /// Makes a case smaller as long as it fails.
 type Shrink<C> = dyn Fn(&C, &dyn Fn(&C) -> bool) -> C;
 
-/// How cases of a kind are made, compared and made smaller.
+/// How cases of a kind are drawn, compared and shrunk.
 struct Comparison<'a, C> {
     draw: &'a dyn Fn(u64) -> C,
     compare: &'a dyn Fn(&C, u64) -> Compared,
     shrink: &'a Shrink<C>,
 }
 
-/// Compares the searches of so many cases of a seed; stops at the first difference. `progress` is told
-/// after each.
+/// Compares the searches of these cases of a seed, up to the first difference. Calls `progress` after each case.
 pub fn fuzz(
     seed: u64,
     cases: std::ops::Range<u64>,

@@ -1,10 +1,9 @@
-//! What the programs of a case are made of: kinds of statements and calls that show more together than each
-//! with any other.
+//! The palette of a case: kinds of statements and calls that reveal more together than arbitrary ones.
 
 use super::case::{Answer, Call, PATHS, Statement, Watching};
 use vivarium_sim::random::Random;
 
-/// A fault that a case's budget can have.
+/// A kind of fault in a case's budget.
 #[derive(Clone, Copy)]
 pub(super) enum Fault {
     Loss,
@@ -14,7 +13,7 @@ pub(super) enum Fault {
     Cancel,
 }
 
-/// With their weights.
+/// Faults with their weights.
 const FAULTS: [(Fault, u64); 5] =
     [(Fault::Loss, 4), (Fault::Expiry, 3), (Fault::Kill, 2), (Fault::Timer, 2), (Fault::Cancel, 1)];
 
@@ -39,7 +38,7 @@ enum Kind {
     FailOn,
 }
 
-/// With their weights.
+/// Kinds of statements with their weights.
 const KINDS: [(Kind, u64); 16] = [
     (Kind::Do, 18),
     (Kind::Retry, 1),
@@ -59,7 +58,7 @@ const KINDS: [(Kind, u64); 16] = [
     (Kind::FailOn, 1),
 ];
 
-/// One of these, by weight.
+/// Draws an item by weight.
 fn weighted<T: Copy>(dice: &mut Random, all: &[(T, u64)]) -> T {
     let mut at = dice.below(all.iter().map(|(_, weight)| weight).sum());
     let mut chosen = all.iter().filter(|(_, weight)| {
@@ -82,13 +81,13 @@ pub(super) struct Theme {
 }
 
 const THEMES: [Theme; 6] = [
-    // What happens to those who sleep.
+    // Events for sleeping programs.
     Theme {
         calls: &[Call::Sleep, Call::Sleep, Call::CreateEphemeral(0), Call::Exists(0)],
         kinds: &[Kind::Do, Kind::Do, Kind::States, Kind::Timeout, Kind::Spawn],
         faults: &[Fault::Loss, Fault::Expiry, Fault::Kill, Fault::Timer],
     },
-    // What comes and goes while it is watched.
+    // Znodes that are created and deleted while they are watched.
     Theme {
         calls: &[
             Call::CreateAndDelete(0),
@@ -108,7 +107,7 @@ const THEMES: [Theme; 6] = [
         ],
         faults: &[Fault::Loss, Fault::Expiry, Fault::Kill],
     },
-    // Two znodes go: who lags behind sees one of them alone.
+    // Two znodes are deleted: a lagging client sees one of them alone.
     Theme {
         calls: &[
             Call::Delete(0),
@@ -120,7 +119,7 @@ const THEMES: [Theme; 6] = [
         kinds: &[Kind::Do],
         faults: &[Fault::Loss, Fault::Loss, Fault::Expiry, Fault::Kill],
     },
-    // Ephemeral znodes that somebody else takes away.
+    // Ephemeral znodes that another client deletes.
     Theme {
         calls: &[Call::CreateEphemeral(0), Call::CreateEphemeral(0), Call::Delete(0), Call::Sync],
         kinds: &[Kind::Do],
@@ -141,13 +140,13 @@ const THEMES: [Theme; 6] = [
 ];
 
 impl Theme {
-    /// None in every other case.
+    /// Draws a theme, or none in every other case.
     pub(super) fn draw(dice: &mut Random) -> Option<&'static Theme> {
         (dice.below(2) == 0).then(|| &THEMES[dice.below(THEMES.len() as u64) as usize])
     }
 }
 
-/// One of the theme's, as a rule.
+/// Draws a fault, usually of the theme.
 pub(super) fn fault(dice: &mut Random, theme: Option<&Theme>) -> Fault {
     match theme.filter(|_| dice.below(4) > 0) {
         Some(theme) => one_of(dice, theme.faults),
@@ -155,14 +154,14 @@ pub(super) fn fault(dice: &mut Random, theme: Option<&Theme>) -> Fault {
     }
 }
 
-/// What the programs of a case are made of.
+/// The kinds of calls and statements in a case.
 pub(super) struct Palette {
     calls: Vec<Call>,
     kinds: Vec<Kind>,
 }
 
 impl Palette {
-    /// Of a theme, and now and then something else.
+    /// Draws a palette of a theme, sometimes with something else.
     pub(super) fn draw(dice: &mut Random, theme: Option<&Theme>) -> Palette {
         let call = |dice: &mut Random| match theme.filter(|_| dice.below(8) > 0) {
             Some(theme) => one_of(dice, theme.calls),

@@ -1,5 +1,5 @@
-//! All that a case can come to, by a search of our own: no table of visited states but a set, no order
-//! but a queue.
+//! Computes everything that a case can reach, by a plain search: a set instead of the table of visited states, and a
+//! queue.
 
 use super::case::{Case, PATHS, Statement, Watched};
 use super::record::{Ends, Recorder};
@@ -12,18 +12,18 @@ use vivarium_model::setup::Setup;
 use vivarium_sim::every::Model;
 use vivarium_sim::every::programs::{Flaw, ProgramModel, Reductions};
 
-/// What a case can come to.
+/// What a case can reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reach {
-    /// The ends of runs, standstills and violations, in words.
+    /// The ends of runs, stuck states and violations, in words.
     pub outcomes: BTreeSet<String>,
-    /// Whether a timer had to be kept from ending somewhere.
+    /// Whether a timer was withheld somewhere.
     pub withheld: bool,
     /// Distinct states.
     pub states: u64,
 }
 
-/// The model of a case; its recorder puts the ends of runs there.
+/// Builds the model of a case. Its recorder adds the ends of runs to `ends`.
 pub(super) fn model(
     case: &Case,
     reductions: Reductions,
@@ -40,7 +40,7 @@ pub(super) fn model(
     let recorder = Recorder::new(case.watched, clients, Arc::clone(ends));
     let setup = Setup::of(case.setup.iter().map(|path| PATHS[*path])).expect("paths are sound");
     let model = ProgramModel::new(programs, vec![Box::new(recorder)], setup, case.budget);
-    // A chroot is the last client's.
+    // The last client may have a chroot.
     let has_chroot = |client: usize| case.chroot && client + 1 == clients;
     let chroots = (0..clients).map(|client| if has_chroot(client) { PATHS[0] } else { "" });
     let mut said = Config::new(1, clients as u8).clients;
@@ -58,7 +58,7 @@ pub(super) fn model(
     }
 }
 
-/// All that a case can come to; `None` if it takes more than so many states.
+/// Computes what a case can reach; `None` if it has more than `most` states.
 pub fn reach(
     case: &Case,
     reductions: Reductions,
@@ -69,7 +69,7 @@ pub fn reach(
     reach_of(&model(case, reductions, flaw, &ends), &ends, most)
 }
 
-/// All that this model can come to, whose recorder puts the ends of runs there.
+/// Computes what this model can reach. Its recorder adds the ends of runs to `ends`.
 pub(super) fn reach_of(model: &ProgramModel, ends: &Ends, most: usize) -> Option<Reach> {
     let (mut outcomes, mut withheld) = (BTreeSet::new(), false);
     let mut seen = BTreeSet::new();
@@ -86,7 +86,7 @@ pub(super) fn reach_of(model: &ProgramModel, ends: &Ends, most: usize) -> Option
         let is_withheld = model.withheld(&state).is_some();
         withheld |= is_withheld;
         if actions.is_empty() && !is_withheld {
-            // An end that is as it must be is in `ends`.
+            // A valid end is already in `ends`.
             outcomes.extend(model.at_rest(&state).err().map(|stuck| stuck.to_string()));
         }
         for action in actions.drain(..) {

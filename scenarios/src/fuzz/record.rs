@@ -1,4 +1,4 @@
-//! What is watched of a case: a monitor that never objects and writes down what it is told.
+//! A monitor that records what is watched of a case and never objects.
 
 use super::case::Watched;
 use super::run::WROTE;
@@ -10,25 +10,25 @@ use vivarium_model::observation::{Custom, Value};
 use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, Unhashed, View};
 use vivarium_model::txn::{Txn, TxnBody};
 
-/// The outcomes of all runs that have come to an end, for whoever compares.
+/// The outcomes of all completed runs, for the comparison.
 pub(super) type Ends = Arc<Mutex<BTreeSet<String>>>;
 
-/// Writes down what happens, as far as it is watched, and at the end of a run the whole.
+/// Records the watched events, and the whole record at the end of a run.
 #[derive(Clone, Hash)]
 pub(super) struct Recorder {
     watched: Watched,
-    /// By client; what comes from nobody in particular under client 0.
+    /// By client; events without a client are under client 0.
     lines: Vec<Vec<String>>,
     ends: Unhashed<Ends>,
 }
 
 impl Recorder {
-    /// Of so many clients.
+    /// Creates a recorder for this number of clients.
     pub(super) fn new(watched: Watched, clients: usize, ends: Ends) -> Recorder {
         Recorder { watched, lines: vec![Vec::new(); clients + 1], ends: Unhashed(ends) }
     }
 
-    /// Whether the order among clients is written down.
+    /// Returns true if the order among clients is recorded.
     fn is_ordered(&self) -> bool {
         match self.watched {
             Watched::Ends | Watched::Words | Watched::Accounts => false,
@@ -50,7 +50,7 @@ impl Recorder {
         }
     }
 
-    /// The end of a run in words: what was written down, and the tree.
+    /// Describes the end of a run: the records and the tree.
     fn whole(&self, view: View<'_>) -> String {
         let tree = view.history.tree();
         let znodes: Vec<String> = tree
@@ -81,7 +81,7 @@ impl Monitor for Recorder {
             Watched::Ends | Watched::Words | Watched::Order => {
                 matches!(event, Event::Observed { .. })
             }
-            // Its own state knows nothing of the order of commits until it looks it up.
+            // This recorder's own state contains the order of commits only after it has looked back.
             Watched::History => {
                 event.observed().is_some_and(|(_, Custom { name, .. })| &**name == WROTE)
             }
@@ -112,7 +112,7 @@ impl Monitor for Recorder {
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        // A check tells it of others too.
+        // The audit also passes events that do not concern the recorder.
         if !self.concerns(event) {
             return Ok(());
         }
@@ -142,7 +142,7 @@ impl Monitor for Recorder {
     }
 }
 
-/// What a program said or has written down.
+/// Returns what a program observed or recorded.
 fn said(event: &Event) -> Option<String> {
     let (_, Custom { name, fields }) = event.observed()?;
     let value = fields.first().map(|(_, value)| match value {
@@ -153,7 +153,7 @@ fn said(event: &Event) -> Option<String> {
     Some(if &**name == WROTE { value } else { format!("{name} {value}") })
 }
 
-/// A transaction without its zxid.
+/// Describes a transaction without its zxid.
 fn committed(txn: &Txn) -> String {
     match &txn.body {
         TxnBody::CreateSession { .. } => format!("a session of {}", txn.session.client().0),

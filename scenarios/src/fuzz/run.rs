@@ -1,4 +1,4 @@
-//! A generated program as one that runs over the handle.
+//! Runs a generated program with the real handle.
 
 use super::case::{Answer, Call, PATHS, Statement, Watching};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,10 +14,10 @@ use vivarium_model::op::{AddWatchMode, CreateMode, Op, Version, WatcherType};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The name of an observation that tells what a program has written down.
+/// The name of the observation that contains a program's records.
 pub(super) const WROTE: &str = "wrote";
 
-/// What a program writes down, line by line. Told at once, or at the program's end.
+/// A program's records, line by line. They are reported as they are written, or at the program's end.
 #[derive(Clone)]
 struct Notes {
     zookeeper: ZooKeeper,
@@ -74,8 +74,8 @@ impl Kept {
     }
 }
 
-/// The program of these statements, one of so many clients. `at_once` says when it tells what it has
-/// written down.
+/// Builds the program of these statements, for one of `clients` clients. `at_once` selects whether records are reported
+/// as they are written.
 pub(super) fn run(statements: &[Statement], clients: usize, at_once: bool) -> Program {
     let statements: Arc<[Statement]> = statements.into();
     program(move |zookeeper: ZooKeeper| {
@@ -235,8 +235,7 @@ fn word<T>(result: Result<T, Error>) -> String {
     }
 }
 
-/// Makes a call, and says how it was answered. No answer here holds a zxid: they count otherwise at
-/// each grain.
+/// Makes a call, and describes its answer. No answer here contains a zxid, because zxids differ between the grains.
 async fn make(zookeeper: &ZooKeeper, call: Call) -> String {
     match call {
         Call::Create(path) => create(zookeeper, path, CreateMode::Persistent).await,

@@ -1,14 +1,14 @@
-//! The smallest case that still shows a difference.
+//! Finds the smallest case that still shows a difference.
 
 use super::case::{Call, Case, Statement, Watched};
 use vivarium_sim::budget::programs::Budget;
 
-/// Makes a case smaller as long as `fails` says that it still shows what it showed.
+/// Makes a case smaller as long as `fails` returns true for the result.
 pub fn shrink(case: &Case, fails: impl Fn(&Case) -> bool) -> Case {
     shrink_by(case, smaller, fails)
 }
 
-/// The same for cases of any kind, of which `smaller` makes smaller ones.
+/// Shrinks cases of any kind; `smaller` proposes smaller ones.
 pub(super) fn shrink_by<C: Clone>(
     case: &C,
     smaller: impl Fn(&C) -> Vec<C>,
@@ -21,7 +21,7 @@ pub(super) fn shrink_by<C: Clone>(
     best
 }
 
-/// Cases that are a little smaller than this one, or simpler.
+/// Returns cases that are slightly smaller or simpler than this one.
 fn smaller(case: &Case) -> Vec<Case> {
     let mut all = Vec::new();
     let mut with = |change: &dyn Fn(&mut Case)| {
@@ -59,7 +59,7 @@ fn smaller(case: &Case) -> Vec<Case> {
     all
 }
 
-/// What a statement is made of.
+/// Returns the parts of a statement.
 fn simpler(statement: Statement) -> Vec<Statement> {
     match statement {
         Statement::Join(one, other) | Statement::Race(one, other) => {

@@ -1,4 +1,5 @@
-//! A case whose steps no seed has drawn: of a search over either grain, or of clients outside of the run.
+//! Reports a replayed case that was not drawn from a seed: of a search at either grain, or of clients outside of the
+//! run.
 
 use super::{INCONCLUSIVE, Told, skipped, title};
 use crate::sweeping::Commands;
@@ -8,7 +9,7 @@ use vivarium_reports::numbers::grouped;
 use vivarium_reports::timeline::steps;
 use vivarium_sim::steps::Replayed;
 
-/// Tells what came of the case's steps. `last` asks for so many of the last ones.
+/// Reports the replay of a case. `last` selects how many of the last steps are shown; `None` shows none.
 pub(crate) fn told(
     file: &str,
     case: &Case,
@@ -64,7 +65,7 @@ fn report(
     text
 }
 
-/// Whether it is the recorded run, and ends as that did.
+/// Says whether the replay is the recorded run and ends like it.
 fn comparison(case: &Case, replayed: &Replayed, recorded: &str) -> String {
     let Replayed { hash, objection, .. } = replayed;
     let mut text = if replayed.is_run_of(case) {

@@ -1,4 +1,4 @@
-//! Runs taken again from case files, told: for the command line and for users' tests.
+//! Reports replays of case files, for the command line and for users' tests.
 
 #[cfg(feature = "explore")]
 pub(crate) mod explored;
@@ -11,19 +11,19 @@ use vivarium_reports::timeline::last_steps;
 use vivarium_reports::violation::violation_report;
 use vivarium_sim::{Replay, RunOptions, RunReport, Scenario};
 
-/// The exit code of a case that no longer is the recorded run, and violates nothing.
+/// The exit code of a case that is not the recorded run any more, but violates nothing.
 const INCONCLUSIVE: u8 = 2;
 
-/// A replay in words, and the exit code of a process that does nothing else.
+/// The report of a replay, and the exit code of a process that only replays.
 pub(crate) struct Told {
     pub(crate) text: String,
     pub(crate) code: u8,
 }
 
-/// Takes the steps of a swept run's case again. `steps` asks for so many of the last ones.
+/// Replays the case of a swept run. `steps` selects how many of the last steps are shown.
 ///
 /// # Errors
-/// One sentence about what is wrong with the case.
+/// Returns one sentence about what is wrong with the case.
 pub(crate) fn swept(
     scenario: &Scenario,
     case: &Case,
@@ -51,7 +51,7 @@ pub(crate) fn swept(
     Ok(Told { text: text + &comparison(case, &replayed), code })
 }
 
-/// A scenario's name with its bugs.
+/// Returns a scenario's name with its bugs.
 pub(crate) fn title(scenario: &str, bugs: &[String]) -> String {
     match bugs.is_empty() {
         true => scenario.to_string(),
@@ -59,7 +59,7 @@ pub(crate) fn title(scenario: &str, bugs: &[String]) -> String {
     }
 }
 
-/// Whether the replay is the recorded run.
+/// Says whether the replay is the recorded run.
 fn comparison(case: &Case, replayed: &Replay) -> String {
     let run = &replayed.report;
     let recorded = grouped(case.steps.len() as u64);
@@ -83,7 +83,7 @@ fn comparison(case: &Case, replayed: &Replay) -> String {
     format!("\n{skipped}{same}{gone}")
 }
 
-/// The sentence about steps that were skipped, if any were.
+/// Returns the sentence about skipped steps; empty if none was skipped.
 fn skipped(count: usize, first: Option<(u64, Step)>, recorded: &str) -> String {
     first.map_or(String::new(), |(number, step)| {
         format!(
@@ -94,7 +94,7 @@ fn skipped(count: usize, first: Option<(u64, Step)>, recorded: &str) -> String {
     })
 }
 
-/// What the run was and how it ended.
+/// Reports the options of a run and how it ended.
 pub(crate) fn report(
     title: &str,
     run: &RunReport,

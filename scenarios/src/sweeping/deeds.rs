@@ -1,4 +1,4 @@
-//! Whether there was anything to judge: what held although nobody did anything, held for nothing.
+//! Checks that a verdict had something to judge: a property that held although no program did anything was not tested.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use vivarium_model::property::Monitor;
 
 /// What the programs of a sweep or search did.
 pub(crate) struct Deeds<'a> {
-    /// Somebody made a request.
+    /// Whether a program made a request.
     pub(crate) requests: bool,
-    /// The names of the observations that were made.
+    /// The names of the observations that programs made.
     pub(crate) observed: BTreeSet<&'a str>,
 }
 
 impl Deeds<'_> {
-    /// What nobody did, of that which these properties are about; in words, behind "nobody made".
+    /// Returns what these properties are about and no program did, in words that follow "nobody made".
     pub(crate) fn missing(&self, monitors: &[Box<dyn Monitor>]) -> Vec<String> {
         let mut missing = Vec::new();
         if !self.requests && self.observed.is_empty() {
@@ -26,7 +26,7 @@ impl Deeds<'_> {
         missing
     }
 
-    /// The first of these observations that nobody made, as a sentence.
+    /// Checks that programs made all these observations; returns a sentence about the first that none made.
     pub(crate) fn must_have(&self, names: &[String]) -> Result<(), String> {
         match names.iter().find(|name| !self.observed.contains(name.as_str())) {
             Some(name) => Err(format!(

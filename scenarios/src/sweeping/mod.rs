@@ -1,4 +1,4 @@
-//! From the simulator's results to the reports' data: the only place that knows both.
+//! Converts the simulator's results to the reports' data. No other module knows both.
 
 pub(crate) mod deeds;
 pub(crate) mod quiet;
@@ -24,41 +24,41 @@ use watchdog::{Ended, PATIENCE, Teller};
 /// How many steps of a violating run are shown.
 pub(crate) const LAST_STEPS: usize = 40;
 
-/// How to see a run again.
+/// The commands that show a run again.
 pub(crate) struct Commands {
-    /// Takes it again.
+    /// The command that replays the run.
     pub(crate) replay: String,
-    /// Shows every step.
+    /// The command that shows every step.
     pub(crate) every_step: String,
 }
 
-/// One thread per core.
+/// Returns the number of threads for one per core.
 pub(crate) fn all_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// What a sweep saw, and how long it took.
+/// The result of a sweep, and its real time.
 pub(crate) struct Swept {
     pub(crate) report: SweepReport,
     pub(crate) wall: Duration,
 }
 
-/// How to sweep.
+/// The options of a sweep.
 #[derive(Clone, Copy)]
 pub(crate) struct How {
     pub(crate) jobs: usize,
     pub(crate) host: HostKind,
-    /// Whether to go on after a violation, to count them.
+    /// Whether to continue after a violation, to count violations.
     pub(crate) keep_going: bool,
     /// How many of the last steps of a violating run to keep as text.
     pub(crate) last_steps: usize,
 }
 
-/// Runs the seeds, as a rule up to the first violation, whose run is kept in full.
+/// Runs the seeds, by default up to the first violation, whose run is kept in full.
 ///
 /// # Errors
-/// Where the scenario's numbers make no sense; where a program does not come back to an await; and where
-/// Vivarium itself panics, a sentence that names the seed, so that it can be reported.
+/// Returns one sentence if a number of the scenario is invalid, if a program loops without awaiting, or if Vivarium
+/// itself panics. In the last case, the sentence names the seed, for a bug report.
 pub(crate) fn sweep(
     scenario: &Scenario,
     seeds: &SeedRange,
@@ -94,18 +94,18 @@ pub(crate) fn sweep(
     }
 }
 
-/// A run that stands still.
+/// Returns the sentence about a run that does not advance.
 fn stuck(beat: Beat) -> String {
     let who = match beat.client {
-        // A property is told of what the program does before the step is over.
+        // Monitors receive a program's observations within the same step, so a property can be the cause.
         Some(client) => format!("{client}'s program (or a property that is told of it)"),
         None => "a property".to_string(),
     };
     watchdog::stuck(&format!("seed {}: {who}", beat.seed), PATIENCE)
 }
 
-/// Which of these seeds makes Vivarium panic, and with what: the sweep knows that one does, and
-/// that it is among the next few.
+/// Finds the seed at which Vivarium panics, and returns a sentence with the panic. The caller passes the seeds that the
+/// sweep had not counted yet.
 fn failure(scenario: &Scenario, mut seeds: Range<u64>, host: HostKind) -> String {
     let options = RunOptions { host, ..RunOptions::default() };
     let attempt = |seed: &u64| {
@@ -121,7 +121,7 @@ fn failure(scenario: &Scenario, mut seeds: Range<u64>, host: HostKind) -> String
     }
 }
 
-/// The recorded run as a case.
+/// Makes a case of the recorded run.
 pub(crate) fn case(scenario: &Scenario, bugs: &[String], run: &RunReport) -> Case {
     Case {
         version: Case::VERSION,
@@ -138,7 +138,7 @@ pub(crate) fn case(scenario: &Scenario, bugs: &[String], run: &RunReport) -> Cas
     }
 }
 
-/// The report on a violating run.
+/// Makes the report on a violating run.
 pub(crate) fn finding(
     title: String,
     run: &RunReport,
@@ -172,7 +172,7 @@ pub(crate) fn finding(
     }
 }
 
-/// The report on a sweep, yet without a finding.
+/// Makes the report on a sweep, still without a finding.
 pub(crate) fn sweep_report(
     scenario: &Scenario,
     bugs: &[String],

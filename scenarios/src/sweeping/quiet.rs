@@ -1,7 +1,7 @@
-//! Panics that a report tells are not printed as well.
+//! Keeps panics that a report describes from being printed too.
 //!
-//! A program that panics is run again to look into it, so its panic would be printed several times, between
-//! the lines of whatever else is written. Here each is caught where programs run, remembered, and told once.
+//! A program that panics is run again to examine it, so its panic would be printed several times, between the lines of
+//! other output. This module catches each panic where programs run, remembers it, and lets the report describe it once.
 
 use std::collections::BTreeMap;
 use std::panic::{self, PanicHookInfo};
@@ -15,7 +15,7 @@ use vivarium_model::words::panic_message;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Caught {
     pub(crate) message: String,
-    /// `file:line:column`, where it is known.
+    /// `file:line:column`, if it is known.
     pub(crate) place: Option<String>,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Caught {
 struct Memory {
     #[cfg(feature = "explore")]
     last: Option<Caught>,
-    /// Where a panic with this message was, for the latest of them.
+    /// The place of the latest panic with each message.
     places: BTreeMap<String, String>,
 }
 
@@ -33,13 +33,13 @@ static MEMORY: Mutex<Memory> = Mutex::new(Memory {
     places: BTreeMap::new(),
 });
 
-/// What a scope of threads panics with when one of its threads has.
+/// The message of a scope of threads after one of its threads has panicked.
 const SCOPED: &str = "a scoped thread panicked";
 
-/// More places than this nobody asks for.
+/// The most places that are remembered.
 const MOST_PLACES: usize = 1_000;
 
-/// Keeps the panics quiet of threads that run programs, and no others.
+/// Suppresses the output of panics on threads that run programs, and on no others.
 pub(crate) fn programs() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -53,7 +53,7 @@ pub(crate) fn programs() {
     });
 }
 
-/// Keeps all panics quiet: of a process that turns each into a sentence.
+/// Suppresses the output of all panics, in a process that reports each as a sentence.
 #[cfg(feature = "cli")]
 pub(crate) fn everything() {
     panic::set_hook(Box::new(remember));
@@ -61,7 +61,7 @@ pub(crate) fn everything() {
 
 fn remember(info: &PanicHookInfo<'_>) {
     let message = panic_message(info.payload()).to_string();
-    // A scope of threads panics once more when one of its threads has; that says nothing.
+    // A scope of threads panics again after one of its threads has; this second panic carries no information.
     if message == SCOPED {
         return;
     }
@@ -79,25 +79,24 @@ fn remember(info: &PanicHookInfo<'_>) {
     }
 }
 
-/// The latest panic that was not printed, once.
+/// Takes the latest panic that was not printed.
 #[cfg(feature = "explore")]
 pub(crate) fn last() -> Option<Caught> {
     MEMORY.lock().unwrap_or_else(PoisonError::into_inner).last.take()
 }
 
-/// Where the panic was that a program or a property ended with, if it did.
+/// Returns the place of a panic that ended a program or a property, if it is known.
 pub(crate) fn place_of(failure: Option<&Failure>) -> Option<String> {
     let Failure::Panicked(message) = failure? else { return None };
     let memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     memory.places.get(message).cloned()
 }
 
-/// Something panicked with this message that is neither a program nor a monitor that is told an event: the
-/// sentence that says so, with the place.
+/// Returns the sentence about a panic outside of programs and monitors, with the place.
 #[cfg(feature = "explore")]
 pub(crate) fn unexpected(message: String) -> String {
     let Caught { message, place } = match last() {
-        // The thread's own says more than its scope's.
+        // The thread's own panic has a better message than that of its scope.
         Some(caught) if message == SCOPED || message == caught.message => caught,
         _ => Caught { message, place: None },
     };

@@ -1,73 +1,73 @@
-//! Seeds as people write them: numbers, and ranges of numbers.
+//! Parses seeds as users write them: numbers, and ranges of numbers.
 
 use std::fmt;
 use std::ops::Range;
 use thiserror::Error;
 
-/// The largest seed: ranges exclude their end, and it must fit into 64 bits.
+/// The largest seed: ranges exclude their end, which must fit into 64 bits.
 pub const MAX_SEED: u64 = u64::MAX - 1;
 
-/// Why a text names no seed or no range of seeds: one clear sentence.
+/// Why a text is no seed or no range of seeds, as one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SeedError {
-    /// Nothing was written.
+    /// The text is empty.
     #[error("{what} is empty: write a number, such as `42` or `0x2a`")]
     Nothing {
-        /// What should have been written.
+        /// What was expected.
         what: &'static str,
     },
-    /// Not a number.
+    /// The text is not a number.
     #[error("`{text}` is not a seed: write a number, such as `42` or `0x2a`")]
     NotANumber {
-        /// What was written.
+        /// What the user wrote.
         text: String,
     },
-    /// A number above [`MAX_SEED`].
+    /// The number is above [`MAX_SEED`].
     #[error("`{text}` is too large for a seed: the largest is {MAX_SEED}")]
     TooLarge {
-        /// What was written.
+        /// What the user wrote.
         text: String,
     },
-    /// A range that ends before it begins.
+    /// The range ends before it begins.
     #[error("the seed range `{text}` is reversed: did you mean `{end}..{start}`?")]
     Reversed {
-        /// What was written.
+        /// What the user wrote.
         text: String,
-        /// The range's start, as written.
+        /// The start of the range.
         start: u64,
-        /// The range's end, as written.
+        /// The end of the range.
         end: u64,
     },
-    /// A range without a seed in it.
+    /// The range contains no seed.
     #[error(
         "the seed range `{text}` is empty, because its end is not part of it: \
          did you mean `{start}..{}`?", start.saturating_add(1)
     )]
     EmptyRange {
-        /// What was written.
+        /// What the user wrote.
         text: String,
-        /// The range's start and end.
+        /// The start of the range, which is also its end.
         start: u64,
     },
-    /// A count of no seeds.
+    /// The count is 0.
     #[error("`{text}` seeds are none at all: run at least 1")]
     NoSeeds {
-        /// What was written.
+        /// What the user wrote.
         text: String,
     },
-    /// A range that lacks an end, or has too many.
+    /// The range lacks an end, or has too many.
     #[error("`{text}` is not a seed range: write a count, such as `1000`, or `A..B`")]
     NotARange {
-        /// What was written.
+        /// What the user wrote.
         text: String,
     },
 }
 
-/// Reads one seed: decimal, hexadecimal with `0x`, or a 40-digit commit hash, of which the first
-/// 64 bits are taken, so that a CI job can run its commit as the seed. Underscores may group digits.
+/// Parses one seed: decimal, hexadecimal with `0x`, or a commit hash of 40 digits. The first 64 bits of a commit hash
+/// are taken, so that a CI job can use its commit as the seed. Underscores may group digits.
 ///
 /// # Errors
-/// If the text is no such number.
+/// Fails if the text is no such number.
 pub fn parse_seed(text: &str) -> Result<u64, SeedError> {
     let digits = text.trim().replace('_', "");
     if digits.is_empty() {
@@ -88,15 +88,15 @@ pub fn parse_seed(text: &str) -> Result<u64, SeedError> {
     }
 }
 
-/// Which seeds a sweep runs: never none.
+/// A range of seeds for a sweep; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeedRange(Range<u64>);
 
 impl SeedRange {
-    /// Seeds 0 up to `count`.
+    /// Creates the range of the seeds from 0 up to `count`, exclusive.
     ///
     /// # Errors
-    /// If that is none, or more than there are.
+    /// Fails if `count` is 0 or too large.
     pub fn count(count: u64) -> Result<SeedRange, SeedError> {
         match count {
             0 => Err(SeedError::NoSeeds { text: count.to_string() }),
@@ -105,19 +105,19 @@ impl SeedRange {
         }
     }
 
-    /// Only this seed.
+    /// Creates the range of one seed.
     ///
     /// # Panics
-    /// If it is above [`MAX_SEED`].
+    /// Panics if the seed is above [`MAX_SEED`].
     pub fn only(seed: u64) -> SeedRange {
         assert!(seed <= MAX_SEED, "the largest seed is {MAX_SEED}");
         SeedRange(seed..seed + 1)
     }
 
-    /// Reads a count (`1000`: seeds 0 to 999) or a range (`1000..2000`, its end excluded).
+    /// Parses a count (`1000`: seeds 0 to 999) or a range (`1000..2000`, its end excluded).
     ///
     /// # Errors
-    /// If the text is neither, or there is no seed in the range.
+    /// Fails if the text is neither, or if the range contains no seed.
     pub fn parse(text: &str) -> Result<SeedRange, SeedError> {
         let own = || text.to_string();
         if text.trim().is_empty() {
@@ -140,17 +140,17 @@ impl SeedRange {
         }
     }
 
-    /// The seeds.
+    /// Returns the seeds.
     pub fn range(&self) -> Range<u64> {
         self.0.clone()
     }
 
-    /// How many seeds there are.
+    /// Returns the number of seeds.
     pub fn len(&self) -> u64 {
         self.0.end - self.0.start
     }
 
-    /// Always false: there is at least one.
+    /// Always false: there is at least one seed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

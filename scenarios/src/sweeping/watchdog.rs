@@ -1,8 +1,8 @@
-//! Watching that programs come back.
+//! Detects programs that never return from a poll.
 //!
-//! A program that loops without awaiting never returns from the poll that it is in, and its thread is lost.
-//! So what runs programs runs on a thread of its own, and whoever waits for it looks from time to time where
-//! it stands. If it stands at the same place for too long, the thread is left behind and the place is told.
+//! A program that loops without awaiting never returns from its current poll, and its thread is lost. So programs run
+//! on a thread of their own, and the waiting thread checks the position of the work from time to time. If the position
+//! is the same for too long, the thread is abandoned and the position is reported.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,18 +12,18 @@ use std::time::Duration;
 use vivarium_model::host::THREAD;
 use vivarium_model::words::panic_message;
 
-/// A program that has not come back after this long never will.
+/// After this time, a program that has not returned is considered to loop.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often to look. What is counted are looks, not time: a machine that sleeps does not look.
+/// The interval between checks. The limit counts checks and not time, because a suspended machine makes no checks.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Why something that was watched did not come to its end.
+/// Why watched work did not complete.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Ended<P> {
-    /// It stands at this place.
+    /// The work stayed at this position.
     Stuck(P),
-    /// It panicked.
+    /// The work panicked.
     Panicked(String),
 }
 
@@ -32,21 +32,21 @@ enum News<M, T> {
     Done(Result<T, String>),
 }
 
-/// Tells of the progress of something that is watched.
+/// Reports the progress of watched work.
 pub(crate) struct Teller<M, T>(Sender<News<M, T>>);
 
 impl<M, T> Teller<M, T> {
     pub(crate) fn tell(&self, progress: M) {
-        // Nobody listens any more only once it was given up.
+        // The receiver is gone only after the work was abandoned.
         let _ = self.0.send(News::Progress(progress));
     }
 }
 
-/// Does something on a thread of its own and hands on its progress. `places` is where it stands: each that
-/// can be told from any other, before and after.
+/// Runs `work` on a thread of its own and passes on its progress. `places` returns the current positions of the work; a
+/// position must differ from all earlier and later ones.
 ///
 /// # Errors
-/// It stood at one of the places for as long as `patience`, or panicked.
+/// Fails if the work stayed at one position for `patience`, or panicked.
 pub(crate) fn watched<T: Send + 'static, M: Send + 'static, P: Ord + Clone>(
     patience: Duration,
     work: impl FnOnce(&Teller<M, T>) -> T + Send + 'static,
@@ -88,7 +88,7 @@ pub(crate) fn watched<T: Send + 'static, M: Send + 'static, P: Ord + Clone>(
     }
 }
 
-/// The sentence on a program that does not come back; `who` is whose it is, and behind what.
+/// Returns the sentence about a program that does not return; `who` names the program and its last input.
 pub(crate) fn stuck(who: &str, patience: Duration) -> String {
     format!(
         "{who} has not come back to an await for {} s: does it loop without awaiting?",
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(done, Err(Ended::Panicked("lost".to_string())));
     }
 
-    /// One place changes all the time, another one never.
+    /// One position changes all the time, another one never.
     #[test]
     fn what_stands_still_is_found_among_what_moves() {
         let release = Arc::new(AtomicBool::new(false));

@@ -1,4 +1,4 @@
-//! What the environment asks of a test: other seeds, one run again, more of it, or a browser.
+//! Environment variables for tests: other seeds, a replay of one run, more output, or a browser.
 
 use crate::sweeping::LAST_STEPS;
 use crate::sweeping::seeds::{SeedRange, parse_seed};
@@ -7,7 +7,7 @@ use vivarium_model::case::{Case, GrainKind};
 use vivarium_reports::case_file;
 use vivarium_reports::folding::fold;
 
-/// The variables, as they are.
+/// The variables as read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Environment {
     /// `VIVARIUM_SEEDS`.
@@ -24,7 +24,7 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// What it is now.
+    /// Reads the variables.
     pub(crate) fn read() -> Environment {
         let text =
             |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
@@ -37,7 +37,7 @@ impl Environment {
         }
     }
 
-    /// The seeds to run: one seed, else a range, else the test's own count.
+    /// Returns the seeds to run: `VIVARIUM_SEED`, else `VIVARIUM_SEEDS`, else the test's own count.
     pub(crate) fn seeds(&self, own: u64) -> Result<SeedRange, String> {
         if let Some(text) = &self.seed {
             return match parse_seed(text) {
@@ -53,7 +53,7 @@ impl Environment {
         }
     }
 
-    /// How many of a run's last steps to show, if that is said.
+    /// Returns how many of a run's last steps to show, if the variable is set.
     pub(crate) fn timeline(&self) -> Result<Option<usize>, String> {
         match self.timeline.as_deref().map(str::trim) {
             None | Some("" | "0") => Ok(None),
@@ -67,7 +67,8 @@ impl Environment {
         }
     }
 
-    /// The case to take again, if it is of this grain: the test's other engine takes the others.
+    /// Loads the case to replay, if its grain is `grain`. (A case of the other grain belongs to the test's other
+    /// engine.)
     pub(crate) fn case(&self, test: &str, grain: GrainKind) -> Result<Option<Again>, String> {
         let Some(path) = &self.case else { return Ok(None) };
         let case = case_file::load(path).map_err(|error| format!("VIVARIUM_CASE: {error}"))?;
@@ -89,7 +90,7 @@ impl Environment {
     }
 }
 
-/// The text, broken where lines are wider than `COLUMNS` says, if that is said.
+/// Wraps lines that are wider than the variable `COLUMNS`, if it is set.
 pub(crate) fn fitted(text: String) -> String {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
     match columns {
@@ -98,13 +99,13 @@ pub(crate) fn fitted(text: String) -> String {
     }
 }
 
-/// A case to take again.
+/// A case to replay.
 pub(crate) struct Again {
     pub(crate) case: Case,
     pub(crate) file: String,
 }
 
-/// Writes a test's case; where, or the sentence that says why not.
+/// Writes a test's case. Returns its path, or a sentence that says why it could not be written.
 pub(crate) fn save(case: &Case, which: &str) -> Result<String, String> {
     let safe = |letter: char| if letter.is_alphanumeric() { letter } else { '-' };
     let name: String = case.scenario.chars().map(safe).collect();
@@ -113,7 +114,8 @@ pub(crate) fn save(case: &Case, which: &str) -> Result<String, String> {
     Ok(path.display().to_string())
 }
 
-/// `vivarium` in the build's own directory, where nobody keeps what is written; else `cases` here.
+/// Returns the directory for cases: `vivarium` in the build directory, whose content is not under version control, else
+/// `cases` in the current directory.
 fn directory() -> PathBuf {
     let program = std::env::current_exe().ok();
     let deps = program.as_deref().and_then(Path::parent).filter(|path| path.ends_with("deps"));
@@ -121,8 +123,8 @@ fn directory() -> PathBuf {
     target.map_or_else(|| PathBuf::from("cases"), |target| target.join("vivarium"))
 }
 
-/// The command that runs this test again. The test harness names its threads after the tests; where it
-/// runs them on the main thread, the name is unknown and all tests run.
+/// Returns the command that runs this test again. The test harness names its threads after the tests. If it runs tests
+/// on the main thread, the name is unknown and the command runs all tests.
 pub(crate) fn cargo_test() -> String {
     of_thread(std::thread::current().name())
 }

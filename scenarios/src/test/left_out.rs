@@ -1,21 +1,21 @@
-//! Properties of ZooKeeper that a test leaves out.
+//! ZooKeeper's own properties, some of which a test can leave out.
 
 use super::Test;
 use vivarium_model::property::{self, AskedOfServers, Monitor};
 
-/// The properties that no monitor asks.
+/// The properties that are checked without a monitor.
 const DURABLE: &str = "S3";
 const RECOVERY: &str = "S6";
 const LOG: &str = "S7";
 const TIMEOUT: &str = "S15";
 const ELECTIONS: &str = "S17";
-/// Asked of each commit by what keeps the history, which is none without it.
+/// This property cannot be left out, because the history itself checks it at each commit.
 const PREFIX: &str = "S2";
 
 impl Test {
-    /// Leaves out one of ZooKeeper's own properties, by the first word of its name: `S7` of `S7 contiguous log`. A run
-    /// ends with the first property that is violated, so a defect of the servers ([`Test::release`]) can hide a property
-    /// of your own. Searches take ZooKeeper's properties for granted anyway.
+    /// Leaves out one of ZooKeeper's own properties, selected by the first word of its name: `S7` for `S7 contiguous
+    /// log`. A run ends with the first property violated, so a defect of the servers ([`Test::release`]) can hide a
+    /// violation of your own property. Searches never check ZooKeeper's own properties.
     ///
     /// ```
     /// use vivarium::prelude::*;
@@ -36,7 +36,7 @@ impl Test {
     }
 }
 
-/// The first words of their names.
+/// The first words of the names of properties that are left out.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LeftOut(Vec<String>);
 
@@ -49,10 +49,10 @@ impl LeftOut {
         self.0.iter().any(|left_out| left_out == id)
     }
 
-    /// Whether there are such properties.
+    /// Checks that these properties exist.
     ///
     /// # Errors
-    /// One sentence about the first that is none.
+    /// Returns one sentence about the first that does not.
     pub(super) fn check(&self) -> Result<(), String> {
         let mut ids: Vec<String> = all().map(|monitor| id(&*monitor).to_string()).collect();
         ids.extend([DURABLE, RECOVERY, LOG, TIMEOUT, ELECTIONS].map(str::to_string));
@@ -67,7 +67,7 @@ impl LeftOut {
         }
     }
 
-    /// What no monitor asks.
+    /// Selects the properties that are checked without a monitor.
     pub(super) fn of_servers(&self) -> AskedOfServers {
         AskedOfServers {
             durable: !self.has(DURABLE),
@@ -78,7 +78,7 @@ impl LeftOut {
         }
     }
 
-    /// The monitors that a sweep has beside the test's own.
+    /// Returns the monitors of a sweep in addition to the test's own.
     pub(super) fn others(&self) -> impl Iterator<Item = Box<dyn Monitor>> {
         all().filter(|monitor| !self.has(id(&**monitor)))
     }
@@ -88,7 +88,7 @@ fn all() -> impl Iterator<Item = Box<dyn Monitor>> {
     property::zookeeper().into_iter().chain(property::programs())
 }
 
-/// The first word of its name.
+/// Returns the first word of the monitor's name.
 fn id(monitor: &dyn Monitor) -> &'static str {
     let name = monitor.name();
     name.split_once(' ').map_or(name, |(id, _)| id)

@@ -1,4 +1,4 @@
-//! The library face: a user's own test as a scenario.
+//! The library interface: a user's own test as a scenario.
 
 mod environment;
 mod left_out;
@@ -34,26 +34,26 @@ use vivarium_sim::{
 
 /// A test of a program against a whole simulated ensemble, under many seeds.
 ///
-/// Every client machine runs the program once; with faults it may also crash and start again. The
-/// test fails when a monitor objects (ZooKeeper's own are always there), when a program returns
-/// `Err` or panics, and when a program has not finished some time after all faults have been healed.
+/// Every client machine runs the program once; with faults it may also crash and start again. The test fails when a
+/// monitor objects (ZooKeeper's own monitors are always included), when a program returns `Err` or panics, and when a
+/// program has not finished within a bound after all faults have been healed.
 ///
-/// Environment variables override what the source says, and ask for more:
+/// Environment variables override the values in the source, and ask for more:
 ///
 /// | variable | means |
 /// |---|---|
 /// | `VIVARIUM_SEEDS` | a count or a range `A..B`, instead of the test's own |
 /// | `VIVARIUM_SEED` | one seed, to replay it |
 /// | `VIVARIUM_TIMELINE` | how many of a violating run's last steps are shown: a number, or `all` |
-/// | `VIVARIUM_CASE` | a case file: its steps are taken again first |
-/// | `COLUMNS` | how wide a report may be |
-/// | `VIVARIUM_SERVE` | an address such as `localhost:3000`, at which [`Test::explore`] shows the states to a browser |
+/// | `VIVARIUM_CASE` | a case file, whose steps are replayed first |
+/// | `COLUMNS` | the greatest width of a report |
+/// | `VIVARIUM_SERVE` | an address such as `localhost:3000`, at which [`Test::explore`] shows the states in a browser |
 pub struct Test {
     name: String,
     rounds: Choice,
     programs: Programs,
     servers: Choice,
-    /// As it was said.
+    /// The caller's value; `None` for the default.
     clients: Option<Choice>,
     client_options: ClientOptions,
     server_options: ServerOptions,
@@ -63,7 +63,7 @@ pub struct Test {
     progress_bound: Duration,
     monitors: Vec<Box<dyn Monitor>>,
     left_out: LeftOut,
-    /// Znodes that are there from the start, in the order in which they were said.
+    /// Znodes that exist from the start, in the order of the calls.
     setup: Vec<Said>,
     must_see: Vec<String>,
     seeds: u64,
@@ -72,7 +72,7 @@ pub struct Test {
 }
 
 impl Test {
-    /// A test of this program: 3 servers, 3 clients, no faults, 100 seeds.
+    /// Creates a test of this program with 3 servers, 3 clients, no faults and 100 seeds.
     pub fn new<P, F>(name: &str, run: P) -> Test
     where
         P: Fn(ZooKeeper) -> F + Send + Sync + 'static,
@@ -82,9 +82,8 @@ impl Test {
         Test::of(name, Choice::from(1), Programs::Same(Arc::new(move |_rounds| run.clone())))
     }
 
-    /// A test of programs that differ by role: client 1 and as many as the first role has run its
-    /// program, those behind them that of the second, and so on. Everything else is as for
-    /// [`Test::new`].
+    /// Creates a test of programs that differ by role: the clients of the first role come first and run its program,
+    /// then those of the second role, and so on. Everything else is as for [`Test::new`].
     ///
     /// ```
     /// use vivarium::prelude::*;
@@ -109,8 +108,8 @@ impl Test {
         Test::of(name, Choice::from(1), Programs::Roles(roles.into_iter().collect()))
     }
 
-    /// A test of a program that repeats what it does: how often is drawn by each seed from `rounds`,
-    /// a number or a range.
+    /// Creates a test of a program that repeats its task. Each seed draws the number of repetitions from `rounds`, a
+    /// number or a range.
     pub fn with_rounds<P, F>(name: &str, rounds: impl Into<Choice>, run: P) -> Test
     where
         P: Fn(ZooKeeper, u32) -> F + Send + Sync + 'static,
@@ -124,11 +123,11 @@ impl Test {
         Test::of(name, rounds.into(), Programs::Same(Arc::new(of_rounds)))
     }
 
-    /// A test of a program that is a loop, written as its round: what one round hands on is all that
-    /// the next one has of it, and the first one begins with `first`.
+    /// Creates a test of a program that is a loop, written as its round: the next round receives only the state that
+    /// one round hands on, and the first round receives `first`.
     ///
-    /// It runs as the loop would. To a search it is smaller: a round that begins with a state that was
-    /// there before is where the program was before, however it came there ([`rounds`]).
+    /// The program runs as the loop would. It makes a search smaller: a round that begins with a state that occurred
+    /// before is the same state of the program, whatever the history ([`rounds`]).
     ///
     /// ```
     /// use vivarium::prelude::*;
@@ -177,47 +176,47 @@ impl Test {
         }
     }
 
-    /// How many servers the ensemble has: a number, or a range that each seed picks from.
+    /// Sets the number of servers: a number, or a range from which each seed draws one.
     #[must_use]
     pub fn servers(mut self, servers: impl Into<Choice>) -> Test {
         self.servers = servers.into();
         self
     }
 
-    /// How many client machines there are, each with one program: a number or a range. Where clients have
-    /// [roles](Test::of_roles), those say it.
+    /// Sets the number of client machines, each with one program: a number or a range. If clients have
+    /// [roles](Test::of_roles), the roles set it.
     #[must_use]
     pub fn clients(mut self, clients: impl Into<Choice>) -> Test {
         self.clients = Some(clients.into());
         self
     }
 
-    /// What is said of every client's configuration; what is not, each seed draws.
+    /// Sets options of every client's configuration. Each seed draws the values of options that are not set.
     #[must_use]
     pub fn client_options(mut self, options: ClientOptions) -> Test {
         self.client_options = options;
         self
     }
 
-    /// ZooKeeper's system properties that clients notice; ZooKeeper's own defaults unless this is called.
+    /// Sets ZooKeeper's system properties that clients notice. The default is ZooKeeper's own defaults.
     #[must_use]
     pub fn server_options(mut self, options: ServerOptions) -> Test {
         self.server_options = options;
         self
     }
 
-    /// A persistent znode without data that is there from the start, in every server's database: no
-    /// view, however stale, is without it. Parents first.
+    /// Adds a persistent znode without data that exists from the start in every server's database, so that every view
+    /// contains it, however stale. Add parents first.
     #[must_use]
     pub fn setup(mut self, path: &str) -> Test {
         self.setup.push(Said::Plain(path.to_string()));
         self
     }
 
-    /// A container that is there from the start, in every server's database: the leader deletes it when it has
-    /// lost its last child. Where the faults are all there are, its counter is near its end in some seeds
-    /// ([`Fault::CounterWrap`](vivarium_sim::Fault::CounterWrap)), and it is deleted soon in some
-    /// ([`Fault::ContainerDeletion`](vivarium_sim::Fault::ContainerDeletion)). Parents first, as in
+    /// Adds a container that exists from the start in every server's database. The leader deletes it after it has lost
+    /// its last child. With all faults enabled, some seeds start its counter near the end
+    /// ([`Fault::CounterWrap`](vivarium_sim::Fault::CounterWrap)), and some delete it soon
+    /// ([`Fault::ContainerDeletion`](vivarium_sim::Fault::ContainerDeletion)). Add parents first, as in
     /// [`Test::setup`].
     #[must_use]
     pub fn container(mut self, path: &str) -> Test {
@@ -225,13 +224,13 @@ impl Test {
         self
     }
 
-    /// The programs are services: they need not finish, and what a property asks of the end is asked while they
-    /// run on. Where clients have [roles](Test::of_roles), a role can say it of its own.
+    /// Declares the programs services: they need not finish, and properties of the end are checked while they run. If
+    /// clients have [roles](Test::of_roles), a role can declare this for itself.
     ///
-    /// A sweep ends when all other programs have finished, all is mended, and services have had the time to notice
-    /// that a session has ended and to begin anew. A search has an end wherever nothing can happen any more but that
-    /// services wait: let them wait by watches, not by polling. What a service waits for is not judged, so one that
-    /// waits for ever by mistake shows only in what your properties ask.
+    /// A sweep ends when all other programs have finished, all faults are healed, and services have had the time to
+    /// notice that a session has ended and to start again. A search reaches an end wherever nothing can happen except
+    /// that services wait, so let them wait by watches, not by polling. Waiting services are never reported as stuck.
+    /// So a service that waits for ever by mistake is only found by your own properties.
     ///
     /// ```
     /// use vivarium::prelude::*;
@@ -261,74 +260,74 @@ impl Test {
         self
     }
 
-    /// What may go wrong.
+    /// Sets the possible faults.
     #[must_use]
     pub fn faults(mut self, faults: FaultSet) -> Test {
         self.faults = faults;
         self
     }
 
-    /// Which ZooKeeper the servers are; [`Release::Repaired`] unless this is called.
+    /// Sets the release of the servers. The default is [`Release::Repaired`].
     #[must_use]
     pub fn release(mut self, release: Release) -> Test {
         self.release = release;
         self
     }
 
-    /// For how long faults happen, in virtual time.
+    /// Sets the duration of the faults, in virtual time.
     #[must_use]
     pub fn chaos(mut self, chaos: Duration) -> Test {
         self.chaos = chaos;
         self
     }
 
-    /// How long after the faults every program must have finished, in virtual time.
+    /// Sets the duration after the faults within which every program must finish, in virtual time.
     #[must_use]
     pub fn finishes_within(mut self, bound: Duration) -> Test {
         self.progress_bound = bound;
         self
     }
 
-    /// Adds a property. Every run starts with a copy of the monitor as it is now.
+    /// Adds a property. Every run starts with a copy of the monitor in its present state.
     #[must_use]
     pub fn monitor(mut self, monitor: impl Monitor + 'static) -> Test {
         self.monitors.push(Box::new(monitor));
         self
     }
 
-    /// Several properties, such as those of a recipe: [`lock::monitors`](vivarium_recipes::lock::monitors). They
-    /// judge any program that makes the same observations.
+    /// Adds several properties, such as those of a recipe: [`lock::monitors`](vivarium_recipes::lock::monitors). They
+    /// check any program that makes the same observations.
     pub fn monitors(mut self, monitors: impl IntoIterator<Item = Box<dyn Monitor>>) -> Test {
         self.monitors.extend(monitors);
         self
     }
 
-    /// Demands that in some run a program makes the observation of this name: what it gives to
-    /// [`ZooKeeper::custom`], or as [its type](vivarium_model::observation) says, such as `granted`. What
-    /// holds where nobody ever comes so far says nothing.
+    /// Requires that a program makes the observation of this name in some run. The name is the argument of
+    /// [`ZooKeeper::custom`], or the one in [its type](vivarium_model::observation), such as `granted`. A property that
+    /// holds although no run reaches this point was not tested.
     #[must_use]
     pub fn must_see(mut self, name: &str) -> Test {
         self.must_see.push(name.to_string());
         self
     }
 
-    /// How many seeds to run; `VIVARIUM_SEEDS` overrides it.
+    /// Sets the number of seeds to run; `VIVARIUM_SEEDS` overrides it.
     #[must_use]
     pub fn seeds(mut self, seeds: u64) -> Test {
         self.seeds = seeds;
         self
     }
 
-    /// Runs the seeds, and returns what happened in them if nothing was violated.
+    /// Runs the seeds, and returns the report if no property was violated.
     ///
-    /// With `VIVARIUM_CASE` the steps of that case file are taken first, and told.
+    /// With `VIVARIUM_CASE`, the steps of that case file are replayed first and the replay is printed.
     ///
-    /// A run that violates a property is handed to a search (with the feature `explore`): if the same
-    /// property falls there within ten seconds, its way is told too, which is as a rule much shorter.
+    /// After a violation, a search of the same test is started (with the feature `explore`). If it finds a violation of
+    /// the same property within ten seconds, the report shows its path too, which is usually much shorter.
     ///
     /// # Panics
-    /// With the property, what it saw, how it came to that, and the line that replays the run, if one
-    /// was violated; and with one sentence if a variable of the environment makes no sense.
+    /// Panics with the report if a property was violated: the property, what it saw, the timeline, and the command that
+    /// replays the run. Panics with one sentence if an environment variable is invalid.
     pub fn run(self) -> ScenarioReport {
         let (name, own) = (self.name.clone(), self.seeds);
         let mut ready = self.scenario().unwrap_or_else(|sentence| refuse(&name, &sentence));
@@ -339,11 +338,11 @@ impl Test {
         ready.run(&seeds, last_steps).unwrap_or_else(failed)
     }
 
-    /// Runs these seeds, whatever the environment says.
+    /// Runs these seeds, regardless of the environment.
     ///
     /// # Errors
-    /// The first violation; or one sentence, where what was asked for makes no sense, or nobody made an
-    /// observation that was demanded.
+    /// Returns the first violation, or one sentence if the test is invalid or if no program made an observation that
+    /// [`Test::must_see`] requires.
     pub fn run_seeds(self, seeds: &SeedRange) -> Result<ScenarioReport, TestFailure> {
         let name = self.name.clone();
         let ready = self.scenario();
@@ -351,12 +350,11 @@ impl Test {
         ready.run(seeds, LAST_STEPS)
     }
 
-    /// Explores instead: every order of events within the budgets of `exploration`, over what
-    /// ZooKeeper promises to its clients (the service grain: one log, stale views, lost replies,
-    /// expiries). Servers and seeds play no part. Returns the figures if nothing was violated.
+    /// Searches instead of sweeping: tries every order of events within the budgets of `exploration`, with all that
+    /// ZooKeeper promises to its clients (the service grain: one log, stale views, lost replies, expiries). Servers and
+    /// seeds play no part. Returns the figures if no property was violated.
     ///
-    /// Only monitors of [`Asked::Everywhere`](vivarium_model::property::Asked) are asked; the report
-    /// names the others.
+    /// Only monitors with [`Asked::Everywhere`](vivarium_model::property::Asked) are used; the report names the others.
     ///
     /// ```
     /// use vivarium::prelude::*;
@@ -376,9 +374,9 @@ impl Test {
     /// ```
     ///
     /// # Panics
-    /// With the whole report if something was violated, or if the search could not see everything
-    /// and was not told that it [`may_be_bounded`](crate::Exploration::may_be_bounded); and with one sentence
-    /// where [`Test::explored`] returns an error, or a variable of the environment makes no sense.
+    /// Panics with the whole report if a property was violated, or if the search could not visit every state and
+    /// [`may_be_bounded`](crate::Exploration::may_be_bounded) is not set. Panics with one sentence if
+    /// [`Test::explored`] returns an error, or if an environment variable is invalid.
     #[cfg(feature = "explore")]
     pub fn explore(self, exploration: &crate::Exploration) -> ExplorationReport {
         let name = self.name.clone();
@@ -395,14 +393,13 @@ impl Test {
         report
     }
 
-    /// [`Test::explore`], whatever the verdict.
+    /// Like [`Test::explore`], but returns the report whatever the verdict.
     ///
     /// # Errors
-    /// * [`TestFailure::NotExplored`], with an [`ExploreError`](crate::ExploreError): a number or a claim of
-    ///   `exploration` makes no sense for this test, a program does not come back to an await, and whatever
-    ///   else the variants of that say;
-    /// * [`TestFailure::Refused`], with one sentence: the test itself makes no sense;
-    /// * [`TestFailure::Unseen`]: nothing was violated, and nobody made an observation that was demanded
+    /// * [`TestFailure::NotExplored`], with an [`ExploreError`](crate::ExploreError): for example, a number or a claim
+    ///   of `exploration` is invalid for this test, or a program loops without awaiting;
+    /// * [`TestFailure::Refused`], with one sentence: the test itself is invalid;
+    /// * [`TestFailure::Unseen`]: no property was violated, but no program made an observation that is required
     ///   ([`Test::must_see`]).
     #[cfg(feature = "explore")]
     pub fn explored(
@@ -435,7 +432,7 @@ impl Test {
         let left_out = self.left_out;
         left_out.check()?;
         let asked = left_out.clone();
-        // Monitors are Send but not Sync, so the prototypes sit behind a lock; runs get copies.
+        // Monitors are Send but not Sync, so the prototypes are behind a lock; runs receive copies.
         let prototypes = Mutex::new(self.monitors);
         let scenario = Scenario {
             name: self.name,
@@ -449,12 +446,12 @@ impl Test {
             programs,
             monitors: Arc::new(move |drawn| {
                 let own = prototypes.lock().unwrap_or_else(PoisonError::into_inner);
-                // A search takes ZooKeeper's own properties, those of clients, for granted.
+                // A search takes ZooKeeper's own properties as given.
                 let own = own.iter().cloned();
                 if drawn.is_explored() {
                     return own.collect();
                 }
-                // If a step violates several properties, the report names the test's own.
+                // If a step violates several properties, the report names the test's own, which comes first.
                 own.chain(asked.others()).collect()
             }),
             of_servers: left_out.of_servers(),
@@ -471,14 +468,14 @@ impl Test {
     }
 }
 
-/// A znode that a test takes for granted.
+/// A znode that exists from the start.
 #[derive(Clone, Debug)]
 enum Said {
     Plain(String),
     Container(String),
 }
 
-/// Fails the test by a sentence.
+/// Fails the test with a sentence.
 fn refuse(name: &str, sentence: &str) -> ! {
     panic!("{name}: {sentence}")
 }

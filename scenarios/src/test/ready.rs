@@ -1,4 +1,4 @@
-//! A test that is ready to run: its scenario, checked, and what becomes of it.
+//! A test that is ready to run: its checked scenario, and its results.
 
 #[cfg(feature = "explore")]
 use crate::exploration::{self, Answer, Exploration, ExploreError, Handed};
@@ -23,27 +23,27 @@ use vivarium_reports::violation::violation_report;
 use vivarium_sim::every::Silent;
 use vivarium_sim::{HostKind, RunReport, Scenario};
 
-/// A test whose numbers make sense.
+/// A test whose options are valid.
 pub(crate) struct Ready {
     pub(crate) scenario: Scenario,
     pub(crate) host: HostKind,
     pub(crate) must_see: Vec<String>,
-    /// Whether a run that violates a property is handed to a search.
+    /// Whether a search is started after a run that violates a property.
     #[cfg_attr(not(feature = "explore"), allow(dead_code, reason = "there is none to hand it to"))]
     pub(crate) explores_failures: bool,
 }
 
 impl Ready {
-    /// Which seeds to run and how many of a run's last steps to show, as the environment says; the test's
-    /// own number of seeds otherwise. A case that it names is taken again first.
+    /// Returns which seeds to run and how many of a run's last steps to show: the environment's values, else the test's
+    /// own number of seeds and the default. Replays the case of the environment first, if there is one.
     ///
     /// # Errors
-    /// A variable makes no sense, or the case violates a property: its replay.
+    /// Returns one sentence if a variable is invalid, or the replay's report if the case violates a property.
     pub(crate) fn what_to_run(&self, own: u64) -> Result<(SeedRange, usize), String> {
         let environment = Environment::read();
         let (seeds, timeline) = (environment.seeds(own)?, environment.timeline()?);
         let last_steps = timeline.unwrap_or(LAST_STEPS);
-        // A sweep that fails writes one too.
+        // A failed sweep can write a case of a search, too.
         #[cfg(feature = "explore")]
         self.take_a_searched_case_again(&environment)?;
         let Some(again) = environment.case(&self.scenario.name, GrainKind::Ensemble)? else {
@@ -61,7 +61,7 @@ impl Ready {
     /// Runs these seeds.
     ///
     /// # Errors
-    /// As [`Test::run_seeds`](crate::Test::run_seeds).
+    /// Fails like [`Test::run_seeds`](crate::Test::run_seeds).
     pub(crate) fn run(
         self,
         seeds: &SeedRange,
@@ -93,14 +93,15 @@ impl Ready {
         Err(TestFailure::Violated(Box::new(finding)))
     }
 
-    /// A shorter way to the same.
+    /// Searches for a shorter path to the same violation.
     #[cfg(feature = "explore")]
     fn shorter(&self, run: &RunReport, violation: &Violation) -> Shorter {
         match exploration::hand_over(&self.scenario, run, &violation.objection) {
             Handed::No(sentence) => Shorter::No(sentence),
             Handed::Falls(found) => {
                 let (mut finding, case) = *found;
-                // Not over a search's own, which may be about something else.
+                // A name of its own, so that it does not overwrite the case of another search, which may show another
+                // violation.
                 let which = format!("{}-explored", run.seed);
                 finding.replay = match environment::save(&case, &which) {
                     Ok(file) => format!("VIVARIUM_CASE={file} {}", cargo_test()),
@@ -111,7 +112,7 @@ impl Ready {
         }
     }
 
-    /// The report on a violating run, whose case is written.
+    /// Writes the case of a violating run, and returns the report.
     fn finding(
         &self,
         run: &RunReport,
@@ -127,10 +128,10 @@ impl Ready {
         sweeping::finding(title, run, violation, unrepeated, Some(file), commands)
     }
 
-    /// Takes the case of a search again, if the environment names one.
+    /// Replays the case of a search, if the environment names one.
     ///
     /// # Errors
-    /// The variable makes no sense, or the case violates a property: its replay.
+    /// Returns one sentence if the variable is invalid, or the replay's report if the case violates a property.
     #[cfg(feature = "explore")]
     fn take_a_searched_case_again(&self, environment: &Environment) -> Result<(), String> {
         let Some(Again { case, file }) =
@@ -146,10 +147,10 @@ impl Ready {
         held_or(replaying::explored::told(&file, &case, &replayed, steps, &commands))
     }
 
-    /// Takes a case again that the environment names, or serves the states to a browser.
+    /// Replays the case that the environment names, and serves the states to a browser if the environment asks for it.
     ///
     /// # Errors
-    /// A variable makes no sense, or the case violates a property: its replay.
+    /// Returns one sentence if a variable is invalid, or the replay's report if the case violates a property.
     #[cfg(feature = "explore")]
     pub(crate) fn as_the_environment_asks(&self, exploration: &Exploration) -> Result<(), String> {
         let environment = Environment::read();
@@ -163,10 +164,10 @@ impl Ready {
         }
     }
 
-    /// Explores.
+    /// Explores the test.
     ///
     /// # Errors
-    /// As [`Test::explored`](crate::Test::explored).
+    /// Fails like [`Test::explored`](crate::Test::explored).
     #[cfg(feature = "explore")]
     pub(crate) fn explore(
         self,
@@ -194,7 +195,7 @@ impl Ready {
         TestFailure::Refused { name: self.scenario.name.clone(), sentence }
     }
 
-    /// Whether somebody made each observation that is demanded.
+    /// Checks that programs made each required observation.
     fn has_seen<'a>(&self, observed: impl Iterator<Item = &'a str>) -> Result<(), TestFailure> {
         let deeds = Deeds { requests: true, observed: observed.collect() };
         let name = self.scenario.name.clone();
@@ -202,7 +203,7 @@ impl Ready {
     }
 }
 
-/// Prints a replay that violated nothing; one that did is an error.
+/// Prints a replay without a violation; returns a replay with one as an error.
 fn held_or(told: replaying::Told) -> Result<(), String> {
     match told.code {
         1 => Err(format!("the case violates a property\n{}", told.text)),
@@ -213,37 +214,31 @@ fn held_or(told: replaying::Told) -> Result<(), String> {
     }
 }
 
-/// Why a [`Test`](crate::Test) failed; its text is what the test panics with.
+/// Why a [`Test`](crate::Test) failed. Its text is the message of the test's panic.
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum TestFailure {
-    /// A property was violated: what, with its timeline.
+    /// A property was violated: the report, with a timeline.
     Violated(Box<Finding>),
-    /// Nothing was violated, but nobody made an observation that was demanded
-    /// ([`Test::must_see`](crate::Test::must_see)).
+    /// No property was violated, but no program made an observation that [`Test::must_see`](crate::Test::must_see)
+    /// requires.
     Unseen {
-        /// The test's name.
         name: String,
-        /// Which, in one sentence.
+        /// One sentence that names the observation.
         sentence: String,
     },
-    /// The test was not explored: why.
+    /// The test was not explored, for this reason.
     #[cfg(feature = "explore")]
-    NotExplored {
-        /// The test's name.
-        name: String,
-        error: ExploreError,
-    },
-    /// What was asked for makes no sense, or could not be done.
+    NotExplored { name: String, error: ExploreError },
+    /// The test is invalid, or could not be run.
     Refused {
-        /// The test's name.
         name: String,
-        /// Why, in one sentence.
+        /// The reason, in one sentence.
         sentence: String,
     },
 }
 
 impl TestFailure {
-    /// The violation, if it is one.
+    /// Returns the violation, if there was one.
     pub fn finding(&self) -> Option<&Finding> {
         match self {
             TestFailure::Violated(finding) => Some(finding),

@@ -1,4 +1,4 @@
-//! Programs that differ by what their client is: a coordinator and its sites, producers and consumers.
+//! Roles: programs that differ by client, such as a coordinator and its sites, or producers and consumers.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub struct Role {
 }
 
 impl Role {
-    /// One client that runs this program.
+    /// Creates a role of one client that runs this program.
     pub fn new<P, F>(name: &str, run: P) -> Role
     where
         P: Fn(ZooKeeper) -> F + Send + Sync + 'static,
@@ -24,7 +24,7 @@ impl Role {
         Role::of(name, program(run))
     }
 
-    /// One client whose program is a loop, written as its round: see
+    /// Creates a role of one client whose program is a loop, written as its round: see
     /// [`Test::rounds`](crate::Test::rounds).
     pub fn rounds<S, P, F>(name: &str, first: S, round: P) -> Role
     where
@@ -39,21 +39,21 @@ impl Role {
         Role { name: Arc::from(name), clients: 1, options: None, program, serves: false }
     }
 
-    /// So many clients, each with the program.
+    /// Sets the number of clients, each with this program.
     #[must_use]
     pub fn clients(mut self, clients: u8) -> Role {
         self.clients = clients;
         self
     }
 
-    /// These programs are services, which need not finish ([`Test::serves`](crate::Test::serves)).
+    /// Declares these programs services, which need not finish ([`Test::serves`](crate::Test::serves)).
     #[must_use]
     pub fn serves(mut self) -> Role {
         self.serves = true;
         self
     }
 
-    /// What is said of the configuration of these clients, instead of what the test says of all
+    /// Sets options of these clients' configuration, which replace those of the test
     /// ([`Test::client_options`](crate::Test::client_options)).
     #[must_use]
     pub fn client_options(mut self, options: ClientOptions) -> Role {

@@ -1,4 +1,4 @@
-//! Who the clients of a test are, and what each of them runs.
+//! The clients of a test and their programs.
 
 use crate::test::role::Role;
 use std::sync::Arc;
@@ -8,32 +8,33 @@ use vivarium_sim::bounds::within;
 use vivarium_sim::scenario::MakePrograms;
 use vivarium_sim::{Choice, ClientOptions, Drawn};
 
-/// The program of each role.
+/// The programs of a test.
 pub(crate) enum Programs {
-    /// Each client runs the same, so often.
+    /// Every client runs the same program with this number of rounds.
     Same(Arc<dyn Fn(u32) -> Program + Send + Sync>),
     /// Each role has its own clients.
     Roles(Vec<Role>),
 }
 
-/// How many clients there are where nobody says it.
+/// The default number of clients.
 const CLIENTS: u32 = 3;
 
-/// Who the clients of a scenario are.
+/// The clients of a scenario.
 pub(crate) struct Staff {
     pub(crate) clients: Choice,
     pub(crate) programs: MakePrograms,
-    /// The role of each, where there are roles.
+    /// The role of each client; empty if there are no roles.
     pub(crate) roles: Vec<Arc<str>>,
-    /// As [`Settings`](vivarium_sim::Settings) has them.
+    /// The options in the form of [`Settings`](vivarium_sim::Settings).
     pub(crate) options: Vec<ClientOptions>,
 }
 
 impl Programs {
-    /// With so many clients, if that was said, all with these options unless their role has others.
+    /// Assigns programs and options to clients. `said` is the number of clients if the caller set it. All clients have
+    /// these options, except those whose role has its own.
     ///
     /// # Errors
-    /// One sentence about numbers that make no sense.
+    /// Returns one sentence about an invalid number.
     pub(crate) fn staff(
         self,
         said: Option<Choice>,

@@ -1,8 +1,7 @@
-//! The explorer's host: programs that are places in a shared trie.
+//! The explorer's host, in which each program is a node of a shared trie.
 //!
-//! A [`Memo`] is a value like the rest of a state: cheap to clone, to compare and to fingerprint.
-//! It feeds a program by following an edge of the [`Trie`], which polls futures only where nobody
-//! has been before.
+//! A [`Memo`] is a value like the rest of a state: cheap to clone, compare and fingerprint. It feeds a program by
+//! following an edge of the [`Trie`], which polls a future only when a new edge is taken.
 
 use super::trie::{Edge, Node, NodeId, Trie};
 use std::cell::RefCell;
@@ -13,24 +12,24 @@ use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::host::{Host, Input, Output};
 use vivarium_model::id::ClientId;
 
-/// Where each client's program stands.
+/// The node of each client's program.
 #[derive(Clone)]
 pub struct Memo {
     trie: Lease,
-    /// By client; none where no process lives. Shared between states until it changes.
+    /// By client; `None` if the client has no process. Shared between states until it changes.
     places: Arc<[Option<NodeId>]>,
-    /// The sum of the fingerprints of those nodes, which are salted with their clients.
+    /// The sum of the fingerprints of these nodes, which are salted with their clients.
     fingerprint: Fingerprint,
 }
 
 impl Memo {
-    /// No program has started.
+    /// Creates a host in which no program has started.
     pub fn new(trie: Arc<Trie>) -> Memo {
         let places = vec![None; trie.clients()].into();
         Memo { trie: Lease::new(trie), places, fingerprint: Fingerprint::default() }
     }
 
-    /// Programs that stand at these nodes of the trie, one per client.
+    /// Creates a host whose programs are at these nodes of the trie, one per client.
     pub(in crate::every) fn at(
         trie: Arc<Trie>,
         places: impl Iterator<Item = Option<NodeId>>,
@@ -42,31 +41,31 @@ impl Memo {
         memo
     }
 
-    /// The trie that these are places in.
+    /// The trie that contains the nodes.
     pub fn trie(&self) -> &Arc<Trie> {
         &self.trie.0.trie
     }
 
-    /// Where a client's program stands; `None` where no process lives.
+    /// Returns the node of a client's program; `None` if the client has no process.
     pub fn node(&self, client: ClientId) -> Option<&Node> {
         self.places[client.index()].map(|id| self.trie().node(id))
     }
 
-    /// What an input would make a client's program do, without feeding it.
+    /// Returns what an input would make a client's program do, without feeding it.
     ///
     /// # Panics
-    /// If the program has not started, or cannot get this input.
+    /// Panics if the program has not started or cannot receive this input.
     pub fn peek(&self, client: ClientId, input: &Input) -> Arc<Edge> {
         Arc::clone(self.trie().edge(self.place(client), input))
     }
 
-    /// The fingerprint of where the programs stand. Equal ones stand at the same places.
+    /// Returns the fingerprint of the programs' nodes. Equal fingerprints mean equal nodes.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// Why one of the programs is no function of its inputs, if anybody who shares the trie has
-    /// noticed, see [`Trie::dependent`].
+    /// Returns why one of the programs is no function of its inputs, if any user of the trie has detected this; see
+    /// [`Trie::dependent`].
     pub fn dependent(&self) -> Option<&str> {
         self.trie().dependent()
     }
@@ -134,19 +133,18 @@ impl fmt::Debug for Memo {
     }
 }
 
-/// A reference to the trie, counted by each thread on its own. States are cloned and dropped all
-/// the time; were they all counted in one place, the threads of a search would wait for each other
-/// there more than they work.
+/// A reference to the trie, counted by each thread on its own. States are cloned and dropped constantly. With one
+/// shared count, the threads of a search would spend most of their time waiting for its cache line.
 struct Lease(Arc<Leased>);
 
-/// Alone in its cache lines, of which processors fetch two at a time.
+/// Padded so that it shares no cache line with other data; processors fetch two lines at a time.
 #[repr(align(128))]
 struct Leased {
     trie: Arc<Trie>,
 }
 
 thread_local! {
-    /// What this thread's leases share: those of the trie that it cloned a lease of last.
+    /// The lease count of this thread, for the trie whose lease the thread cloned last.
     static OWN: RefCell<Weak<Leased>> = const { RefCell::new(Weak::new()) };
 }
 
@@ -155,7 +153,7 @@ impl Lease {
         Lease(Arc::new(Leased { trie }))
     }
 
-    /// This lease as one of those that `own` shares.
+    /// Returns a lease of the same trie, counted in `own` if possible.
     fn shared(&self, own: &mut Weak<Leased>) -> Lease {
         if std::ptr::eq(own.as_ptr(), Arc::as_ptr(&self.0)) {
             return Lease(Arc::clone(&self.0));
@@ -173,7 +171,7 @@ impl Lease {
 
 impl Clone for Lease {
     fn clone(&self) -> Lease {
-        // A thread that is ending has no such thing any more.
+        // The thread-local value is gone in a thread that is ending.
         OWN.try_with(|own| self.shared(&mut own.borrow_mut()))
             .unwrap_or_else(|_| Lease(Arc::clone(&self.0)))
     }
@@ -194,7 +192,7 @@ mod tests {
         check::<Memo>();
     }
 
-    /// Whatever else the thread clones in between, and wherever the clone goes.
+    /// Holds whatever the thread clones in between, and for clones made in other threads.
     #[test]
     fn a_clone_stays_in_its_trie() {
         let tries = [trie(), trie()];

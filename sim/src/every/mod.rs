@@ -1,11 +1,11 @@
-//! The explorer: every state that a model can reach, up to stated bounds.
+//! The explorer: visits every state that a model can reach, up to stated bounds.
 //!
-//! The engine is our own and the interface is stateright's: whatever implements [`Model`] can also
-//! be given to stateright's checkers ([`cross_check`]) and looked at in its browser ([`serve()`]).
+//! The engine is our own and the interface is stateright's. A type that implements [`Model`] can also be given to
+//! stateright's checkers ([`cross_check`]) and shown in its browser ([`serve()`]).
 //!
-//! A search ([`search()`]) goes breadth first in the order of world steps, so that the first violation
-//! has the fewest; or depth first, which needs little memory beyond the table of visited states.
-//! It never calls an early stop a success: [`Ending`] tells exhausted, bounded and violated apart.
+//! A search ([`search()`]) runs breadth first in the order of world steps, so that the first violation has the fewest
+//! steps, or depth first, which needs little memory beyond the table of visited states. It never reports an early stop
+//! as a success: [`Ending`] distinguishes exhausted, bounded and violated.
 
 mod intern;
 pub mod memo;

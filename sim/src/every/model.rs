@@ -1,59 +1,58 @@
-//! What a search needs to know about a model.
+//! The interface between a search and a model.
 
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::property::Objection;
 
-/// What a search needs to know beyond [`stateright::Model`].
+/// The functions of a model that a search needs in addition to [`stateright::Model`].
 ///
-/// `actions`, `next_state` and everything here must be pure: equal states offer the same actions in
-/// the same order, and the same action leads to the same state. A path is kept as places in those
-/// lists and rebuilt by taking the actions again.
+/// `actions`, `next_state` and all functions here must be pure: equal states offer the same actions in the same order,
+/// and the same action leads to the same state. The search stores a path as indices into these lists, and rebuilds the
+/// path by taking the actions again.
 pub trait Model:
     stateright::Model<State: Clone + Send + Sync, Action: Clone + Send + Sync> + Send + Sync
 {
-    /// The state's 128-bit fingerprint: equal states have equal ones. All its bits must be well
-    /// mixed, as those of [`Fingerprint::of`] are: it is its own hash.
+    /// Returns the state's 128-bit fingerprint: equal states have equal fingerprints. All its bits must be well mixed,
+    /// as those of [`Fingerprint::of`] are, because hash tables use it without further hashing.
     fn fingerprint(&self, state: &Self::State) -> Fingerprint;
 
-    /// What a monitor objected to on the way into this state. Such a state has no successors.
+    /// Returns the monitor's objection to the last step into this state. Such a state has no successors.
     fn objection<'a>(&self, state: &'a Self::State) -> Option<&'a Objection>;
 
-    /// How many steps of the world the action that led here took (a reduction can take several at
-    /// once), at least 1. Not asked of an initial state.
+    /// Returns the number of world steps that the action into this state took, at least 1. (A reduction can take
+    /// several steps in one action.) Not called for an initial state.
     fn length(&self, state: &Self::State) -> u32;
 
-    /// Asked of a state without successors in which nothing is withheld: everything is finished.
+    /// Checks that everything is finished. Called for a state without successors in which nothing is withheld.
     ///
     /// # Errors
-    /// Who waits for what: the state is stuck, which is a violation.
+    /// Returns an objection that says who waits for what: the state is stuck, which is a violation.
     fn at_rest(&self, state: &Self::State) -> Result<(), Objection>;
 
-    /// Why something that could happen in this state is left out by a bound that is no fault
-    /// budget, if it is: a search that met one is bounded by it and never exhausted.
+    /// Returns the name of a bound, other than a fault budget, that excludes a possible step of this state. The ending
+    /// of a search that meets one is bounded, never exhausted.
     fn withheld(&self, state: &Self::State) -> Option<&'static str>;
 
-    /// About how many bytes this state holds beyond its own size. Asked of a few states only, to
-    /// estimate what the frontier takes.
+    /// Estimates the bytes that this state holds beyond its own size. Called for a few sampled states, to estimate the
+    /// size of the frontier.
     fn heap_bytes(&self, state: &Self::State) -> usize {
         let _ = state;
         0
     }
 
-    /// About how many bytes the model itself holds by now: what its states refer to, and what it has
-    /// worked out.
+    /// Estimates the bytes that the model itself holds: the pieces of states, and cached results.
     fn pieces_bytes(&self) -> u64 {
         0
     }
 
-    /// Whether it has noticed something by which all that it has said is void. A path is then rebuilt
-    /// only as far as it goes: the objection says what there is to say.
+    /// Returns true if the model has detected something that invalidates all its answers. A path is then rebuilt only
+    /// as far as its actions can be taken, because the objection alone explains the violation.
     fn is_void(&self) -> bool {
         false
     }
 
-    /// The same model, holding no more than what these states refer to. They become states of the
-    /// new one, with the same fingerprints; it offers the same actions in the same order. `None`
-    /// where states hold all that they are.
+    /// Returns an equal model that holds only what these states refer to, and converts the states to it. The converted
+    /// states have the same fingerprints, and the new model offers the same actions in the same order. Returns `None`
+    /// if states are self-contained.
     fn renewed(&self, states: &mut dyn Iterator<Item = &mut Self::State>) -> Option<Self>
     where
         Self: Sized,

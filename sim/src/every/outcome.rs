@@ -1,7 +1,7 @@
-//! What a search found, in a form that cannot be misread.
+//! The result of a search, in types that cannot be misread.
 //!
-//! Exhausted is said only when nothing was left: not when a bound ended the search, not when a
-//! state lay beyond the greatest depth, and not when the model withheld anything.
+//! A search is exhausted only if nothing was left: no bound ended the search, no state was beyond the greatest depth,
+//! and the model withheld nothing.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,135 +9,135 @@ use std::time::Duration;
 use vivarium_model::property::Objection;
 use vivarium_model::verdict::Verdict;
 
-/// A search's ending and its figures.
+/// The ending and the statistics of a search.
 #[derive(Clone, Debug)]
 pub struct Outcome<A> {
-    /// How it ended.
+    /// How the search ended.
     pub ending: Ending<A>,
-    /// What it took.
+    /// The figures of the search.
     pub statistics: Statistics,
 }
 
 /// How a search ended.
 #[derive(Clone, Debug)]
 pub enum Ending<A> {
-    /// Every reachable state was visited and nobody objected.
+    /// Every reachable state was visited and no property was violated.
     Exhausted {
         /// Distinct states.
         states: u64,
-        /// Breadth first: the most world steps that the cheapest way to any state takes. Depth
-        /// first: the most steps on any way that was taken.
+        /// Breadth first: the greatest distance of a state from the start, in world steps. Depth first: the most steps
+        /// on any path taken.
         depth: u32,
     },
-    /// Nobody objected, but not everything was seen.
+    /// No property was violated, but not every state was visited.
     Bounded {
-        /// What stopped it.
+        /// The bound that stopped the search.
         by: Bound,
         /// Distinct states.
         states: u64,
-        /// States known and not wholly looked into. Depth first: actions not taken yet.
+        /// States that are known but not fully expanded. Depth first: actions that were not taken.
         frontier: u64,
     },
     /// A monitor objected, a state is stuck, or the model panicked.
     Violated(Box<Counterexample<A>>),
 }
 
-/// A way to a violation.
+/// A path to a violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counterexample<A> {
-    /// What was objected to.
+    /// The violation.
     pub objection: Objection,
-    /// Which of the model's initial states it starts from.
+    /// The index of the model's initial state at which the path starts.
     pub initial: usize,
-    /// The actions, from the initial state on.
+    /// The actions from the initial state on.
     pub path: Vec<A>,
-    /// World steps that the actions take together. (An action that panicked counts as one.)
+    /// The number of world steps in all actions together. (An action that panicked counts as one.)
     pub length: u32,
-    /// Proven to be the shortest: the search went breadth first and was not stopped early.
+    /// True if no shorter path exists: the search was breadth first and was not stopped early.
     pub shortest: bool,
 }
 
-/// What kept a search from seeing everything.
+/// The reason why a search did not visit every state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// More than this many distinct states.
+    /// The number of distinct states exceeded this limit.
     States(u64),
-    /// More than this many bytes of memory.
+    /// The memory exceeded this limit, in bytes.
     Memory(u64),
-    /// This much time.
+    /// The search took this long.
     Time(Duration),
-    /// The person at the keyboard, or who ends processes.
+    /// The user, or a signal to end the process, interrupted the search.
     Interrupted,
-    /// States lie beyond this many steps.
+    /// Some states are beyond this many steps.
     Depth(u32),
-    /// The model left things out, and why.
+    /// The model withheld steps, for these reasons.
     Withheld(BTreeSet<&'static str>),
-    /// States lie outside of the model's own boundary (`within_boundary`).
+    /// Some states are outside of the model's own boundary (`within_boundary`).
     Boundary,
-    /// The table of visited states has no more numbers to give: about four thousand million.
+    /// The table of visited states is full; it has about four billion numbers.
     Numbers,
 }
 
-/// What is known about ways that lead back to where they started.
+/// What the search knows about cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cycles {
-    /// Proven: there are none, every run comes to an end.
+    /// Proven: there are no cycles, so every run ends.
     None,
-    /// There are.
+    /// There are cycles.
     Found {
-        /// Times that an action led back to a state on the way it was taken from.
+        /// The number of actions that led back to a state on the current path.
         count: u64,
     },
-    /// Nobody looked.
+    /// The search did not look for cycles.
     NotExamined {
-        /// Actions that led to a known state that is no deeper: every cycle has one of these.
+        /// The number of actions that led to a known state that is no deeper. Every cycle contains such an action.
         edges_back: u64,
     },
 }
 
-/// What a search took.
+/// The statistics of a search.
 #[derive(Clone, Debug)]
 pub struct Statistics {
-    /// States that actions led to, known or not, with the initial ones.
+    /// The states that actions led to, known or new, and the initial states.
     pub generated: u64,
     /// Distinct states.
     pub distinct: u64,
-    /// The greatest depth looked into, in world steps.
+    /// The greatest depth visited, in world steps.
     pub depth: u32,
-    /// How long it took.
+    /// The duration of the search.
     pub elapsed: Duration,
-    /// The most states (depth first: actions) that waited at once.
+    /// The greatest number of waiting states (depth first: actions).
     pub peak_frontier: u64,
-    /// About what the frontier took at most, in bytes. Not part of `visited_bytes`.
+    /// The estimated greatest size of the frontier, in bytes. Not part of `visited_bytes`.
     pub peak_frontier_bytes: u64,
-    /// What is kept to the end, in bytes: the visited states with their predecessors, as allocated.
+    /// The memory kept until the end, in bytes: the visited states with their predecessors, as allocated.
     pub visited_bytes: u64,
-    /// About what the model held at most, in bytes: what the states are numbers of, and what it has
-    /// worked out. Not part of `visited_bytes`.
+    /// The estimated greatest memory of the model, in bytes: the pieces of states, and cached results. Not part of
+    /// `visited_bytes`.
     pub peak_pieces_bytes: u64,
-    /// How often the model was made anew, without what no waiting state needed any more.
+    /// How often the model was replaced by one without the pieces that no waiting state needed.
     pub renewals: u64,
-    /// Ways that lead back.
+    /// What the search knows about cycles.
     pub cycles: Cycles,
 }
 
 impl Statistics {
-    /// States generated in a second.
+    /// Returns the generated states per second.
     pub fn generated_per_second(&self) -> f64 {
         self.generated as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    /// Bytes kept for ever for each distinct state.
+    /// Returns the memory per distinct state, in bytes, of what is kept until the end.
     pub fn bytes_per_state(&self) -> f64 {
         self.visited_bytes as f64 / self.distinct.max(1) as f64
     }
 }
 
 impl<A> Outcome<A> {
-    /// The verdict; or the counterexample, of which only the caller can tell time and hash.
+    /// Returns the verdict of a search without a violation.
     ///
     /// # Errors
-    /// The counterexample.
+    /// Returns the counterexample, for which only the caller can compute the time and hash.
     pub fn verdict(&self) -> Result<Verdict, &Counterexample<A>> {
         match &self.ending {
             Ending::Exhausted { states, depth } => {
@@ -150,7 +150,7 @@ impl<A> Outcome<A> {
         }
     }
 
-    /// Whether something from outside stopped it: asking again would come no further.
+    /// Returns true if an external limit stopped the search, so that another search would get no further.
     pub fn is_stopped(&self) -> bool {
         let stops = |by: &Bound| match by {
             Bound::States(_) | Bound::Memory(_) | Bound::Time(_) | Bound::Interrupted => true,
@@ -159,7 +159,7 @@ impl<A> Outcome<A> {
         matches!(&self.ending, Ending::Bounded { by, .. } if stops(by))
     }
 
-    /// The counterexample, if it is one.
+    /// Returns the counterexample, if a property was violated.
     pub fn counterexample(&self) -> Option<&Counterexample<A>> {
         match &self.ending {
             Ending::Violated(counterexample) => Some(counterexample),
@@ -199,7 +199,7 @@ impl fmt::Display for Cycles {
     }
 }
 
-/// A number with its thousands set apart.
+/// Formats a number with thousands separators.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -212,7 +212,7 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// Bytes in the largest unit that leaves a whole number.
+/// Formats bytes in the largest unit that leaves a whole number.
 fn memory(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     for (shift, unit) in units {
@@ -223,7 +223,7 @@ fn memory(bytes: u64) -> String {
     format!("{} bytes", grouped(bytes))
 }
 
-/// A duration in the largest unit that leaves a whole number.
+/// Formats a duration in the largest unit that leaves a whole number.
 fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     if time.subsec_nanos() != 0 || seconds == 0 {

@@ -1,11 +1,11 @@
-//! How far a search has come, for whoever waits for it.
+//! The progress of a search, for an observer.
 
 use std::time::Duration;
 
-/// A search's figures while it runs.
+/// The figures of a running search.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Since the start.
+    /// The time since the start.
     pub elapsed: Duration,
     /// States generated.
     pub generated: u64,
@@ -15,24 +15,24 @@ pub struct Progress {
     pub frontier: u64,
     /// The greatest depth so far, in world steps.
     pub depth: u32,
-    /// The table of visited states, in bytes.
+    /// The size of the table of visited states, in bytes.
     pub visited_bytes: u64,
-    /// The states held besides, in bytes, estimated.
+    /// The estimated size of the waiting states, in bytes.
     pub frontier_bytes: u64,
-    /// What the model holds for them, in bytes, estimated.
+    /// The estimated memory of the model, in bytes.
     pub pieces_bytes: u64,
 }
 
 impl Progress {
-    /// All that the search holds in memory, in bytes.
+    /// Returns all memory of the search, in bytes.
     pub fn bytes(&self) -> u64 {
         self.visited_bytes + self.frontier_bytes + self.pieces_bytes
     }
 }
 
-/// Told of the progress about five times in a second, in the thread that called the search.
+/// Receives the progress about five times per second, on the thread that called the search.
 pub trait Observer {
-    /// So far, this much.
+    /// Reports the figures so far.
     fn progress(&self, progress: &Progress);
 }
 
@@ -42,7 +42,7 @@ impl<F: Fn(&Progress)> Observer for F {
     }
 }
 
-/// Watches nothing.
+/// An observer that ignores all reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Silent;
 

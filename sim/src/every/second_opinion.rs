@@ -1,6 +1,6 @@
-//! stateright's own checkers over the same model, and its browser.
+//! Runs stateright's own checkers and its browser on a model.
 //!
-//! On a model in which nobody objects both must count the same distinct states.
+//! On a model without violations, both searches must count the same distinct states.
 
 use super::model::Model;
 use super::search::Strategy;
@@ -9,21 +9,21 @@ use std::fmt::{self, Debug};
 use std::hash::{Hash, Hasher};
 use std::net::ToSocketAddrs;
 
-/// What stateright's checker says.
+/// The result of stateright's checker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecondOpinion {
     /// States generated.
     pub generated: u64,
-    /// Distinct states, told apart by a 64-bit hash.
+    /// Distinct states, distinguished by a 64-bit hash.
     pub distinct: u64,
-    /// The properties for which it found a counterexample (or an example), sorted.
+    /// The properties for which it found a counterexample or an example, sorted.
     pub discoveries: Vec<&'static str>,
 }
 
 /// Searches with stateright's own checker, in one thread.
 ///
-/// stateright searches nothing if a model has no properties, and stops as soon as it has an answer
-/// for each: counts can be compared only where all properties hold.
+/// stateright searches nothing if a model has no properties, and stops as soon as it has an answer for each property.
+/// So the counts are comparable only if all properties hold.
 pub fn cross_check<M>(model: M, strategy: Strategy) -> SecondOpinion
 where
     M: Model + Send + 'static,
@@ -49,8 +49,7 @@ where
     }
 }
 
-/// Serves stateright's browser (Explorer) at an address, until the process ends. `describe` tells a
-/// state in words.
+/// Serves stateright's browser (Explorer) at an address until the process ends. `describe` describes a state in words.
 pub fn serve<M>(model: M, describe: fn(&M, &M::State) -> String, address: impl ToSocketAddrs)
 where
     M: Model + Send + 'static,
@@ -60,13 +59,13 @@ where
     Told { model, describe }.checker().serve(address);
 }
 
-/// A model whose states come with words.
+/// A model whose states carry a description.
 struct Told<M: Model> {
     model: M,
     describe: fn(&M, &M::State) -> String,
 }
 
-/// A state with words; they are no part of what it is.
+/// A state with a description, which is not part of its identity.
 #[derive(Clone)]
 struct InWords<S> {
     state: S,

@@ -1,38 +1,38 @@
-//! The shortest way to a violation, for either grain.
+//! The shortest path to a violation, for either grain.
 //!
-//! Breadth first and without reductions, a search finds a shortest way. Otherwise a way is as long as it
-//! happens to be. Two things are done about it:
+//! A breadth-first search without reductions finds a shortest path. Any other search finds a path of arbitrary length,
+//! which is then shortened in two ways:
 //!
-//! 1. Steps are left out as long as what remains is a run within the budget whose end violates the same
-//!    property ([`minimise`](crate::recorded::minimise)). It is deterministic and quick.
-//! 2. A search breadth first looks for a way with fewer steps than that ([`Shortest::or_shorter`]). Where it
-//!    sees everything up to there, the way is proven to be the shortest.
+//! 1. Steps are left out as long as the rest is a run within the budget whose end violates the same property
+//!    ([`minimise`](crate::recorded::minimise)). This is deterministic and fast.
+//! 2. A breadth-first search looks for a path with fewer steps ([`Shortest::or_shorter`]). If it visits everything up
+//!    to that length, the path is proven to be the shortest.
 
 use super::{Bound, Counterexample, Ending, Model, Observer, Options, Strategy, search};
 use vivarium_model::property::Objection;
 use vivarium_model::step::Step;
 
-/// A way to a violation, with nothing on it that could be left out.
+/// A path to a violation from which no step can be left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortest {
-    /// The steps of the world, those before the first action included.
+    /// The world steps, including those before the first action.
     pub steps: Vec<Step>,
-    /// What was objected to at the last.
+    /// The violation after the last step.
     pub objection: Objection,
-    /// How many steps were left out of the way that the search found.
+    /// The number of steps that were left out of the path that the search found.
     pub left_out: usize,
-    /// Whether a search has seen that there is no shorter way.
+    /// Whether a search has proven that there is no shorter path.
     pub proven: bool,
 }
 
 impl Shortest {
-    /// A way, and what is left of it; not proven yet.
+    /// Creates a shortened path, not proven to be the shortest.
     pub(super) fn of(whole: &[Step], (steps, objection): (Vec<Step>, Objection)) -> Shortest {
         Shortest { left_out: whole.len() - steps.len(), steps, objection, proven: false }
     }
 
-    /// This way or the one with fewer steps that a search finds within these bounds. `options` bound the depth.
-    /// Which way it is does not depend on the threads. With a bound of time it can depend on that.
+    /// Returns this path, or one with fewer steps that a search finds within these bounds. `options` bound the depth.
+    /// The result does not depend on the schedule of threads. With a time bound it can depend on that bound.
     pub(super) fn or_shorter<M: Model>(
         self,
         model: &M,
@@ -54,7 +54,7 @@ impl Shortest {
                 let left_out = self.left_out + self.steps.len() - steps.len();
                 Shortest { steps, objection: found.objection, left_out, proven: true }
             }
-            // Shorter perhaps, but which one was found depends on the threads.
+            // A shorter path may exist, but which one was found depends on the threads.
             Ending::Bounded { .. } | Ending::Violated(_) => self,
         }
     }

@@ -1,11 +1,11 @@
 //! The table of visited states.
 //!
-//! A state is not kept, only its fingerprint and how it was reached: from which state and by which of
-//! its actions. That is enough to rebuild any path by taking the actions again from the start.
+//! The table stores a state's fingerprint and how the state was reached: the previous state, and the index of its
+//! action. This is enough to rebuild any path by taking the actions again from the start.
 //!
-//! A record takes 32 bytes and its place in the hash index 6 to 12. Shards, chosen by the
-//! fingerprint's top bits and each behind its own lock, let all cores insert at once; records lie in
-//! segments that never move, so nothing is ever held twice while the table grows.
+//! A record takes 32 bytes, and its entry in the hash index 6 to 12. Shards, chosen by the fingerprint's top bits and
+//! each with its own lock, let all cores insert concurrently. Records lie in segments that never move, so nothing is
+//! held twice while the table grows.
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -16,7 +16,7 @@ const SHARD_BITS: u32 = 6;
 const SHARDS: usize = 1 << SHARD_BITS;
 const SEGMENT: usize = 512;
 
-/// The most states one shard can number: the greatest number of all stands for "no predecessor".
+/// The most states of one shard: the greatest id of all stands for "no predecessor".
 const SHARD_CAPACITY: usize = (1 << (32 - SHARD_BITS)) - 1;
 
 /// Marks in a record's action.
@@ -33,32 +33,32 @@ pub(super) struct Id(u32);
 /// How a state was reached.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
-    /// From which state. An initial state has none.
+    /// The previous state; `None` for an initial state.
     pub(super) from: Option<Id>,
-    /// Part of that state's fingerprint: of equally cheap ways the one with the least rank stays,
-    /// whatever the threads did.
+    /// Part of the previous state's fingerprint. Among equally cheap paths, the one with the least rank is kept, so
+    /// that the choice does not depend on the threads.
     pub(super) rank: u32,
-    /// The place of the action among that state's actions; of an initial state, among those.
+    /// The index of the action among the previous state's actions, or the index of an initial state.
     pub(super) action: u32,
     /// World steps from the start.
     pub(super) level: u32,
 }
 
-/// What became of an arrival.
+/// The result of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Met {
-    /// Never seen before.
+    /// The state is new.
     New(Id),
-    /// Known, and never reached in so few steps: the record now tells the new way.
+    /// The state is known, but was reached in fewer steps than before: the record now holds the new path.
     Cheaper(Id),
-    /// Known.
+    /// The state is known.
     Known {
-        /// The fewest steps it was reached in.
+        /// The fewest steps in which it was reached.
         level: u32,
-        /// It lies on the way that a depth-first search is on.
+        /// Whether it lies on the current path of a depth-first search.
         on_stack: bool,
     },
-    /// No number left.
+    /// The table is full.
     Full,
 }
 
@@ -81,7 +81,7 @@ struct Shard {
 /// The table of visited states.
 pub(super) struct Visited {
     shards: Vec<Padded>,
-    /// Whether a known state's record follows a cheaper way found later.
+    /// Whether the record of a known state is replaced by a cheaper path found later.
     follows_cheaper: bool,
 }
 
@@ -91,7 +91,7 @@ pub(super) struct Visited {
 struct Padded(Mutex<Shard>);
 
 impl Visited {
-    /// An empty table.
+    /// Creates an empty table.
     pub(super) fn new(follows_cheaper: bool) -> Visited {
         let shards = (0..SHARDS).map(|_| Padded::default()).collect();
         Visited { shards, follows_cheaper }
@@ -107,7 +107,7 @@ impl Visited {
         }
     }
 
-    /// How a state was reached, and its fingerprint.
+    /// Returns how a state was reached, and its fingerprint.
     pub(super) fn arrival(&self, id: Id) -> (Fingerprint, Arrival) {
         self.with(id, |record| {
             let [high, low] = record.fingerprint;
@@ -118,20 +118,20 @@ impl Visited {
         })
     }
 
-    /// The fewest steps in which a state is known to be reached.
+    /// Returns the fewest steps in which a state is known to be reached.
     pub(super) fn level(&self, id: Id) -> u32 {
         self.with(id, |record| record.level)
     }
 
-    /// Notes that a state enters or leaves the way that a depth-first search is on.
+    /// Marks whether a state is on the current path of a depth-first search.
     pub(super) fn set_on_stack(&self, id: Id, on_stack: bool) {
         self.with(id, |record| {
             record.action = record.action & !ON_STACK | if on_stack { ON_STACK } else { 0 };
         });
     }
 
-    /// Notes that a state was not expanded because of its level, unless another worker has reached it
-    /// in fewer steps meanwhile. Answers whether that is news.
+    /// Marks a state as not expanded because of its level, unless another worker has reached it in fewer steps
+    /// meanwhile. Returns true if the mark is new.
     pub(super) fn cut(&self, id: Id, level: u32) -> bool {
         self.with(id, |record| {
             let is_news = record.level == level && record.action & CUT == 0;
@@ -140,7 +140,7 @@ impl Visited {
         })
     }
 
-    /// Notes that it is expanded after all. Answers whether that is news.
+    /// Removes the mark of a state that is expanded after all. Returns true if the state had it.
     pub(super) fn uncut(&self, id: Id) -> bool {
         self.with(id, |record| {
             let was_cut = record.action & CUT != 0;
@@ -149,7 +149,7 @@ impl Visited {
         })
     }
 
-    /// What the table has allocated, in bytes.
+    /// Returns the allocated memory in bytes.
     pub(super) fn bytes(&self) -> u64 {
         let shards = self.shards.len() * size_of::<Padded>();
         let bytes = (0..SHARDS).map(|shard| self.lock(shard).bytes()).sum::<usize>() + shards;
@@ -162,12 +162,12 @@ impl Visited {
     }
 
     fn lock(&self, shard: usize) -> MutexGuard<'_, Shard> {
-        // Nothing that a model does runs under this lock, so a panic elsewhere leaves it sound.
+        // No model code runs under this lock, so a panic elsewhere leaves the table consistent.
         self.shards[shard].0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A shard has no number left.
+/// A shard is full.
 struct Exhausted;
 
 /// [`Met`] before the shard's own number is made into an [`Id`].
@@ -237,8 +237,8 @@ impl Record {
         Record { fingerprint, from, rank, action, level }
     }
 
-    /// The state was reached again. An expanded state cannot be reached more cheaply when states are
-    /// expanded in the order of their levels, so what changes here was not expanded yet.
+    /// Processes a repeated arrival. When states are expanded in the order of their levels, an expanded state cannot be
+    /// reached more cheaply. So a record that changes here belongs to a state that was not expanded yet.
     fn meet(&mut self, arrival: Arrival, follows_cheaper: bool) -> How {
         let known = How::Known { level: self.level, on_stack: self.action & ON_STACK != 0 };
         if !follows_cheaper || arrival.level > self.level {

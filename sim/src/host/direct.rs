@@ -1,4 +1,4 @@
-//! The host that polls the programs itself: no runtime, no compiler flag.
+//! A host that polls the programs' futures itself: it needs no runtime and no compiler flag.
 
 use vivarium_model::handle::{Process, Program};
 use vivarium_model::host::{Host, Input, Output};
@@ -24,7 +24,7 @@ pub struct DirectHost {
 }
 
 impl DirectHost {
-    /// A host of these programs: the first one runs on client 1.
+    /// Creates a host of these programs: the first one runs on client 1.
     pub fn new(programs: Vec<Program>) -> DirectHost {
         let processes = programs.iter().map(|_| None).collect();
         DirectHost { programs, processes }

@@ -1,24 +1,21 @@
-//! The host that runs each program as a node of a madsim runtime.
+//! A host that runs each program as a node of a madsim runtime.
 //!
-//! The engine leads and madsim follows. To feed a program, its port is given the input, which wakes
-//! the one madsim task that is the program's executor; then the runtime runs until that executor is
-//! blocked again. The executor runs a whole input within one poll, and at most one task is awake
-//! beside the driver, so madsim's random choice among ready tasks, its random number generator and
-//! its clock (which creeps by 50 to 100 ns per poll) decide nothing that a program could see. A
-//! program sleeps, and reads the clock, through its handle only.
+//! The engine leads and madsim follows. To feed a program, the host puts the input into the program's port and wakes
+//! the program's executor, which is one madsim task. Then the host runs the runtime until that executor is blocked
+//! again. The executor handles a whole input within one poll, and at most one task besides the driver is awake. So a
+//! program cannot observe madsim's random choice among ready tasks, its random number generator, or its clock (which
+//! advances by 50 to 100 ns per poll). A program sleeps and reads the clock through its handle only.
 //!
-//! Of madsim 0.2.34, these facts shape the code:
+//! These facts about madsim 0.2.34 shape the code:
 //!
-//! * `Runtime::block_on` may be called again and again: it enqueues its future as one more task of
-//!   the main node, runs whatever is ready, and moves the clock to the next timer only when nothing
-//!   is. The driver yields by waking itself, so there is always something ready. Each call leaves
-//!   about 160 bytes behind until the runtime is dropped, because the main node keeps a weak
-//!   reference to every task that it ever had and never prunes them.
-//! * `Handle::kill` drops futures only when their task is polled the next time. So the port is
-//!   closed first, and the kill waits until the executor is gone.
-//! * A task that is alive when the runtime is dropped is never freed. So the host kills all nodes
-//!   when it is dropped.
-//! * After a restart the old `NodeHandle` spawns nothing: the node is looked up again.
+//! * `Runtime::block_on` may be called repeatedly. Each call enqueues its future as one more task of the main node,
+//!   runs the ready tasks, and advances the clock to the next timer only when no task is ready. The driver yields by
+//!   waking itself, so a task is always ready. Each call leaks about 160 bytes until the runtime is dropped, because
+//!   the main node keeps a weak reference to each of its tasks and never prunes them.
+//! * `Handle::kill` drops a future only when its task is polled the next time. So the host closes the port first, and
+//!   the kill waits until the executor is gone.
+//! * A task that is alive when the runtime is dropped is never freed. So the host kills all nodes when it is dropped.
+//! * After a restart, the old `NodeHandle` spawns nothing: the host looks the node up again.
 
 use madsim::runtime::Runtime;
 use madsim::task::NodeId;
@@ -38,7 +35,7 @@ use vivarium_model::id::ClientId;
 pub struct MadsimHost {
     runtime: Runtime,
     machines: Vec<Machine>,
-    /// Not `Send`.
+    /// Makes the host `!Send`.
     thread: PhantomData<*const ()>,
 }
 
@@ -51,13 +48,14 @@ struct Machine {
 
 struct Process {
     port: Arc<Port>,
-    /// Until the first input: a task that exists would be polled with any other program's.
+    /// The executor before the first input. It is not spawned yet, because madsim would poll it together with the tasks
+    /// of other programs.
     unstarted: Option<Executor>,
 }
 
 impl MadsimHost {
-    /// A host of these programs: the first one runs on client 1. The seed is madsim's own; nothing
-    /// that a program does through its handle depends on it.
+    /// Creates a host of these programs: the first one runs on client 1. The seed is that of madsim's own generator;
+    /// nothing that a program does through its handle depends on it.
     pub fn new(programs: Vec<Program>, seed: u64) -> MadsimHost {
         let runtime = Runtime::with_seed_and_config(seed, madsim::Config::default());
         let machines = programs
@@ -72,7 +70,7 @@ impl MadsimHost {
         MadsimHost { runtime, machines, thread: PhantomData }
     }
 
-    /// Runs madsim's tasks until `done`.
+    /// Runs madsim's tasks until `done` returns true.
     fn settle(&self, done: impl Fn() -> bool) {
         self.runtime.block_on(poll_fn(|context| {
             if done() {
@@ -116,7 +114,7 @@ impl Host for MadsimHost {
             return;
         };
         process.port.close();
-        // An executor that madsim never got is dropped here.
+        // An executor that was never spawned is dropped here.
         drop(process.unstarted);
         let handle = self.runtime.handle();
         handle.kill(node);

@@ -1,4 +1,5 @@
-//! A host whose share of the time is measured: for benches, never for decisions.
+//! A host that measures the real time spent in another host. Only benches read the measurement; no decision depends on
+//! it.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -6,7 +7,7 @@ use std::time::{Duration, Instant};
 use vivarium_model::host::{Host, Input, Output};
 use vivarium_model::id::ClientId;
 
-/// Another host, with a stopwatch around it.
+/// Wraps another host and measures the real time spent in it.
 pub(crate) struct TimedHost<H> {
     inner: H,
     spent: Rc<Cell<Duration>>,

@@ -1,5 +1,5 @@
-//! What is demanded of every run beside its monitors, whoever chooses the steps: that programs end well,
-//! that they end, and that the model's own assertions hold.
+//! Demands on every run besides its monitors, in the simulator and in a search: programs end without an error, programs
+//! end at all, and the model's own assertions hold.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use vivarium_model::event::Event;
@@ -15,18 +15,17 @@ use vivarium_model::world::World;
 /// The property that a program neither panics nor returns an error.
 pub const PROGRAM: &str = "program";
 
-/// The property that everything gets done once nothing hinders it: a healed ensemble in a bounded time, and
-/// in a search whenever nothing can happen any more.
+/// The property that all programs finish once nothing hinders them: within a bounded time after a simulated ensemble
+/// has healed, and in a search in each state without a further step.
 pub const PROGRESS: &str = "progress";
 
-/// The property that no assertion of the model fails, nor one of a monitor. (Panics of programs end in their
-/// hosts.)
+/// The property that no assertion of the model or of a monitor fails. (Hosts catch the panics of programs.)
 pub const ASSERTION: &str = "assertion";
 
-/// Whether a program has failed by this event.
+/// Checks that this event is not the failure of a program.
 ///
 /// # Errors
-/// It has.
+/// Returns the objection if the program returned an error or panicked.
 pub fn ends_well(event: &Event) -> Result<(), Objection> {
     let (client, failure) = match event {
         Event::Finished { client, result: Err(why) } => (client, Failure::Returned(why.clone())),
@@ -36,10 +35,11 @@ pub fn ends_well(event: &Event) -> Result<(), Objection> {
     Err(Objection::failed(PROGRAM, &format!("the program of {client}"), failure))
 }
 
-/// No process is left that keeps a session alive, and there was time enough to expire each.
+/// Checks that no session is open. The caller has ended all processes that could keep a session alive, and has waited
+/// long enough for each session to expire.
 ///
 /// # Errors
-/// Which session lives on.
+/// Returns an objection that names a session that is still open.
 pub fn sessions_are_over(history: &History, when: &str) -> Result<(), Objection> {
     let Some((session, timeout)) = history.tree().sessions().first_key_value() else {
         return Ok(());
@@ -51,10 +51,10 @@ pub fn sessions_are_over(history: &History, when: &str) -> Result<(), Objection>
     Err(Objection::new(PROGRESS, saw))
 }
 
-/// Nothing can happen any more at the service grain: is everybody done but services?
+/// Checks that all programs except services have finished, in a state of the service grain without a further step.
 ///
 /// # Errors
-/// Who waits for what.
+/// Returns an objection that says what each unfinished program waits for.
 pub fn all_have_finished<H: Host>(world: &World<H, Service>) -> Result<(), Objection> {
     let service = world.grain();
     let waiting: Vec<String> = service
@@ -70,11 +70,10 @@ pub fn all_have_finished<H: Host>(world: &World<H, Service>) -> Result<(), Objec
     Err(Objection::new(PROGRESS, saw))
 }
 
-/// Runs code of the model or of monitors; a failed assertion is an objection: it has steps that lead there
-/// and can be replayed.
+/// Runs code of the model or of monitors, and turns a panic into an objection: the steps to it can be replayed.
 ///
 /// # Errors
-/// The panic's message.
+/// Returns an objection with the panic's message.
 pub fn asserted<T>(what: impl FnOnce() -> T) -> Result<T, Objection> {
     catch_unwind(AssertUnwindSafe(what))
         .map_err(|payload| Objection::new(ASSERTION, panic_message(&*payload)))

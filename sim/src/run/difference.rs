@@ -1,4 +1,4 @@
-//! Two runs that should have been the same, and where they part.
+//! Two runs that should have been equal, and the first step at which they differ.
 
 use super::HostKind;
 use super::record::Caused;
@@ -7,14 +7,14 @@ use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 
-/// One way to get a run.
+/// How a run was produced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// From the seed.
     Seed {
-        /// Under this host.
+        /// The host of the run.
         host: HostKind,
-        /// Which repetition of it, from 1.
+        /// The number of this repetition, from 1.
         time: u32,
     },
     /// From the steps recorded in the first run.
@@ -31,34 +31,35 @@ impl fmt::Display for Way {
     }
 }
 
-/// Two runs that should have been the same.
+/// Two runs that should have been equal but differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The seed.
+    /// The seed of both runs.
     pub seed: u64,
-    /// The number of the first step that differs, from 1; one more than there are steps where only
-    /// what follows the last step differs.
+    /// The number of the first step that differs, counted from 1. If all steps are equal and only the runs' ends
+    /// differ, this is the number of steps plus 1.
     pub step: u64,
-    /// One run.
+    /// The first run.
     pub one: Side,
-    /// The other.
+    /// The run that was compared with the first.
     pub other: Side,
 }
 
 /// What one of two runs did at the first step that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
-    /// How this run came about.
+    /// How this run was produced.
     pub way: Way,
     /// The step and the rolling hash after it; `None` where this run had ended.
     pub step: Option<(Time, Step, Fingerprint)>,
-    /// All that the step caused. `None` where the run had ended, or where the same way, gone once
-    /// more to get the text, led elsewhere.
+    /// All that the step caused. `None` if the run had ended, or if the repetition that collects the text took another
+    /// course.
     pub caused: Option<Caused>,
 }
 
 impl Caused {
-    /// Both sides' texts: the words where they differ, else the lines in full that do.
+    /// Returns the texts of both sides: the short texts if these differ, else the lines of the full texts that the
+    /// other side lacks.
     pub(crate) fn sides(one: &Caused, other: &Caused) -> [String; 2] {
         if one.words != other.words {
             return [one.words.clone(), other.words.clone()];

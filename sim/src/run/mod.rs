@@ -1,4 +1,4 @@
-//! What one run is asked and what it reports.
+//! The options and the report of one run.
 
 pub mod demands;
 pub(crate) mod difference;
@@ -23,7 +23,7 @@ use vivarium_model::time::{Duration, Time};
 use vivarium_model::trace::TraceLine;
 use vivarium_model::verdict::Violation;
 
-/// What runs the programs.
+/// The host that runs the programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HostKind {
     /// Each program is a node of madsim. Only in builds with `--cfg madsim`.
@@ -33,7 +33,7 @@ pub enum HostKind {
 }
 
 impl HostKind {
-    /// Whether this build has the host.
+    /// Returns true if this build has the host.
     pub fn is_available(self) -> bool {
         match self {
             HostKind::Madsim => cfg!(madsim),
@@ -62,7 +62,7 @@ impl FromStr for HostKind {
     type Err = String;
 
     /// # Errors
-    /// One sentence: no such host, or not in this build and why.
+    /// Returns one sentence if there is no such host, or if this build lacks it and why.
     fn from_str(name: &str) -> Result<HostKind, String> {
         let host = match name {
             "madsim" => HostKind::Madsim,
@@ -79,15 +79,15 @@ impl FromStr for HostKind {
     }
 }
 
-/// How a run is run and how much of it is kept. Neither changes the run itself.
+/// How to run a seed and how much to record. These options do not change the run itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunOptions {
-    /// What runs the programs.
+    /// The host that runs the programs.
     pub host: HostKind,
     /// Whether to record the steps, for a case file.
     pub keep_steps: bool,
-    /// How many of the last steps to keep as trace lines, for a timeline. Those that merely keep a
-    /// connection alive (pings) are left out, unless all are asked for ([`usize::MAX`]).
+    /// How many of the last steps to keep as trace lines, for a timeline. Steps that only keep a connection alive
+    /// (pings) are left out, except with [`usize::MAX`], which keeps all steps.
     pub trace_last: usize,
 }
 
@@ -96,39 +96,39 @@ pub struct RunOptions {
 pub struct RunReport {
     /// The seed.
     pub seed: u64,
-    /// How many steps were taken.
+    /// The number of steps taken.
     pub steps: u64,
-    /// How much virtual time went by.
+    /// The virtual time that elapsed.
     pub simulated: Duration,
-    /// How many steps were disruptions, by kind.
+    /// The number of steps that were disruptions, by kind.
     pub disruptions: BTreeMap<Disruption, u64>,
-    /// How often each fault of the plan struck, however many steps that took.
+    /// How often each fault of the plan struck, regardless of how many steps it took.
     pub struck: BTreeMap<Fault, u64>,
     /// How often each mark was reached.
     pub marks: BTreeMap<Mark, u64>,
-    /// How many requests programs made.
+    /// The number of requests that programs made.
     pub requests: u64,
-    /// How often programs made an observation of each name.
+    /// The number of observations that programs made, by name.
     pub observed: BTreeMap<Arc<str>, u64>,
-    /// What monitors measured.
+    /// The monitors' measurements.
     pub measured: Vec<Measure>,
-    /// The rolling hash over (time, step, effects) at the end: what identifies the run.
+    /// The rolling hash over (time, step, effects) at the end; it identifies the run.
     pub hash: Fingerprint,
-    /// What went wrong, if something did. The run ended there.
+    /// The violation at which the run ended, if there was one.
     pub violation: Option<Violation>,
-    /// The steps taken, if they were to be kept.
+    /// The steps taken, if [`RunOptions::keep_steps`] is set.
     pub recorded: Vec<(Time, Step)>,
-    /// The last steps for people, if they were to be kept.
+    /// The last steps in readable form, if [`RunOptions::trace_last`] is above 0.
     pub trace: Vec<TraceLine>,
-    /// The last turns of the run's story ([`vivarium_model::event::Event::is_milestone`]), without
-    /// notes, if trace lines were to be kept.
+    /// The last milestones of the run ([`vivarium_model::event::Event::is_milestone`]), without notes, if trace lines
+    /// are kept.
     pub story: Vec<TraceLine>,
-    /// If programs never finished: where the last of them stopped, unless that is where the run ended. The
-    /// trace lines are those around it then.
+    /// If the violation is that programs did not finish: the point at which the last of them stopped, unless the run
+    /// ended soon after it. The trace lines are then the steps around this point.
     pub stopped: Option<Stopped>,
     /// The drawn options and the fault plan, printed.
     pub options_text: String,
-    /// What a case must note beside the configuration ([`crate::scenario::drawn::Drawn::parameters`]).
+    /// What a case file must record besides the configuration ([`crate::scenario::drawn::Drawn::parameters`]).
     pub parameters: BTreeMap<String, String>,
     /// The configuration of the ensemble and its clients.
     pub config: Config,

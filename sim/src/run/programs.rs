@@ -1,4 +1,5 @@
-//! Which programs are done, and whether they do the two things that every program must: end well, and end.
+//! Tracks which programs have finished, and checks the two demands on every program: it ends without an error, and it
+//! ends.
 
 use crate::run::demands::{PROGRESS, ends_well};
 use crate::run::subject::Subject;
@@ -9,28 +10,28 @@ use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, ServerId};
 use vivarium_model::property::Objection;
 
-/// Which programs have finished, or need not.
+/// The programs that have finished or need not finish.
 #[derive(Debug)]
 pub(crate) struct Programs {
-    /// Per client.
     finished: Vec<bool>,
     unfinished: usize,
-    /// Why servers gave up that have not come back since.
+    /// Servers whose process gave up and has not restarted, with the reason.
     exited: BTreeMap<ServerId, &'static str>,
 }
 
 impl Programs {
-    /// None of them. Services count as finished from the start: a run does not wait for their end.
+    /// No program has finished yet. Services count as finished from the start, because a run does not wait for their
+    /// end.
     pub(crate) fn new(config: &Config) -> Programs {
         let finished: Vec<bool> = config.clients.iter().map(|client| client.serves).collect();
         let unfinished = finished.iter().filter(|finished| !**finished).count();
         Programs { finished, unfinished, exited: BTreeMap::new() }
     }
 
-    /// Eats an event.
+    /// Processes an event.
     ///
     /// # Errors
-    /// A program panicked or returned an error.
+    /// Returns an objection if a program panicked or returned an error.
     pub(crate) fn event(&mut self, event: &Event) -> Result<(), Objection> {
         match event {
             Event::Finished { client, result: Ok(()) } => {
@@ -45,19 +46,19 @@ impl Programs {
         ends_well(event)
     }
 
-    /// Whether all programs have finished.
     pub(crate) fn all_finished(&self) -> bool {
         self.unfinished == 0
     }
 
-    /// Whether all have, and all servers serve but those that are left down or cut off.
+    /// Returns true if all programs have finished, and all servers serve except those that the aftermath leaves down or
+    /// cut off.
     pub(crate) fn is_all_done(&self, subject: &impl Subject, aftermath: &Aftermath) -> bool {
         let mut servers = (1..=subject.servers()).map(ServerId);
         self.all_finished()
             && servers.all(|server| aftermath.is_gone(server) || subject.is_serving(server))
     }
 
-    /// Those that have not finished, where that is what is wrong with a run.
+    /// Returns the unfinished programs if the outcome is a violation of [`PROGRESS`], else nothing.
     pub(crate) fn blamed(&self, outcome: &Result<(), Objection>) -> Vec<ClientId> {
         match outcome {
             Err(objection) if objection.property == PROGRESS => self.unfinished().collect(),
@@ -69,8 +70,7 @@ impl Programs {
         (0..self.finished.len()).filter(|at| !self.finished[*at]).map(ClientId::at)
     }
 
-    /// The objection that something is not done: which programs wait for what, and what each server
-    /// does.
+    /// Builds the objection for missing progress: what each unfinished program waits for, and the state of each server.
     pub(crate) fn no_progress(&self, subject: &impl Subject, when: &str) -> Objection {
         let programs =
             self.unfinished().map(|client| format!("{client}: {}", subject.waits_for(client)));

@@ -1,7 +1,7 @@
-//! What runs are doing, for somebody outside who watches that each step comes to its end.
+//! Reports which step each run is in, so that a watchdog outside of the runs can check that each step ends.
 //!
-//! A program that loops without awaiting never comes back, and nothing inside of its run can tell. Its run
-//! stands at the step that told it something, for as long as anybody looks.
+//! A program that loops without awaiting never returns from its poll, and nothing inside of its run can detect this.
+//! Its run then stays at the step that fed the input to this program.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vivarium_model::id::ClientId;
 use vivarium_model::step::Step;
 
-/// How many bits of a beat say whose program is told something; the others count steps.
+/// The number of low bits of a beat that hold the client whose program receives an input; the other bits count steps.
 const CLIENT_BITS: u32 = 16;
 
-/// The runs that are under way.
+/// The runs in progress.
 #[derive(Debug, Default)]
 pub struct Pulses(Mutex<Runs>);
 
@@ -22,21 +22,21 @@ struct Runs {
     running: BTreeMap<u64, (u64, Arc<AtomicU64>)>,
 }
 
-/// Where a run stands. Two that are equal are of the same run, at the same step.
+/// The position of a run. Equal beats are of the same run at the same step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Beat {
-    /// Which run it is, of those that were begun.
+    /// The run's number, in the order in which runs began.
     run: u64,
-    /// Its seed.
+    /// The run's seed.
     pub seed: u64,
-    /// How many steps it has begun.
+    /// The number of steps that have begun.
     pub steps: u64,
-    /// Whose program is told something in this step.
+    /// The client whose program receives an input, or is killed, in this step.
     pub client: Option<ClientId>,
 }
 
 impl Pulses {
-    /// Where the runs stand that are under way.
+    /// Returns the positions of the runs in progress.
     pub fn beats(&self) -> Vec<Beat> {
         let beat = |(run, (seed, beat)): (&u64, &(u64, Arc<AtomicU64>))| {
             let beat = beat.load(Ordering::Relaxed);
@@ -46,7 +46,7 @@ impl Pulses {
         self.lock().running.iter().map(beat).collect()
     }
 
-    /// A run begins; it ends when what is returned is dropped.
+    /// Registers a run. The run ends when the returned value is dropped.
     pub(crate) fn begin(self: &Arc<Pulses>, seed: u64) -> Pulse {
         let beat = Arc::default();
         let mut runs = self.lock();
@@ -61,7 +61,7 @@ impl Pulses {
     }
 }
 
-/// One run's.
+/// Registers one run as long as it lives, and publishes the run's position.
 #[derive(Debug)]
 pub(crate) struct Pulse {
     run: u64,
@@ -70,13 +70,13 @@ pub(crate) struct Pulse {
 }
 
 impl Pulse {
-    /// A step begins.
+    /// Records that a step begins.
     pub(crate) fn beat(&self, step: &Step) {
         let client = match step {
             Step::Input(client) | Step::Kill(client) => client.0,
             _ => 0,
         };
-        // Nobody else writes.
+        // Only this run writes its beat, so the load and the store need not be one atomic operation.
         let steps = (self.beat.load(Ordering::Relaxed) >> CLIENT_BITS) + 1;
         self.beat.store(steps << CLIENT_BITS | u64::from(client), Ordering::Relaxed);
     }

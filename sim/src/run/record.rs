@@ -1,4 +1,4 @@
-//! What is kept of a run while it runs: counts always, steps, trace lines and hashes on demand.
+//! The record of a run in progress: counts always; steps, trace lines and hashes on demand.
 
 use crate::run::pulse::{Pulse, Pulses};
 use crate::run::standstill::Standstills;
@@ -19,25 +19,23 @@ use vivarium_model::time::Time;
 use vivarium_model::trace::TraceLine;
 use vivarium_model::verdict::Violation;
 
-/// So many turns of a run's story are kept, the last ones.
+/// The number of milestones kept for a run's story: the last ones.
 const STORY: usize = 1_000;
 
-/// What to keep.
+/// Selects what to record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Keep {
-    /// The steps.
     pub(crate) steps: bool,
-    /// So many trace lines, the last ones of steps that do not merely keep a connection alive.
+    /// How many trace lines to keep: the last ones, without steps that only keep a connection alive.
     pub(crate) trace_last: usize,
-    /// The rolling hash after each step.
+    /// Whether to keep the rolling hash after each step.
     pub(crate) hashes: bool,
-    /// In full, what these steps caused (counted from 0).
+    /// The steps, counted from 0, whose consequences are kept as full text.
     pub(crate) texts: Range<u64>,
-    /// The state of each monitor at the end.
+    /// Whether to keep the state of each monitor at the end.
     pub(crate) monitors: bool,
-    /// Which monitors receive an event.
     pub(crate) telling: Telling,
-    /// Whom to tell where the run stands.
+    /// Where to publish the run's position, if a watchdog is to see it.
     pub(crate) pulses: Option<Arc<Pulses>>,
 }
 
@@ -50,13 +48,13 @@ impl From<RunOptions> for Keep {
 /// All that a step caused, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caused {
-    /// In words, one line per note, event and effect.
+    /// One line of words per note, event and effect.
     pub words: String,
-    /// Every field of every event and effect: words leave out data, digests and the like.
+    /// Every field of every event and effect, including data and digests, which `words` leaves out.
     pub full: String,
 }
 
-/// What has been kept so far.
+/// What has been recorded so far.
 pub(crate) struct Record {
     keep: Keep,
     pulse: Option<Pulse>,
@@ -75,7 +73,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Before the first step; and the effects to use, which collect what is to be kept.
+    /// Begins a record before the first step. Also returns the effects to use: they collect what the record needs.
     pub(crate) fn begin(seed: u64, keep: Keep) -> (Record, Effects) {
         let mut effects = Effects::hashed();
         if keep.trace_last > 0 || !keep.texts.is_empty() {
@@ -100,29 +98,28 @@ impl Record {
         (record, effects)
     }
 
-    /// How many steps were taken.
     pub(crate) fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// A step is about to be taken.
+    /// Publishes that a step is about to be taken.
     pub(crate) fn begins(&self, step: &Step) {
         if let Some(pulse) = &self.pulse {
             pulse.beat(step);
         }
     }
 
-    /// A planned fault struck.
+    /// Counts a planned fault that struck.
     pub(crate) fn fault(&mut self, fault: Fault) {
         *self.struck.entry(fault).or_default() += 1;
     }
 
-    /// A disruption that is no step happened.
+    /// Counts a disruption that is not a step.
     pub(crate) fn slowed(&mut self, kind: Disruption) {
         self.disruptions.count(kind);
     }
 
-    /// A step was taken, or a monitor objected to it.
+    /// Records a step that was taken, including one that a monitor objected to.
     pub(crate) fn step(&mut self, step: Step, effects: &Effects, view: View<'_>) {
         let at = view.at();
         self.disruptions.step(&step);
@@ -146,7 +143,7 @@ impl Record {
         }
     }
 
-    /// What programs do, by which a sweep can tell whether they did anything.
+    /// Counts requests and observations, from which a sweep can tell whether programs did anything.
     fn count(&mut self, event: &Event) {
         match event {
             Event::Sent { .. } => self.requests += 1,
@@ -173,7 +170,7 @@ impl Record {
             }
             self.story.push_back(TraceLine { at, number, step, notes: Vec::new(), events: turns });
         }
-        // With every step there is nothing to choose from.
+        // A trace of all steps needs no selection.
         let chooses = self.keep.trace_last != usize::MAX;
         if chooses {
             self.standstills.step(at, number, &events);
@@ -191,7 +188,7 @@ impl Record {
         }
     }
 
-    /// The run is over; these programs had not finished, where that is what is wrong.
+    /// Ends the record. `unfinished` lists the unfinished programs if they are the violation.
     pub(crate) fn close(
         mut self,
         drawn: &Drawn,
@@ -215,7 +212,7 @@ impl Record {
             Some((stopped, lines)) => (Some(stopped), lines.to_vec()),
             None => (None, self.trace.into()),
         };
-        // The standstills' own.
+        // Releases the standstills' references to trace lines, so that the lines below are unwrapped without a clone.
         drop(self.standstills);
         let report = RunReport {
             seed: drawn.seed,
@@ -242,21 +239,21 @@ impl Record {
     }
 }
 
-/// A run that is over.
+/// The record of a run that has ended.
 #[derive(Debug)]
 pub(crate) struct Closed {
-    /// What everybody gets.
+    /// The part that every caller needs.
     pub(crate) report: RunReport,
-    /// The rolling hash after each step, if it was to be kept.
+    /// The rolling hash after each step, if [`Keep::hashes`] was set.
     pub(crate) hashes: Vec<Fingerprint>,
-    /// The texts that were to be kept.
+    /// The texts selected by [`Keep::texts`].
     pub(crate) texts: Vec<Caused>,
-    /// The name of each monitor and the fingerprint of its state, if that was to be kept.
+    /// Each monitor's name and the fingerprint of its state, if [`Keep::monitors`] was set.
     pub(crate) monitors: Vec<(String, Fingerprint)>,
 }
 
 impl Closed {
-    /// Frees what only a violation is looked into by.
+    /// Frees what is only needed to examine a violation.
     pub(crate) fn forget_steps(&mut self) {
         (self.report.recorded, self.hashes) = Default::default();
     }

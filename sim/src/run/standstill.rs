@@ -1,4 +1,5 @@
-//! Where programs that never finish stopped: what is told of a hang is not its end, long after.
+//! Finds where programs that never finish stopped. A report of a hang shows the steps around this point, not the run's
+//! end, which is long after it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,37 +8,37 @@ use vivarium_model::id::ClientId;
 use vivarium_model::time::Time;
 use vivarium_model::trace::TraceLine;
 
-/// So many steps are shown behind the last thing that a program did or heard.
+/// The number of steps shown after the last event of a program.
 const AFTER: u8 = 10;
 
-/// The last thing that a program did or heard which never finished.
+/// The last action or notification of a program that never finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped {
-    /// Whose program.
+    /// The client of the program.
     pub client: ClientId,
-    /// When it was.
+    /// The virtual time of the step.
     pub at: Time,
     /// The number of the step.
     pub step: u64,
 }
 
-/// The last steps around the last thing that each program did or heard.
+/// For each program, the steps around its last action or notification.
 #[derive(Debug, Default)]
 pub(crate) struct Standstills(Vec<Last>);
 
-/// The same of one program.
+/// The last action or notification of one program.
 #[derive(Clone, Debug, Default)]
 struct Last {
     at: Time,
     step: u64,
-    /// So many steps are still to come.
+    /// The number of following steps that are still to be recorded.
     open: u8,
-    /// Empty as long as some are.
+    /// Empty until `open` is 0.
     lines: Vec<Arc<TraceLine>>,
 }
 
 impl Standstills {
-    /// A step was taken, which may be shown.
+    /// Processes a step, before it is known whether timelines show it.
     pub(crate) fn step(&mut self, at: Time, step: u64, events: &[Event]) {
         for client in events.iter().filter_map(doer) {
             let index = client.index();
@@ -48,7 +49,7 @@ impl Standstills {
         }
     }
 
-    /// A step will be shown if the run ends here; these are the last of that kind.
+    /// Processes a step that timelines show; `lines` are the last ones.
     pub(crate) fn shown(&mut self, lines: &VecDeque<Arc<TraceLine>>) {
         for last in self.0.iter_mut().filter(|last| last.open > 0) {
             last.open -= 1;
@@ -58,8 +59,8 @@ impl Standstills {
         }
     }
 
-    /// Where the last of these programs stopped, with the steps around it; `None` where that is not long
-    /// ago.
+    /// Returns where the last of these programs stopped, with the steps around this point. Returns `None` if fewer than
+    /// [`AFTER`] shown steps followed.
     pub(crate) fn of(&self, unfinished: &[ClientId]) -> Option<(Stopped, &[Arc<TraceLine>])> {
         let of = |client: &ClientId| Some((*client, self.0.get(client.index())?));
         let last = unfinished.iter().filter_map(of).max_by_key(|(_client, last)| last.step);
@@ -68,8 +69,8 @@ impl Standstills {
     }
 }
 
-/// Whose program did or heard something by this event. That its connection comes and goes it hears without
-/// doing anything about it.
+/// Returns the client whose program acted or was notified by this event. Changes of its connection do not count: the
+/// client machine handles them without the program.
 fn doer(event: &Event) -> Option<ClientId> {
     match event {
         Event::Session { .. }
@@ -94,7 +95,7 @@ mod tests {
         Arc::new(TraceLine { at: Time(number), number, step, notes, events: Vec::new() })
     }
 
-    /// Each of these clients does something at that step; the run has so many.
+    /// Builds a run of `steps` steps in which each of these clients acts at the given step.
     fn after(deeds: &[(u16, u64)], steps: u64) -> Standstills {
         let (mut standstills, mut ring) = (Standstills::default(), VecDeque::new());
         for number in 1..=steps {
@@ -120,7 +121,7 @@ mod tests {
         assert_eq!(numbers, (25..40).collect::<Vec<_>>());
     }
 
-    /// A program hears of its connection whether it waits for that or not.
+    /// Each program is notified of its connection's state, whether it waits for this or not.
     #[test]
     fn that_a_connection_comes_and_goes_is_no_deed() {
         let (client, session, server) = (ClientId(1), None, None);

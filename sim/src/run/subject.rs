@@ -1,4 +1,4 @@
-//! What a driver drives: all that the simulator asks of a world, in one place.
+//! The interface between a driver and the world that it drives.
 
 use crate::host::DirectHost;
 #[cfg(madsim)]
@@ -31,74 +31,69 @@ use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::world::World;
 
-/// A world under a driver.
+/// A world that a driver drives.
 pub(crate) trait Subject: Look {
-    /// Before the first step: what is due from the start.
+    /// Prepares the world before the first step; the effects then contain what is due from the start.
     fn begin(&mut self, effects: &mut Effects);
 
     /// Takes a step.
     ///
     /// # Errors
-    /// A monitor's objection.
+    /// Returns a monitor's objection.
     fn apply(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection>;
 
-    /// Takes a step. A panic, which can only be an assertion in the model or in a monitor (those of
-    /// programs end in their hosts), is an objection too: it has a seed and can be replayed.
+    /// Takes a step, and turns a panic into an objection. Such a panic can only be a failed assertion of the model or
+    /// of a monitor, because hosts catch the panics of programs; it can be replayed from the seed.
     ///
     /// # Errors
-    /// An objection.
+    /// Returns the objection of a monitor, or that of a failed assertion.
     fn step(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
         asserted(|| self.apply(at, step, effects)).and_then(|applied| applied)
     }
 
-    /// After the last step.
+    /// Runs the final checks after the last step.
     ///
     /// # Errors
-    /// A monitor's objection.
+    /// Returns a monitor's objection.
     fn end(&mut self, at: Time) -> Result<(), Objection>;
 
-    /// The committed history.
     fn history(&self) -> &History;
 
-    /// An objection to a server's tree (S5) says what is wrong with it.
+    /// Adds details of the difference to an objection to a server's tree (S5).
     fn explained(&self, objection: Objection) -> Objection {
         objection
     }
 
-    /// What its monitors measured.
+    /// Returns the monitors' measurements.
     fn measured(&self) -> Vec<Measure>;
 
-    /// Chooses which monitors receive the events that follow.
     fn tell(&mut self, telling: Telling);
 
-    /// The name of each of its monitors and the fingerprint of its state.
+    /// Returns each monitor's name and the fingerprint of its state.
     fn monitors(&self) -> Vec<(String, Fingerprint)>;
 
-    /// Whether a server serves clients.
     fn is_serving(&self, server: ServerId) -> bool;
 
-    /// In words: what a client's program waits for.
+    /// Says in words what a client's program waits for.
     fn waits_for(&self, client: ClientId) -> String;
 
-    /// In words: what a server is doing.
+    /// Says in words what a server is doing.
     fn state_of(&self, server: ServerId) -> String;
 }
 
-/// Something to be done with a world, whatever its host.
+/// A function of a world that is generic over the world's host. (Closures cannot be generic.)
 pub(crate) trait WithSubject {
-    /// What comes of it.
     type Result;
 
-    /// Does it.
     fn run<S: Subject>(self, subject: S) -> Self::Result;
 }
 
-/// Builds the world that `drawn` describes under this host, and hands it over. The world never
-/// leaves this thread: madsim's tasks cannot.
+/// Builds the world that `drawn` describes, with this host, and passes it to `with`. The world stays on this thread,
+/// because madsim's tasks cannot move.
 ///
 /// # Panics
-/// If this build has no such host; whoever takes a host from a user must have asked
-/// [`HostKind::is_available`].
+/// Panics if this build has no such host. A caller that takes the host from a user checks [`HostKind::is_available`]
+/// first.
 pub(crate) fn with_world<W: WithSubject>(
     scenario: &Scenario,
     drawn: &Drawn,
@@ -108,7 +103,7 @@ pub(crate) fn with_world<W: WithSubject>(
     with_timed_world(scenario, drawn, host, None, with)
 }
 
-/// [`with_world`], with the real time that the host takes added to `spent`.
+/// Like [`with_world`]; adds the real time spent in the host to `spent`.
 pub(crate) fn with_timed_world<W: WithSubject>(
     scenario: &Scenario,
     drawn: &Drawn,
@@ -131,7 +126,7 @@ pub(crate) fn with_timed_world<W: WithSubject>(
     }
 }
 
-/// All that a world needs beside its host.
+/// Everything that a world needs except its host.
 struct Run<W> {
     config: Arc<Config>,
     monitors: Vec<Box<dyn Monitor>>,
@@ -152,7 +147,7 @@ impl<W: WithSubject> Run<W> {
     }
 }
 
-/// A world, with the checks of its servers' disks and elections, which monitors cannot see.
+/// A world with the checks of its servers' disks and elections, which are no monitors because monitors see only events.
 struct Watched<H> {
     world: World<H>,
     disks: Option<Disks>,

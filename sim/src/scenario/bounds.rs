@@ -1,37 +1,31 @@
-//! What a number may be, and the sentence where it may not: the same on the command line and in a test. How
-//! many servers and clients there may be is said in [`vivarium_model::bounds`].
+//! Checks the bounds of numbers, with the same error message on the command line and in a test. The bounds of the
+//! numbers of servers and clients are in [`vivarium_model::bounds`].
 
 use crate::scenario::Choice;
 use std::time::Duration;
 use thiserror::Error;
 
-/// A number makes no sense. `said` is what its user wrote.
+/// A number out of bounds. `said` is what the user wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum OutOfBounds {
     /// It is too small.
     #[error("`{said}`: give at least {least}")]
     TooFew {
-        /// A flag with its value, or a call.
         said: String,
-        /// The smallest that makes sense.
+        /// The smallest valid number.
         least: u64,
     },
-    /// It is too large.
+    /// The number is too large.
     #[error("`{said}` is too many: give at most {most}")]
     TooMany {
-        /// A flag with its value, or a call.
         said: String,
-        /// The largest that is taken.
+        /// The largest valid number.
         most: u64,
     },
-    /// It is no time at all, where something must have time.
+    /// The duration is zero where it must be positive.
     #[error("`{said}({time:?})`: give more than no time")]
-    NoTime {
-        said: String,
-        /// What it was given.
-        time: Duration,
-    },
+    NoTime { said: String, time: Duration },
 }
 
 impl From<OutOfBounds> for String {
@@ -40,8 +34,8 @@ impl From<OutOfBounds> for String {
     }
 }
 
-/// Refuses a number outside of its bounds, both included. `said` is what its user wrote: a flag with its
-/// value, or a call.
+/// Checks that a number is within its bounds, both included. `said` is what the user wrote: a flag with its value, or a
+/// call.
 ///
 /// ```
 /// use vivarium_sim::bounds::within;
@@ -52,7 +46,7 @@ impl From<OutOfBounds> for String {
 /// ```
 ///
 /// # Errors
-/// It is outside.
+/// Fails if the number is out of bounds.
 pub fn within(said: &str, number: u64, least: u64, most: u64) -> Result<(), OutOfBounds> {
     let said = || said.to_string();
     if number < least {
@@ -64,10 +58,10 @@ pub fn within(said: &str, number: u64, least: u64, most: u64) -> Result<(), OutO
     Ok(())
 }
 
-/// Refuses no time at all, where something must have time.
+/// Checks that a duration is positive.
 ///
 /// # Errors
-/// It is no time.
+/// Fails if the duration is zero.
 pub fn some_time(said: &str, time: Duration) -> Result<(), OutOfBounds> {
     match time.is_zero() {
         true => Err(OutOfBounds::NoTime { said: said.to_string(), time }),
@@ -75,10 +69,10 @@ pub fn some_time(said: &str, time: Duration) -> Result<(), OutOfBounds> {
     }
 }
 
-/// Refuses a choice of numbers if a seed could pick one outside of these bounds.
+/// Checks that every number that a seed could pick is within these bounds.
 ///
 /// # Errors
-/// One sentence.
+/// Returns one sentence about the first number out of bounds.
 pub(crate) fn choice(name: &str, choice: &Choice, least: u32, most: u32) -> Result<(), String> {
     let Some((low, high)) = choice.range() else {
         return Err(format!("`{name}` has no number to pick: give at least one"));

@@ -1,4 +1,5 @@
-//! What a run is of its scenario: every number that was left open, decided, and printed.
+//! The options of one run: every number that a scenario leaves open, as drawn from a seed, in a form that can be
+//! printed.
 
 use crate::budget::programs::Budget;
 use crate::seeded::aftermath::Aftermath;
@@ -22,43 +23,43 @@ pub struct Drawn {
     pub scenario: String,
     /// The seed.
     pub seed: u64,
-    /// How many client machines there are.
+    /// The number of client machines.
     pub clients: u8,
-    /// The role of each client, where they have different ones.
+    /// The role of each client; empty if the scenario has no roles.
     pub roles: Vec<Arc<str>>,
-    /// How often each program does what it does.
+    /// How often each program repeats its task.
     pub rounds: u32,
     /// The ensemble and its clients.
     pub config: Config,
-    /// How long things take.
+    /// Latencies and durations.
     pub timings: Timings,
-    /// Which faults happen, and when or how often.
+    /// The faults, with their times or rates.
     pub plan: Plan,
-    /// Who is fast and who is slow while they do.
+    /// The relative speeds of machines during the faults.
     pub pace: Pace,
-    /// What is said of the setup's containers.
+    /// The values drawn for the containers of the setup.
     pub containers: Containers,
-    /// Which clients know one server, and whether packets are sent again late.
+    /// Which clients know only one server, and whether packets are retransmitted late.
     pub transport: Transport,
-    /// What it is like when all faults have ended.
+    /// The state of the ensemble after all faults have ended.
     pub aftermath: Aftermath,
-    /// For how long faults happen.
+    /// The duration of the faults.
     pub chaos: Duration,
-    /// How long after that everything must be done.
+    /// The duration after the faults within which everything must be done.
     pub progress_bound: Duration,
-    /// If this is no run of a seed but a search: what it can do to programs that let it. Each opportunity that they give to
-    /// cancel and to end sleeps early, and that it does not take, costs states, so they should give no other; and where it
-    /// has faults they may do less.
+    /// If these options are for a search instead of a run of a seed: what the search can do to programs that allow it.
+    /// Each opportunity to cancel or to end a sleep early costs states even if the search never takes it, so programs
+    /// should offer only those for which the budget has some. In a search with faults, programs may also do less.
     pub search: Option<Budget>,
 }
 
 impl Drawn {
-    /// Whether this is for a search.
+    /// Returns true if these options are for a search.
     pub fn is_explored(&self) -> bool {
         self.search.is_some()
     }
 
-    /// The kinds of faults that hold throughout this run.
+    /// Returns the kinds of faults that last for the whole run.
     pub fn throughout(&self) -> impl Iterator<Item = Fault> {
         let by_lot = self.votes_by_lot().then_some(Fault::ElectionByLot);
         let Drawn { pace, containers, transport, aftermath, .. } = self;
@@ -70,7 +71,7 @@ impl Drawn {
         self.config.election == Election::ByLot
     }
 
-    /// What a replay must know beside the configuration, by name, as text.
+    /// Returns what a case file must record besides the configuration, as text by name.
     pub fn parameters(&self) -> BTreeMap<String, String> {
         let rounds = ("rounds".to_string(), self.rounds.to_string());
         [rounds].into_iter().chain(self.aftermath.parameters()).collect()

@@ -1,5 +1,5 @@
-//! A scenario: how large the world may be, which programs run in it, what may go wrong, and what
-//! must hold all the same. A seed picks one run out of it ([`Drawn`]).
+//! A scenario: the size of the world, its programs, the possible faults, and the properties that must hold all the
+//! same. A seed draws one run of the scenario ([`Drawn`]).
 
 pub mod bounds;
 pub(crate) mod drawn;
@@ -23,83 +23,84 @@ use vivarium_model::release::Bugs;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 
-/// Makes the programs of a run, one per client machine.
+/// Creates the programs of a run, one per client machine.
 pub type MakePrograms = Arc<dyn Fn(&Drawn) -> Vec<Program> + Send + Sync>;
 
-/// Makes the monitors of a run.
+/// Creates the monitors of a run.
 pub type MakeMonitors = Arc<dyn Fn(&Drawn) -> Vec<Box<dyn Monitor>> + Send + Sync>;
 
-/// What is asked of a simulation.
+/// A scenario: the input of a sweep or of a search.
 #[derive(Clone)]
 pub struct Scenario {
-    /// Its name on the command line.
+    /// The scenario's name on the command line.
     pub name: String,
     /// One line for listings.
     pub summary: String,
-    /// How many servers the ensemble has; at least 1.
+    /// The number of servers; at least 1.
     pub servers: Choice,
-    /// How many client machines there are.
+    /// The number of client machines.
     pub clients: Choice,
-    /// How often each program does what it does.
+    /// How often each program repeats its task.
     pub rounds: Choice,
-    /// How the servers' limits are drawn.
+    /// The range of the servers' limits.
     pub limits: Limits,
-    /// What is in every server's database from the start.
+    /// The content of every server's database at the start.
     pub setup: Setup,
-    /// What is said of clients and servers beside what each seed draws.
+    /// The settings of clients and servers that no seed changes.
     pub settings: Settings,
     /// The programs, one per client machine.
     pub programs: MakePrograms,
-    /// What must hold.
+    /// The monitors of the properties.
     pub monitors: MakeMonitors,
-    /// What a sweep asks of servers beside its monitors (S3, S6, S7, S15 and S17). Nothing where the question is what a
-    /// defect of the servers does to their clients.
+    /// The properties of servers that a sweep checks besides its monitors (S3, S6, S7, S15 and S17). None if the
+    /// scenario examines how a defect of the servers affects their clients.
     pub of_servers: AskedOfServers,
-    /// Whether one run of eight goes on, when all programs have ended, until every session is over. Not where a
-    /// property asks for what sessions leave behind at the end, such as an ephemeral of a program that has ended.
+    /// Whether one run in eight continues, after all programs have ended, until every session is over. False if a
+    /// property checks what sessions leave behind, such as an ephemeral of a program that has ended.
     pub awaits_expiry: bool,
-    /// What a sweep must have seen before its `held` says much.
+    /// The marks that a sweep must reach. The verdict `held` says little about a sweep that missed some.
     pub marks: Vec<Mark>,
-    /// What may go wrong.
+    /// The faults that can happen.
     pub faults: FaultSet,
-    /// Which defects the servers have.
+    /// The defects of the servers.
     pub bugs: Bugs,
-    /// For how long (virtual time) faults happen. A run whose programs finish earlier ends earlier.
+    /// The duration of the faults, in virtual time. A run whose programs finish earlier ends earlier.
     pub chaos: Duration,
-    /// How long after that (virtual time) every program must have finished and every server serve.
+    /// The duration after the faults, in virtual time, within which every program must finish and every server must
+    /// serve.
     pub progress_bound: Duration,
-    /// Whether it can be explored.
+    /// Whether and how the scenario can be explored.
     pub explored: Explored,
 }
 
-/// Whether and how a scenario can be explored: every order of events instead of those of seeds.
+/// Whether and how a scenario can be explored: a search tries every order of events instead of those that seeds draw.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Explored {
-    /// Its programs, over the service grain ([`vivarium_model::service`]).
+    /// A search of the programs at the service grain ([`vivarium_model::service`]).
     Programs {
-        /// What is there from the start beside the scenario's [`setup`](Scenario::setup).
+        /// Znodes that exist from the start in addition to the scenario's [`setup`](Scenario::setup).
         setup: Setup,
     },
-    /// Its servers alone, over the ensemble grain: there are no programs, so it cannot be swept.
+    /// A search of the servers alone at the ensemble grain. The scenario has no programs, so it cannot be swept.
     Servers(Servers),
-    /// It cannot: why, as a clause behind its name.
+    /// The scenario cannot be explored. The text says why, as a clause to follow the scenario's name.
     No(String),
 }
 
-/// What a search over servers looks at where nobody says otherwise.
+/// The default sizes of a search of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Servers {
-    /// How many there are, and what may happen to them. Upsets are not counted here.
+    /// The number of servers and of the steps that are counted. Upsets are not counted here.
     pub budget: Budget,
     /// How leaders are elected.
     pub election: Election,
 }
 
 impl Scenario {
-    /// Whether its numbers make sense.
+    /// Checks that the scenario's numbers are valid.
     ///
     /// # Errors
-    /// One sentence about the first that does not.
+    /// Returns one sentence about the first invalid number.
     pub fn check(&self) -> Result<(), String> {
         if matches!(self.explored, Explored::Servers(_)) {
             return Ok(());
@@ -119,7 +120,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// A kind of fault whose rate is said can strike: those of containers need one.
+    /// Checks that each fault with an explicit rate can strike: those of containers need a container in the setup.
     fn has_what_faults_need(&self) -> Result<(), String> {
         if containers::beginning(self).znodes().iter().any(|znode| znode.container.is_some()) {
             return Ok(());
@@ -134,7 +135,7 @@ impl Scenario {
         }
     }
 
-    /// Whether a swept run can have so many clients, as a case says that it had.
+    /// Checks that a swept run can have this number of clients, which comes from a case.
     pub(crate) fn takes_clients(&self, clients: usize) -> Result<(), String> {
         self.settings.takes_clients(&self.name, clients)?;
         let range = self.clients.range().unwrap_or_default();
@@ -157,30 +158,30 @@ impl fmt::Debug for Scenario {
 /// How the servers' limits are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Limits {
-    /// From very small to those of production.
+    /// Limits from very small values to those of production.
     #[default]
     Varied,
-    /// Very small ones: hardly a transaction is kept for DIFF, snapshots are frequent and written in
-    /// many pieces, and ticks are short.
+    /// Very small limits: almost no transaction is kept for DIFF, snapshots are frequent and written in many pieces,
+    /// and ticks are short.
     Tight,
-    /// As [`Limits::Tight`], and no packet and no disk operation takes much longer than others but by a fault: what
-    /// servers do when there is none can be told to the millisecond.
+    /// Like [`Limits::Tight`], and the latencies of packets and disks vary little except by faults. So the servers'
+    /// behaviour without faults can be predicted to the millisecond.
     Steady,
 }
 
-/// Numbers that a seed picks one of.
+/// A set of numbers, from which a seed picks one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// Always this one.
+    /// Always this number.
     Exactly(u32),
-    /// From the first to the second, both included (in either order).
+    /// A number from the first to the second, both included (in either order).
     Between(u32, u32),
-    /// One of these. (An empty list is refused before a sweep; to draw from it gives 0.)
+    /// One of these numbers. (A sweep refuses an empty list; a draw from it returns 0.)
     OneOf(Vec<u32>),
 }
 
 impl Choice {
-    /// The smallest and the largest; `None` where there is none to pick.
+    /// Returns the smallest and the largest number; `None` if the set is empty.
     pub fn range(&self) -> Option<(u32, u32)> {
         match self {
             Choice::Exactly(number) => Some((*number, *number)),
@@ -189,7 +190,7 @@ impl Choice {
         }
     }
 
-    /// Picks one. Takes one random number, whatever the choice.
+    /// Picks a number. Every choice takes exactly one random number.
     pub fn draw(&self, random: &mut Random) -> u32 {
         let from = |random: &mut Random, low: u32, high: u32| {
             random.between(u64::from(low.min(high)), u64::from(low.max(high))) as u32
@@ -201,7 +202,7 @@ impl Choice {
         }
     }
 
-    /// Picks one that a `u8` holds and that is at least `least`.
+    /// Picks a number that is clamped to `least..=u8::MAX`.
     pub(crate) fn draw_small(&self, random: &mut Random, least: u8) -> u8 {
         u8::try_from(self.draw(random)).unwrap_or(u8::MAX).max(least)
     }

@@ -1,4 +1,4 @@
-//! What a scenario says of its clients and servers, beside what each seed draws for them.
+//! The settings of clients and servers in a scenario, which override the values that each seed draws.
 
 use crate::scenario::bounds;
 use std::sync::Arc;
@@ -6,18 +6,18 @@ use std::time::Duration;
 use vivarium_model::config::{ClientConfig, Config, ServerOptions};
 use vivarium_model::path::ZnodePath;
 
-/// What a scenario says of its clients and servers.
+/// A scenario's settings of clients and servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// The role of each client, where they have different ones; their number is fixed then.
+    /// The role of each client; empty if there are no roles. With roles, the number of clients is fixed.
     pub roles: Vec<Arc<str>>,
-    /// The options of each client. The last one is that of all further clients too; none says nothing.
+    /// The options of each client. The last element also applies to all further clients; an empty list sets nothing.
     pub clients: Vec<ClientOptions>,
-    /// ZooKeeper's system properties that clients notice.
+    /// The servers' system properties that clients notice.
     pub servers: ServerOptions,
 }
 
-/// What is said of a client's configuration. What is not said is drawn by each seed.
+/// The options of a client's configuration. Each seed draws the values of options that are not set.
 ///
 /// ```
 /// use std::time::Duration;
@@ -38,7 +38,7 @@ pub struct ClientOptions {
 }
 
 impl ClientOptions {
-    /// Nothing is said.
+    /// No options set; every value is drawn from the seed.
     pub fn new() -> ClientOptions {
         ClientOptions::default()
     }
@@ -52,59 +52,58 @@ impl ClientOptions {
         self
     }
 
-    /// What every path of the client's program is put behind. Properties see whole paths; a setup
-    /// gives them too.
+    /// The prefix of every path of the client's program. Properties see full paths, and a setup uses full paths.
     #[must_use]
     pub fn chroot(mut self, path: &str) -> ClientOptions {
         self.chroot = Some(Arc::from(path));
         self
     }
 
-    /// The client's IPv4 address, which ACLs of the scheme `ip` name; 127.0.0.1 without this option.
+    /// The client's IPv4 address, for ACLs of the scheme `ip`. The default is 127.0.0.1.
     #[must_use]
     pub fn address(mut self, address: &str) -> ClientOptions {
         self.address = Some(Arc::from(address));
         self
     }
 
-    /// A read-only server will do, where there are any ([`ServerOptions::read_only_mode`]).
+    /// The client accepts a read-only server, if there is one ([`ServerOptions::read_only_mode`]).
     #[must_use]
     pub fn can_be_read_only(mut self) -> ClientOptions {
         self.can_be_read_only = true;
         self
     }
 
-    /// The client gives its session up by itself when it has heard nothing for 4/3 of the timeout, as
-    /// clients do since 3.9.3 (ZOOKEEPER-4508).
+    /// The client gives up its session by itself after it has received nothing for 4/3 of the timeout, as clients do
+    /// since 3.9.3 (ZOOKEEPER-4508).
     #[must_use]
     pub fn expires_locally(mut self) -> ClientOptions {
         self.expires_locally = true;
         self
     }
 
-    /// A lost connection ends all watches of the client: each fails with `ConnectionLoss`, and none is set again at
-    /// the next server, as with ZooKeeper's client property `zookeeper.disableAutoWatchReset`.
+    /// A lost connection ends all watches of the client: each fails with `ConnectionLoss`, and the client does not set
+    /// them again at the next server, as with ZooKeeper's client property `zookeeper.disableAutoWatchReset`.
     #[must_use]
     pub fn disable_auto_watch_reset(mut self) -> ClientOptions {
         self.disable_auto_watch_reset = true;
         self
     }
 
-    /// The client's program is a service: it need not finish, and a run's end is judged while it runs on.
+    /// The client's program is a service: it need not finish, and a run can end while it still runs.
     ///
-    /// A sweep goes on, when all faults are over and all other programs have finished, for as long as a session
-    /// that ends unnoticed can take to be expired and a new one to begin. In a search, a state in which nothing
-    /// can happen any more is an end although the program waits there.
+    /// After all faults are over and all other programs have finished, a sweep continues for as long as it can take
+    /// until a session that ended unnoticed has expired and a new one has begun. In a search, a state without a further
+    /// step is a valid end even if the service waits.
     #[must_use]
     pub fn serves(mut self) -> ClientOptions {
         self.serves = true;
         self
     }
 
-    /// Whether it makes sense.
+    /// Checks that the options are valid.
     ///
     /// # Errors
-    /// One sentence.
+    /// Returns one sentence about the first invalid option.
     fn check(&self) -> Result<(), String> {
         if let Some(timeout) = self.session_timeout {
             bounds::some_time("session_timeout", timeout)?;
@@ -140,12 +139,13 @@ impl ClientOptions {
 }
 
 impl Settings {
-    /// Whether they make sense.
+    /// Checks that the settings are valid.
     ///
     /// # Errors
-    /// One sentence about the first that does not.
+    /// Returns one sentence about the first invalid setting.
     pub(crate) fn check(&self) -> Result<(), String> {
-        // A leader that looks again at once never does anything else (`Timer.scheduleAtFixedRate` refuses 0, too).
+        // With an interval of 0, a leader would check containers without end (`Timer.scheduleAtFixedRate` refuses 0,
+        // too).
         let interval = self.servers.container_check_interval;
         bounds::some_time("container_check_interval", interval)
             .map_err(|error| error.to_string())?;
@@ -155,14 +155,14 @@ impl Settings {
         self.clients.iter().try_for_each(ClientOptions::check)
     }
 
-    /// Whether a search has what they ask for.
+    /// Checks that a search supports these settings.
     ///
     /// # Errors
-    /// The first that it has not: "a search knows no …".
+    /// Returns the first unsupported setting, to follow "a search knows no".
     pub fn check_searchable(&self) -> Result<(), &'static str> {
         let any = |asked: fn(&ClientOptions) -> bool| self.clients.iter().any(asked);
-        // A search has no time, and so no matter how long a session lasts, or how often the leader looks for
-        // containers. And what a sync shows there is what it may show with that property.
+        // A search has no time, so the session timeouts and the intervals of the container checks do not matter. A sync
+        // in a search shows what it may show with `forward_learner_requests_to_commit_processor_disabled` set.
         let ServerOptions {
             min_session_timeout,
             max_session_timeout,
@@ -193,7 +193,7 @@ impl Settings {
         }
     }
 
-    /// Whether a case of the scenario with this name can have so many clients.
+    /// Checks that a case of the scenario with this name can have this number of clients.
     pub(crate) fn takes_clients(&self, name: &str, clients: usize) -> Result<(), String> {
         let roles = self.roles.len();
         if roles == 0 || roles == clients {
@@ -204,13 +204,13 @@ impl Settings {
         ))
     }
 
-    /// Whether the clients differ by what is said of them.
+    /// Returns true if clients have different roles or options.
     pub fn tell_clients_apart(&self) -> bool {
         let differ = |all: &[ClientOptions]| all.windows(2).any(|pair| pair[0] != pair[1]);
         self.roles.windows(2).any(|pair| pair[0] != pair[1]) || differ(&self.clients)
     }
 
-    /// Puts what is said in the place of what was drawn.
+    /// Overrides the drawn values with the settings.
     pub(crate) fn apply(&self, config: &mut Config) {
         config.options = self.servers.clone();
         for (index, client) in config.clients.iter_mut().enumerate() {
@@ -220,8 +220,8 @@ impl Settings {
         }
     }
 
-    /// Which client has which role, as `coordinator: client 1; site: clients 2 and 3`; nothing where
-    /// there are no roles.
+    /// Returns the roles with their clients, as in `coordinator: client 1; site: clients 2 to 3`; `None` if there are
+    /// no roles.
     pub fn roles_told(&self) -> Option<String> {
         let mut told: Vec<(&str, Vec<String>)> = Vec::new();
         for (number, role) in (1..).zip(&self.roles) {

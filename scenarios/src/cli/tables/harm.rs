@@ -1,9 +1,9 @@
-//! `vivarium recipes --release`: what a release's defects do to recipes.
+//! `vivarium recipes --release`: reports how a release's defects harm recipes.
 //!
-//! Only what a recipe promises is asked here: its own monitors, that programs end well and that they end.
-//! ZooKeeper's own properties would object first, and say nothing of the recipe. Where servers come to disagree
-//! on what is committed, there is nothing to judge a recipe by: such runs are counted apart, as are those in which an
-//! assertion of the model fails, since a server answers from a tree that its leader never had.
+//! Only the promises of a recipe are checked: its own monitors, that programs end well, and that they end. ZooKeeper's
+//! own properties would be violated first, and say nothing about the recipe. If servers disagree on what is committed,
+//! a recipe cannot be judged, so such runs are counted separately. The same holds for runs in which an assertion of the
+//! model fails, because a server answers from a tree that its leader never had.
 
 use super::{How, Line, swept, timed};
 use crate::catalogue::{Entry, Switches};
@@ -19,8 +19,8 @@ use vivarium_reports::table::{WIDTH, of_rows};
 use vivarium_sim::Scenario;
 use vivarium_sim::demands::ASSERTION;
 
-/// Sweeps every recipe over the release, and takes each harmed run again without each of its defects. The exit
-/// code is 1 if a recipe is harmed.
+/// Sweeps every recipe with the release, and repeats each harmed run without each of its defects. The exit code is 1 if
+/// a recipe is harmed.
 pub(super) fn harm(release: Release, entries: &[&Entry], how: &How) -> Result<u8, String> {
     let mut rows = Vec::new();
     for entry in entries {
@@ -48,15 +48,15 @@ pub(super) fn harm(release: Release, entries: &[&Entry], how: &How) -> Result<u8
     Ok(emit(&format!("\n{table}\n{seeds} each; {again}\n"), 1))
 }
 
-/// What one property has suffered.
+/// The violations of one property.
 struct Harm {
     property: String,
     seeds: Vec<u64>,
-    /// In how many of these runs it holds when this defect alone is repaired.
+    /// In how many of these runs the property holds if only this defect is repaired.
     needed: BTreeMap<Bug, u64>,
 }
 
-/// What is said of a run after which there is nothing to judge by.
+/// The label of runs in which a recipe cannot be judged.
 const DISAGREE: &str = "(servers disagree)";
 
 fn harmed(entry: &Entry, bugs: Bugs, how: &How) -> Result<Vec<Harm>, String> {
@@ -82,7 +82,7 @@ fn just(seed: u64) -> Result<SeedRange, String> {
     SeedRange::parse(&format!("{seed}..{end}")).map_err(|error| error.to_string())
 }
 
-/// The seeds of broken promises, with the property that each breaks.
+/// Returns the seeds with violations, and the property that each violates.
 fn violating(entry: &Entry, bugs: Bugs, how: &How) -> Result<BTreeMap<u64, String>, String> {
     let switches = Switches { bugs, ..Switches::default() };
     let scenario = of_the_recipe_alone((entry.build)(&switches));
@@ -96,12 +96,12 @@ fn violating(entry: &Entry, bugs: Bugs, how: &How) -> Result<BTreeMap<u64, Strin
     Ok(violating.map(|(seed, property)| (seed, word(property))).collect())
 }
 
-/// The names of ZooKeeper's own properties.
+/// Returns the names of ZooKeeper's own properties.
 fn general() -> BTreeSet<&'static str> {
     property::zookeeper().iter().map(|monitor| monitor.name()).collect()
 }
 
-/// The scenario without ZooKeeper's own properties.
+/// Returns the scenario without ZooKeeper's own properties.
 fn of_the_recipe_alone(scenario: Scenario) -> Scenario {
     let general = general();
     let monitors = scenario.monitors;

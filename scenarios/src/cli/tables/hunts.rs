@@ -1,4 +1,4 @@
-//! `vivarium mutants` and `vivarium published`: what is wrong must be found.
+//! `vivarium mutants` and `vivarium published`: checks that wrong versions are found.
 
 use super::{ASKS, Ask, How, Line, chosen, searched, swept, timed};
 use crate::catalogue::{Entry, Group, Switches};
@@ -9,13 +9,13 @@ use vivarium_model::verdict::Verdict;
 use vivarium_reports::numbers::grouped;
 use vivarium_sim::{Explored, Scenario};
 
-/// What else a search is asked for a violation that none of [`ASKS`] shows.
+/// Further searches for a violation that none of [`ASKS`] finds.
 const LONGER_ASKS: [Ask; 2] = [
     Ask { words: "2 clients, 1 lost, 1 cancelled", budget: |two| two.lost(1).cancels(1) },
     Ask { words: "2 clients, 1 lost, 1 expiry", budget: |two| two.lost(1).expiries(1) },
 ];
 
-/// Every mutant of every recipe, looked for by a sweep and by searches. The exit code is 1 if one is not found.
+/// Looks for every mutant of every recipe by a sweep and by searches. The exit code is 1 if one is not found.
 pub(in crate::cli) fn mutants(arguments: &TableArguments, entries: &[Entry]) -> Result<u8, String> {
     let how = How::of(arguments, "2500")?;
     let (mut all, mut missed) = (0, Vec::new());
@@ -37,7 +37,7 @@ pub(in crate::cli) fn mutants(arguments: &TableArguments, entries: &[Entry]) -> 
     Ok(emit(&format!("\n{text}{missed}"), u8::from(!missed.is_empty())))
 }
 
-/// Every published text, run as it is written. The exit code is 1 if one shows no violation.
+/// Runs every published text as written. The exit code is 1 if one shows no violation.
 pub(in crate::cli) fn published(
     arguments: &TableArguments,
     entries: &[Entry],
@@ -52,7 +52,7 @@ pub(in crate::cli) fn published(
     Ok(u8::from(held > 0))
 }
 
-/// Looks for a violation, by a sweep and by one search after the other until one finds it; says each find.
+/// Looks for a violation by a sweep and by searches, one after the other until one finds it; reports each find.
 fn is_found(title: String, scenario: &Scenario, how: &How) -> Result<bool, String> {
     let (found, took) = timed(|| first_seed(title, scenario, how))?;
     let says = found.clone().unwrap_or_else(|| "not found".to_string());
@@ -73,7 +73,7 @@ fn is_found(title: String, scenario: &Scenario, how: &How) -> Result<bool, Strin
     Ok(found.is_some())
 }
 
-/// The first seed with a violation, and its property.
+/// Returns the first seed with a violation, and its property.
 fn first_seed(title: String, scenario: &Scenario, how: &How) -> Result<Option<String>, String> {
     let (swept, _) = swept(title, scenario, how, false)?;
     let first = swept.report.totals.violating.first_key_value();

@@ -1,5 +1,5 @@
-//! `vivarium recipes`, `mutants` and `published`: what is known of each recipe, of its wrong versions, and of
-//! the texts that teach it, found out anew.
+//! `vivarium recipes`, `mutants` and `published`: computes the tables about each recipe, its wrong versions, and the
+//! published texts.
 
 mod harm;
 mod hunts;
@@ -22,13 +22,13 @@ use vivarium_model::verdict::Verdict;
 use vivarium_reports::numbers::{grouped, span};
 use vivarium_sim::{HostKind, Scenario};
 
-/// What a search is asked: so many clients, and what can go wrong.
+/// A search: a number of clients and faults.
 struct Ask {
     words: &'static str,
     budget: fn(Exploration) -> Exploration,
 }
 
-/// In the order in which they are asked: the quickest first.
+/// The searches in order, the quickest first.
 const ASKS: [Ask; 6] = [
     Ask { words: "2 clients", budget: |two| two },
     Ask { words: "2 clients, 1 lost connection", budget: |two| two.lost(1) },
@@ -38,22 +38,22 @@ const ASKS: [Ask; 6] = [
     Ask { words: "3 clients", budget: |two| two.clients(3) },
 ];
 
-/// Beyond which a search of a table stops, unless somebody says otherwise.
+/// The default limit of distinct states for a search of a table.
 const MAX_STATES: u64 = 2_000_000;
 
-/// The clients of whose searches few come to an end.
+/// The number of clients with which few searches come to an end.
 const MANY: u8 = 3;
 
-/// How a table is made.
+/// The options of a table.
 struct How {
     seeds: SeedRange,
     jobs: usize,
     host: HostKind,
     max_states: u64,
-    /// The same where there are [`MANY`] clients.
+    /// The limit of states with [`MANY`] clients.
     max_states_of_many: u64,
     max_time: Option<Duration>,
-    /// Of a search; one per core without a number.
+    /// The threads of a search; one per core if `None`.
     threads: Option<NonZeroUsize>,
 }
 
@@ -92,7 +92,7 @@ impl How {
     }
 }
 
-/// Nobody waits for longer: a hundred years, in seconds.
+/// The longest time that can be given, a hundred years in seconds.
 const MOST: u64 = 3_155_760_000;
 
 fn positive(flag: &str, text: &str, unit: &str) -> Result<u64, String> {
@@ -102,7 +102,7 @@ fn positive(flag: &str, text: &str, unit: &str) -> Result<u64, String> {
     }
 }
 
-/// One line of a table: what was asked, what came of it, and how long that took.
+/// One line of a table: what was run, its result, and how long it took.
 struct Line {
     asked: String,
     says: String,
@@ -115,7 +115,7 @@ impl Line {
     }
 }
 
-/// The entries of a group, or those of these names, each once.
+/// Returns the entries of a group, or those with these names, each once.
 fn chosen<'a>(
     arguments: &TableArguments,
     entries: &'a [Entry],
@@ -151,7 +151,7 @@ fn words(group: Group) -> &'static str {
     }
 }
 
-/// Sweeps with a meter that bears this title.
+/// Sweeps with a meter that has this title.
 fn swept(
     title: String,
     scenario: &Scenario,
@@ -167,7 +167,7 @@ fn swept(
     Ok((swept??, sweep))
 }
 
-/// The verdict; and for a violation how many steps lead to it, among how many states.
+/// Returns the verdict; for a violation, also the number of steps to it and of states.
 fn searched(scenario: &Scenario, ask: &Ask, how: &How) -> Result<(Verdict, String), String> {
     let two = Exploration::new().unbounded().clients(2);
     let two = how.max_time.into_iter().fold(two, Exploration::max_time);

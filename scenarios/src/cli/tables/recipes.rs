@@ -1,4 +1,4 @@
-//! `vivarium recipes`: every recipe, swept and searched.
+//! `vivarium recipes`: sweeps and searches every recipe.
 
 use super::{ASKS, Ask, How, Line, chosen, harm, positive, searched, swept, timed};
 use crate::catalogue::{Entry, Group, Switches};
@@ -15,7 +15,7 @@ use vivarium_reports::numbers::grouped;
 use vivarium_reports::table::{WIDTH, of_rows};
 use vivarium_sim::Explored;
 
-/// Two faults for three clients.
+/// Searches with two faults for three clients.
 const TWO_FAULTS: [Ask; 2] = [
     Ask {
         words: "3 clients, 1 lost connection, 1 expiry",
@@ -27,15 +27,15 @@ const TWO_FAULTS: [Ask; 2] = [
     },
 ];
 
-/// What one recipe has shown.
+/// The results of one recipe.
 struct Shown {
     name: &'static str,
     lines: Vec<(Line, Verdict)>,
     measured: Vec<Measure>,
 }
 
-/// Every recipe, swept and searched as it should be; or, over a release with defects, what those do to it. The
-/// exit code is the worst verdict's.
+/// Sweeps and searches every correct recipe, or, with a release's defects, reports their harm. The exit code is that of
+/// the worst verdict.
 pub(in crate::cli) fn recipes(
     arguments: &RecipesArguments,
     entries: &[Entry],
@@ -72,7 +72,7 @@ pub(in crate::cli) fn recipes(
     Ok(emit(&format!("\n{}\n", overview(&all)), code))
 }
 
-/// What is said of searches, or of what they find.
+/// Returns the first flag that concerns searches or their results.
 fn flag_of_searches(arguments: &RecipesArguments) -> Option<&'static str> {
     let RecipesArguments { table, write, max_states_of_three, .. } = arguments;
     let said = [
@@ -100,7 +100,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
         .map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
 }
 
-/// Asks all that a recipe can be asked, and says each answer as it comes.
+/// Runs all checks of a recipe, and prints each result as it comes.
 fn shown(entry: &Entry, how: &How) -> Result<Shown, String> {
     let scenario = (entry.build)(&Switches::default());
     let mut lines = Vec::new();
@@ -125,7 +125,7 @@ fn shown(entry: &Entry, how: &How) -> Result<Shown, String> {
 }
 
 impl Shown {
-    /// What the recipe's documentation says of it: nothing that differs from one machine to the next.
+    /// Returns the page for the recipe's documentation, without anything that differs between machines.
     fn page(&self) -> String {
         let row = |(line, verdict): &(Line, Verdict)| {
             let came = match verdict {
@@ -135,7 +135,7 @@ impl Shown {
                 Verdict::Exhausted { states, .. } => {
                     format!("held in all {} states", grouped(*states))
                 }
-                // Where exactly it stops depends on its threads.
+                // The exact end of a bounded search depends on its threads.
                 Verdict::Bounded { by, .. } => format!("held as far as it went: stopped by {by}"),
                 other => other.to_string(),
             };
@@ -162,7 +162,7 @@ impl Shown {
     }
 }
 
-/// As [`vivarium_recipes::herd::Herd`] names it.
+/// The names that [`vivarium_recipes::herd::Herd`] uses.
 const WOKEN: &str = "clients woken by one change";
 const MAY_WAKE: &str = "clients that one change may wake";
 

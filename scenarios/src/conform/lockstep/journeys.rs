@@ -1,5 +1,5 @@
-//! Clients come and go: connections begin, break, are taken over and move; sessions expire; servers are
-//! killed and come back.
+//! Actions on connections, sessions and servers: connections begin, break, are taken over and move; sessions expire;
+//! servers are killed and restart.
 
 use super::{
     FORGOTTEN, KEEPER, LONG, Lockstep, PLACES, Seat, Stop, Watched, diverged, nothing, placed,
@@ -15,7 +15,7 @@ use vivarium_model::wire::Opcodes;
 use vivarium_model::zxid::Zxid;
 
 impl Lockstep {
-    /// A connection for a seat that has none: with its session, or with a new one.
+    /// Connects a seat without a connection: with its session, or with a new one.
     pub(super) fn connect(&mut self, seat: Seat) -> Result<(), Stop> {
         if self.places[usize::from(seat.0)].link.is_some() {
             return Ok(());
@@ -23,11 +23,11 @@ impl Lockstep {
         let new = self.places[usize::from(seat.0)].session.is_none();
         self.open(seat, LONG)?;
         self.tally.action(if new { "new session" } else { "reconnect" });
-        // Identities belong to a connection.
+        // A new connection has no identities.
         if seat == KEEPER { self.prove(KEEPER, "digest", SUPER) } else { Ok(()) }
     }
 
-    /// Opens a connection; one that is there stays open without being listened to.
+    /// Opens a connection. An existing connection of the seat stays open but is not read any more.
     pub(super) fn open(&mut self, seat: Seat, timeout: Duration) -> Result<Option<Link>, Stop> {
         let place = &mut self.places[usize::from(seat.0)];
         place.server = self.servers.up_from(place.server);
@@ -95,7 +95,7 @@ impl Lockstep {
         }
     }
 
-    /// The server closes the first connection of a session that a second one brings back.
+    /// Reattaches a session by a second connection, which makes the server close the first one.
     pub(super) fn take_over(&mut self, seat: Seat) -> Result<(), Stop> {
         self.connect(seat)?;
         if let Some(mut old) = self.open(seat, LONG)? {
@@ -116,13 +116,13 @@ impl Lockstep {
         if let Some(link) = place.link.take() {
             link.hang_up(&mut self.replica);
         }
-        // Rounded up to a tick, and then some.
+        // A server rounds the timeout up to a tick, so wait longer.
         wait(short * 3);
         self.replica.expire(session.model);
         self.news(true)
     }
 
-    /// Both count a new epoch from now on, if there is one.
+    /// Registers the current epoch of both servers.
     pub(super) fn note_epoch(&mut self) {
         let link = self.places[usize::from(KEEPER.0)].link.as_ref().expect("it has just been used");
         let (real, model) = link.seen();
@@ -140,12 +140,12 @@ impl Lockstep {
         self.connect(seat)
     }
 
-    /// Kills a server. Whoever was at it, and if it led, whoever was anywhere, loses the connection.
+    /// Kills a server. All clients of that server lose their connections; if the server led, all clients do.
     pub(super) fn kill(&mut self, leader: bool) -> Result<(), Stop> {
         if !self.servers.are_many() || self.servers.down().is_some() {
             return Ok(());
         }
-        // Whoever has not heard everything yet might hear it now or never.
+        // A client may otherwise receive pending packets or not, depending on timing.
         self.news(true)?;
         let leading = self.replica.leader().expect("the replica has a leader");
         let all = (0..usize::from(self.servers.count())).map(ServerId::at);
@@ -175,10 +175,10 @@ impl Lockstep {
         self.settled()
     }
 
-    /// The servers are in step again; maybe in a new epoch.
+    /// Waits until the servers agree again, maybe in a new epoch.
     pub(super) fn settled(&mut self) -> Result<(), Stop> {
         self.connect(KEEPER)?;
-        // The first answer tells the epochs, and so cannot be compared yet.
+        // The first answer reveals the epochs, so it cannot be compared yet.
         self.ask_plainly(KEEPER, nothing(&self.root), Opcodes::Newest)?;
         self.note_epoch();
         let again = self.ask_plainly(KEEPER, nothing(&self.root), Opcodes::Newest)?;

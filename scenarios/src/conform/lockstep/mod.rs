@@ -1,11 +1,10 @@
-//! A real server and the model, in step: every action is done by both, and all that clients hear is
+//! Runs a real server and the model in lockstep: each performs every action, and everything that clients receive is
 //! compared.
 //!
-//! A case has a root znode of its own, made by a superuser who also clears up behind it, so cases do
-//! not see each other. Within a case, after every action, the client that acted has heard its answer
-//! from both; whoever else has something to hear in the model is made to hear all of it from the real
-//! server too, by a ping that is answered behind it. At the end of a case everybody is asked, the
-//! sessions are closed, and every znode of the case is read.
+//! A case has a root znode of its own, which a superuser creates and deletes, so cases do not see each other. Within a
+//! case, after every action, the client that acted has received its answer from both. Every other client that has
+//! received something in the model receives all of it from the real server too, by a ping that is answered after it. At
+//! the end of a case, all clients are asked for news, the sessions are closed, and every znode of the case is read.
 
 mod journeys;
 
@@ -25,36 +24,36 @@ use vivarium_model::wire::Opcodes;
 use vivarium_model::zxid::Zxid;
 use vivarium_sim::replica::Replica;
 
-/// The timeout of sessions that are not to expire.
+/// The timeout of sessions that must not expire.
 const LONG: Duration = Duration::from_secs(30);
 
-/// Who makes the root of a case, and clears up.
+/// The client that creates the root of a case and deletes it.
 const KEEPER: Seat = Seat(SEATS);
 
-/// Whose session expires.
+/// The client whose session expires.
 const FORGOTTEN: Seat = Seat(SEATS + 1);
 
-/// How many places the model needs.
+/// The number of clients in the model.
 pub(super) const PLACES: u8 = SEATS + 2;
 
-/// All are asked for news after so many actions, should a server tell of what it should not.
+/// After this number of actions, all clients are asked for news, to detect packets that should not have been sent.
 const ROUND: usize = 16;
 
-/// Where the two differ.
+/// A difference between the real server and the model.
 #[derive(Clone, Debug)]
 pub struct Divergence {
-    /// At which action; `None` for the end of the case.
+    /// The index of the action; `None` for the end of the case.
     pub action: Option<usize>,
-    /// Who heard it.
+    /// The client that received it.
     pub who: String,
-    /// What for.
+    /// The reason for the packets.
     pub occasion: String,
-    /// What was heard.
+    /// What the client received from both.
     pub both: Both,
 }
 
 impl Divergence {
-    /// Whether the real server said the same up to some place, and nothing from there on.
+    /// Returns true if the real server sent the same packets up to some point, and nothing after it.
     pub fn is_silence(&self) -> bool {
         let Both { real, model, .. } = &self.both;
         let before = real.strip_suffix(&[Heard::Silence]);
@@ -67,7 +66,7 @@ impl Divergence {
 pub(super) enum Stop {
     /// The two differ.
     Diverged(Box<Divergence>),
-    /// The real server cannot be talked to any more.
+    /// The real server cannot be used any more.
     Failed(ConformError),
 }
 
@@ -81,10 +80,10 @@ impl From<ConformError> for Stop {
 struct Place {
     link: Option<Link>,
     session: Option<Session>,
-    /// The last zxid seen on connections that are gone.
+    /// The last zxids seen on earlier connections: of the real server, of the model.
     seen: (Zxid, Zxid),
     next_xid: u32,
-    /// The server that it is at, or was.
+    /// The present or last server of the client.
     server: ServerId,
 }
 
@@ -104,15 +103,15 @@ pub(super) struct Lockstep {
     places: Vec<Place>,
     root: String,
     cases: u32,
-    /// What was done and heard.
+    /// Counts of actions and answers.
     pub tally: Tally,
 }
 
 impl Lockstep {
-    /// A model that has done nothing, like these real servers.
+    /// Creates a new model beside these new real servers.
     ///
     /// # Errors
-    /// When the real server cannot be talked to, or is not set up as it must be.
+    /// Fails if the real server cannot be used, or is not set up as required.
     pub(super) fn new(servers: Servers, setting: &Setting) -> Result<Lockstep, Stop> {
         let mut lockstep = Lockstep {
             replica: replica(servers.count(), setting),
@@ -132,15 +131,15 @@ impl Lockstep {
         Ok(lockstep)
     }
 
-    /// The model's run so far.
+    /// Returns the model's run so far.
     pub(super) fn recorded(&self) -> Case {
         self.replica.case()
     }
 
-    /// Does a case from its beginning to its end.
+    /// Runs a case from its beginning to its end.
     ///
     /// # Errors
-    /// The first divergence.
+    /// Returns the first divergence.
     pub(super) fn case(&mut self, actions: &[Action]) -> Result<(), Stop> {
         self.begin()?;
         for (at, action) in actions.iter().enumerate() {
@@ -154,8 +153,8 @@ impl Lockstep {
     fn begin(&mut self) -> Result<(), Stop> {
         self.cases += 1;
         self.root = format!("/case-{}", self.cases);
-        // Where the two stand is known only from an answer, which therefore cannot be compared: a real
-        // server may have done much before.
+        // The first answer reveals the zxids of both, so it cannot be compared: a real server may have executed
+        // transactions before.
         self.ask_plainly(KEEPER, nothing(&self.root), Opcodes::Newest)?;
         self.count_from_here();
         let op = Op::create(self.root.as_str(), [], CreateMode::Persistent);
@@ -165,7 +164,7 @@ impl Lockstep {
         Ok(())
     }
 
-    /// Zxids are told from the superuser's last answer.
+    /// From here on, counts zxids from the superuser's last answer.
     fn count_from_here(&mut self) {
         let link = self.places[usize::from(KEEPER.0)].link.as_ref().expect("it has just been used");
         (self.bases.real.zxid, self.bases.model.zxid) = link.seen();
@@ -226,8 +225,8 @@ impl Lockstep {
         Ok(link.listen(&mut self.replica, until, &self.bases)?)
     }
 
-    /// A server of an ensemble may be behind what others have done, also behind a sync at the leader
-    /// (rule 4.6.4), but not behind a write of one's own.
+    /// Brings a client's server up to date. A server of an ensemble may lag behind other clients' writes, even after a
+    /// sync at the leader (rule 4.6.4), but not after the client's own write.
     fn catch_up(&mut self, seat: Seat) -> Result<(), Stop> {
         if !self.servers.are_many() {
             return Ok(());
@@ -236,7 +235,7 @@ impl Lockstep {
         self.hear(seat, "what others did", false, true)
     }
 
-    /// What a closeSession fires at others comes in the order of a set.
+    /// Compares what other clients received after a closeSession, whose events come in the order of a set.
     fn others_hear(&mut self, seat: Seat, occasion: &str) -> Result<(), Stop> {
         for other in 0..PLACES {
             if other != seat.0 {
@@ -261,8 +260,8 @@ impl Lockstep {
         self.compare(seat, "addAuth", &both, false)
     }
 
-    /// Whoever has something to hear in the model hears it from both; with `all`, everybody is
-    /// asked.
+    /// Lets each client that has received something in the model receive it from both; with `all`, asks every client
+    /// for news.
     fn news(&mut self, all: bool) -> Result<(), Stop> {
         for seat in 0..PLACES {
             self.hear(Seat(seat), "what others did", false, all)?;
@@ -283,7 +282,8 @@ impl Lockstep {
             return Ok(());
         }
         let (packet, until) = match self.servers.are_many() {
-            // A ping says nothing of what other servers have done. What fails is a write all the same.
+            // In an ensemble, a pong does not prove that the server has applied other servers' writes. The answer to a
+            // write does, even if the write fails.
             true => {
                 place.next_xid += 1;
                 let xid = Xid(place.next_xid);
@@ -315,7 +315,7 @@ impl Lockstep {
         }
     }
 
-    /// Everybody is asked, the sessions are closed, every znode is read and deleted.
+    /// Ends a case: asks all clients for news, closes the sessions, and reads and deletes every znode.
     fn end(&mut self) -> Result<(), Stop> {
         self.news(true)?;
         for seat in 0..SEATS {
@@ -337,7 +337,7 @@ impl Lockstep {
         for path in &paths {
             self.read_all(path)?;
         }
-        // Children before their parents. What the model takes for the version is what it must be.
+        // Deletes children before their parents, with the version from the model, which must be the real server's too.
         for path in paths.into_iter().rev() {
             let version = self.replica.tree().node(&path).map_or(0, |znode| znode.version);
             let op = Op::Delete { path, version: Version::Is(version) };
@@ -367,7 +367,8 @@ impl Stop {
     }
 }
 
-/// A write that fails, and so changes nothing; who is told so has heard of all before it.
+/// Returns a write that fails and so changes nothing. A client that receives its answer has received everything before
+/// it.
 fn nothing(root: &str) -> Request {
     let path = Arc::from(format!("{root}/none"));
     Request::Write(Op::Delete { path, version: Version::Any })
@@ -388,7 +389,7 @@ fn diverged(seat: Seat, occasion: &str, both: Both) -> Stop {
 }
 
 impl Both {
-    /// What the real server said.
+    /// Describes what the real server sent.
     fn real_in_words(&self) -> String {
         self.real.iter().map(Heard::to_string).collect::<Vec<String>>().join("; ")
     }
@@ -407,7 +408,7 @@ mod tests {
         Divergence { action: None, who: String::new(), occasion: String::new(), both }
     }
 
-    /// Only that is taken for a lost wake-up: what it says otherwise counts.
+    /// Only silence after equal packets counts as a lost wake-up; any different packet is a divergence.
     #[test]
     fn a_server_that_says_the_same_and_then_nothing_is_silent() {
         assert!(divergence(&[], &["event", "answer"], true).is_silence());

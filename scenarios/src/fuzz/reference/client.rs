@@ -1,4 +1,4 @@
-//! The reference's client: its session, its connection, and what waits for its program.
+//! The reference's client: its session, its connection, and its program's inputs.
 
 use super::super::case::{Call, Watching};
 use super::task::{Slot, Task};
@@ -6,7 +6,7 @@ use super::tree::{Change, Kind, Place, Session, Watches};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use vivarium_model::error::Error;
 
-/// What is asked of a server.
+/// A request to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Ask {
     Call(Call),
@@ -15,7 +15,7 @@ pub(super) enum Ask {
 }
 
 impl Ask {
-    /// Whether the leader decides about it.
+    /// Returns true if the leader decides the request.
     pub(super) fn is_write(self) -> bool {
         match self {
             Ask::CloseSession => true,
@@ -32,7 +32,7 @@ impl Ask {
     }
 }
 
-/// A request, with whom it is for. Whoever no longer waits for it is forgotten.
+/// A request and the slots that wait for it. A slot is removed when it no longer waits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Request {
     pub ask: Ask,
@@ -40,7 +40,7 @@ pub(super) struct Request {
     pub watch: Option<Slot>,
 }
 
-/// What a program is told.
+/// An input of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Input {
     Start,
@@ -48,7 +48,7 @@ pub(super) enum Input {
     Answer(Slot, Result<String, String>),
 }
 
-/// To a server.
+/// A packet to a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Up {
     Connect { session: Option<Session>, seen: Place },
@@ -56,7 +56,7 @@ pub(super) enum Up {
     Request(Ask),
 }
 
-/// To a client.
+/// A packet to a client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Down {
     Connected(Session),
@@ -66,7 +66,7 @@ pub(super) enum Down {
     Reply { seen: Place, answer: Result<String, String>, kept: Kind },
 }
 
-/// A connection, and what its server has of the log.
+/// A connection, and the state of its server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Link {
     pub open: bool,
@@ -76,11 +76,11 @@ pub(super) struct Link {
     pub up: VecDeque<Up>,
     pub down: VecDeque<Down>,
     pub hung_up: bool,
-    /// The connection before was closed by its server because the session was over.
+    /// True if the previous connection was closed by its server because the session was over.
     pub after_end: bool,
 }
 
-/// Where a session stands at its client.
+/// The state of a session at its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Standing {
     Off,
@@ -90,7 +90,7 @@ pub(super) enum Standing {
     Over,
 }
 
-/// What begins anew with a session.
+/// The part of a client's state that starts afresh with a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Held {
     pub session: Option<Session>,
@@ -119,16 +119,16 @@ pub(super) struct Client {
     pub connects: Vec<Slot>,
     pub closes: Vec<Slot>,
     pub link: Link,
-    /// Of lost connections, by session: writes that may still arrive.
+    /// Writes of lost connections that may still arrive, by session.
     pub late: BTreeMap<Session, VecDeque<Ask>>,
     pub sessions: u32,
     pub inbox: VecDeque<Input>,
     pub sleeping: BTreeSet<Slot>,
     pub drawing: BTreeSet<Slot>,
     pub asking: BTreeSet<Slot>,
-    /// The least that the clock shows, once it was read.
+    /// The least minute that the clock can show, once it was read.
     pub minute: Option<u64>,
-    /// The same when a sleep has ended.
+    /// The least minute after a sleep has ended.
     pub wakes: BTreeMap<Slot, u64>,
     pub cancellable: Vec<Slot>,
     pub receiving: VecDeque<Slot>,
@@ -175,7 +175,7 @@ impl Client {
         matches!(self.standing, Standing::Waiting | Standing::Connecting | Standing::Connected)
     }
 
-    /// Whether this session is the one that the client keeps alive.
+    /// Returns true if the client keeps this session alive.
     pub(super) fn keeps(&self, session: Session) -> bool {
         self.is_alive() && self.held.session == Some(session)
     }
@@ -195,7 +195,7 @@ impl Client {
         self.link = Link { open: true, up, after_end: self.link.after_end, ..Link::default() };
     }
 
-    /// The connection is gone. Writes that its server had not taken may still arrive.
+    /// Ends the connection. Writes that its server had not taken may still arrive.
     pub(super) fn end_link(&mut self) {
         let link = std::mem::take(&mut self.link);
         self.link.after_end = link.hung_up && link.session.is_some();
@@ -210,7 +210,7 @@ impl Client {
         }
     }
 
-    /// The client notices that its connection is gone.
+    /// The client notices that its connection is lost.
     pub(super) fn lose(&mut self) {
         self.end_link();
         let was_connected = self.standing == Standing::Connected;
@@ -224,12 +224,12 @@ impl Client {
         }
     }
 
-    /// Whether it has a session to give up by its own clock.
+    /// Returns true if the client has a session to give up by its own clock.
     pub(super) fn can_give_up(&self) -> bool {
         self.is_alive() && self.held.session.is_some()
     }
 
-    /// It takes its session for expired, after nothing was heard of its server for so long; whatever that thinks.
+    /// The client treats its session as expired after a time without packets, whatever its server's state.
     pub(super) fn give_up(&mut self) {
         let how = if self.held.closing { "Closed" } else { "Expired" };
         self.end_link();
@@ -319,7 +319,7 @@ impl Client {
         }
     }
 
-    /// Nobody waits for this slot any more.
+    /// Drops a slot that no longer waits.
     pub(super) fn abandon(&mut self, slot: Slot) {
         for request in self.held.queued.iter_mut().chain(&mut self.held.in_flight) {
             if request.reply == Some(slot) {
@@ -340,7 +340,7 @@ impl Client {
         self.receiving.retain(|mine| *mine != slot);
     }
 
-    /// The process is over.
+    /// Ends the process.
     pub(super) fn end_process(&mut self, running: Process) {
         self.running = running;
         self.end_link();
@@ -363,7 +363,7 @@ impl Client {
 
     // ---- packets ----
 
-    /// Reads the oldest packet of its connection, or its end.
+    /// Reads the oldest packet of the connection, or its end.
     pub(super) fn read(&mut self) {
         let Some(packet) = self.link.down.pop_front() else { return self.lose() };
         match packet {

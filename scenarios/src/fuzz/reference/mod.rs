@@ -1,20 +1,20 @@
-//! The rules of the service grain once more, as plainly as they can be said.
+//! The rules of the service grain again, in their plainest form.
 //!
-//! A measure for the explorer that shares nothing with it but the words of a case and the names of
-//! errors: no handle, no client machine, no tree, no watch table, no log of the model; programs are
-//! not run but interpreted. A state is written out in full, two states are one if they are equal, and
-//! every step is tried everywhere. So it is slow, and for the smallest cases only.
+//! A baseline for the explorer that shares nothing with it except the words of a case and the names of errors: no
+//! handle, client machine, tree, watch table or log of the model. Programs are interpreted instead of run. A state is
+//! written out in full, only equal states are merged, and every step is tried everywhere. So this search is slow, and
+//! suits only the smallest cases.
 //!
-//! | File | What |
+//! | File | Content |
 //! |---|---|
-//! | `tree` | znodes, what writes do to them, which watches that fires |
+//! | `tree` | znodes, the effect of writes on them, and the watches that these fire |
 //! | `client` | a session at its client: requests, connection, watches, losses |
 //! | `program` | statements, taken one by one |
-//! | `world` | servers, what can happen next, and faults |
-//! | here | the search |
+//! | `world` | servers, the enabled steps, and faults |
+//! | this file | the search |
 //!
-//! Left out are ACLs and identities, resources, persistent watches, the removal of
-//! watches, and paths that begin elsewhere: [`is_covered`] says so of a case.
+//! ACLs and identities, resources, persistent watches, the removal of watches, and chroots are not supported:
+//! [`is_covered`] tells whether a case is.
 
 mod client;
 mod program;
@@ -27,19 +27,18 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 use world::World;
 
-/// All that a case can come to, in the words of the explorer's outcomes; `None` if that takes more than
-/// so many states.
+/// What a case can reach, in the words of the explorer's outcomes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// The ends of runs, standstills and violations.
+    /// The ends of runs, stuck states and violations.
     pub outcomes: BTreeSet<String>,
-    /// Whether a timer had to be kept from ending somewhere.
+    /// Whether a timer was withheld somewhere.
     pub withheld: bool,
     /// Distinct states.
     pub states: u64,
 }
 
-/// Whether the reference knows all that a case asks for.
+/// Returns true if the reference supports the whole case.
 pub fn is_covered(case: &Case) -> bool {
     let call = |call: &Call| {
         !matches!(
@@ -69,7 +68,7 @@ pub fn is_covered(case: &Case) -> bool {
     !case.chroot && case.programs.iter().flatten().all(statement)
 }
 
-/// Searches all that can happen.
+/// Searches everything that can happen. Returns `None` if there are more than `most` states.
 pub fn reference(case: &Case, most: usize) -> Option<Reference> {
     let (mut seen, mut open) = (HashSet::new(), VecDeque::new());
     let mut found = Reference { outcomes: BTreeSet::new(), withheld: false, states: 0 };
@@ -94,7 +93,8 @@ pub fn reference(case: &Case, most: usize) -> Option<Reference> {
     Some(found)
 }
 
-/// An outcome of the explorer in the words of the reference: of a standstill only who waits.
+/// Translates an outcome of the explorer into the words of the reference, which says of a stuck state only which
+/// clients wait.
 pub(super) fn in_its_words(outcome: &str) -> String {
     let Some(waiting) = outcome.strip_prefix("progress: nothing can happen any more, but ") else {
         return outcome.to_string();

@@ -1,4 +1,4 @@
-//! The reference's programs: statements, taken one by one.
+//! The reference's programs, which are interpreted statement by statement.
 
 use super::super::case::{Answer, Call, PATHS, Statement};
 use super::client::{Ask, Client, Input, Process, Request};
@@ -6,7 +6,7 @@ use super::task::{Await, Kept, Line, Slot, Task, Thread};
 use std::collections::VecDeque;
 use vivarium_model::error::Error;
 
-/// What a program did that others see.
+/// The visible actions of a program.
 #[derive(Debug, Default)]
 pub(super) struct Deeds {
     pub said: Vec<String>,
@@ -14,7 +14,7 @@ pub(super) struct Deeds {
     pub failed: Option<String>,
 }
 
-/// The program of a client takes its oldest input and runs as far as it can.
+/// Lets a client's program take its oldest input and run as far as it can.
 pub(super) fn run(client: &mut Client, others: &[usize]) -> Deeds {
     let mut deeds = Deeds::default();
     match client.inbox.pop_front().expect("there is an input") {
@@ -33,7 +33,7 @@ pub(super) fn run(client: &mut Client, others: &[usize]) -> Deeds {
     deeds
 }
 
-/// One step of a thread; whether it may go on.
+/// Runs one step of a thread. Returns true if the thread may continue.
 fn go_on(client: &mut Client, at: usize, others: &[usize], deeds: &mut Deeds) -> bool {
     let thread = &client.task.threads[at];
     let Some(statement) = thread.left.front().copied() else {
@@ -52,7 +52,7 @@ fn go_on(client: &mut Client, at: usize, others: &[usize], deeds: &mut Deeds) ->
     let thread = &mut client.task.threads[at];
     thread.parts.clear();
     if let Some(tries) = &mut thread.tries {
-        // Tried, connected, tried, connected, tried.
+        // A retry alternates between attempts and connects: attempt, connect, attempt, connect, attempt.
         let lost = line == Error::ConnectionLoss.to_string();
         *tries += 1;
         if tries.is_multiple_of(2) || lost && *tries < 5 {
@@ -69,7 +69,7 @@ fn go_on(client: &mut Client, at: usize, others: &[usize], deeds: &mut Deeds) ->
     true
 }
 
-/// Begins a statement; `false` if it is done already.
+/// Begins a statement. Returns false if it is done already.
 fn begin(
     client: &mut Client,
     at: usize,
@@ -113,7 +113,7 @@ fn begin(
     true
 }
 
-/// Statements that await nothing.
+/// Executes a statement that awaits nothing.
 fn at_once(client: &mut Client, statement: Statement, others: &[usize], deeds: &mut Deeds) {
     match statement {
         Statement::Spawn(call) => {
@@ -142,7 +142,7 @@ fn at_once(client: &mut Client, statement: Statement, others: &[usize], deeds: &
     }
 }
 
-/// Looks whether what a thread awaits is there; the line that comes of it.
+/// Checks whether the results that a thread awaits have arrived; returns the line to record, if it is complete.
 fn poll(client: &mut Client, at: usize) -> Option<String> {
     let line = client.task.threads[at].line;
     for number in 0..client.task.threads[at].parts.len() {
@@ -168,7 +168,7 @@ fn poll(client: &mut Client, at: usize) -> Option<String> {
     answers.filter(|_| line == Line::Both).map(|answers| answers.join(" and "))
 }
 
-/// What was awaited beside what is there is dropped. The event of a kept watch can be awaited again.
+/// Drops the other calls after one of them has completed. The event of a kept watch can be awaited again.
 fn give_up_rest(client: &mut Client, at: usize) {
     for (what, slot, answer) in client.task.threads[at].parts.clone() {
         if let (Some(slot), None) = (slot, answer)
@@ -209,7 +209,7 @@ fn event(task: &mut Task) -> Option<String> {
     }
 }
 
-/// The watch that is kept from now on; the one before is dropped.
+/// Keeps a watch from now on, and drops the previous one.
 fn keep(client: &mut Client, watch: Option<Slot>) {
     let kept = watch.map_or(Kept::Nothing, Kept::Watch);
     if let Kept::Watch(old) = std::mem::replace(&mut client.task.kept, kept) {
@@ -248,7 +248,7 @@ fn submit(client: &mut Client, what: Await) -> Slot {
     slot
 }
 
-/// How a message is written down.
+/// Describes a message for the record.
 pub(super) fn message(from: usize) -> String {
     format!("from client {}", from + 1)
 }

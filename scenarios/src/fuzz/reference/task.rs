@@ -1,9 +1,9 @@
-//! What a program in a process is: the statements that are left to it, and what it awaits.
+//! The state of a program in a process: its remaining statements, and what it awaits.
 
 use super::super::case::{Call, Statement, Watching};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The number of a call of a program. No number is used twice.
+/// The number of a program's call. No number is used twice.
 pub(super) type Slot = u32;
 
 /// One thing that a program awaits.
@@ -11,37 +11,37 @@ pub(super) type Slot = u32;
 pub(super) enum Await {
     Call(Call),
     Watch(Watching, usize),
-    /// The event of the watch that is kept.
+    /// The event of the kept watch.
     Event,
     State,
     Minute,
     Cancelled,
 }
 
-/// How the answers of what is awaited at once become one line.
+/// How the answers of concurrent calls are combined into one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Line {
     Both,
     First(&'static str, &'static str),
-    /// The second answer is this word, whatever it is; or the first.
+    /// The second answer is replaced by this word; or the first answer.
     Or(&'static str),
     Unless(&'static str),
 }
 
-/// What is awaited, with its slot once it is begun, and the answer once it is there.
+/// What is awaited, its slot once it has begun, and its answer once it has arrived.
 pub(super) type Part = (Await, Option<Slot>, Option<String>);
 
 /// Statements that run one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Thread {
-    /// What is left to do, the present statement first.
+    /// The remaining statements, the present one first.
     pub(super) left: VecDeque<Statement>,
     pub(super) parts: Vec<Part>,
     pub(super) line: Line,
-    /// How often a retry has been tried, if the present statement is one.
+    /// The number of attempts, if the present statement is a retry.
     pub(super) tries: Option<u32>,
     pub(super) beside: bool,
-    /// The first connect has not been answered: its answer is not written down.
+    /// True until the first connect is answered; that answer is not recorded.
     pub(super) begins: bool,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Task {
     pub(super) notes: Vec<String>,
     pub(super) kept: Kept,
     pub(super) states: VecDeque<&'static str>,
-    /// Answers that were not looked at.
+    /// Answers that were not read yet.
     pub(super) answers: BTreeMap<Slot, Result<String, String>>,
     pub(super) next: Slot,
 }
@@ -72,7 +72,7 @@ impl Thread {
 }
 
 impl Task {
-    /// A program that has not begun: connects, and then does all this.
+    /// Creates a program that first connects and then runs these statements.
     pub(super) fn new(statements: &[Statement]) -> Task {
         let mut left: VecDeque<Statement> = statements.iter().copied().collect();
         left.push_front(Statement::Do(Call::Connect));

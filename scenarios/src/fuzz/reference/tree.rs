@@ -1,4 +1,4 @@
-//! The reference's log: what each write does to the tree, and which watches it fires.
+//! The reference's log: the effect of each write on the tree, and the watches that it fires.
 
 use super::super::case::{Call, PATHS, Watching};
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,19 +7,19 @@ use vivarium_model::error::Error;
 /// A session: its client, from 0, and its number, from 1.
 pub(super) type Session = (usize, u32);
 
-/// A place in the log. What is set up is place 0; each transaction has the next place.
+/// A position in the log. The setup is position 0, and each transaction has the next position.
 pub(super) type Place = usize;
 
-/// What a watch is told.
+/// An event of a watch.
 pub(super) type Change = (&'static str, String);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Znode {
     pub data: Vec<u8>,
     pub version: u32,
-    /// Children created and deleted.
+    /// The number of children created and deleted.
     pub cversion: u32,
-    /// Children created: what the next sequential one is numbered by.
+    /// The number of children created, which numbers the next sequential child.
     created: u32,
     pub owner: Option<Session>,
     pub goes: Goes,
@@ -27,11 +27,11 @@ pub(super) struct Znode {
     children_changed: Place,
 }
 
-/// Whether a znode goes by itself when it has no children.
+/// Whether the leader deletes a znode when it has no children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Goes {
     Never,
-    /// A container: if it had one.
+    /// A container, which is deleted only if it had children.
     OnceUsed,
     /// A TTL znode.
     InTime,
@@ -40,7 +40,7 @@ pub(super) enum Goes {
 /// The znodes by path.
 pub(super) type Tree = BTreeMap<String, Znode>;
 
-/// A transaction: the tree after it, what it changed, and whose session it ended.
+/// A transaction: the tree after it, its changes, and the session that it ends.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Entry {
     pub tree: Tree,
@@ -147,7 +147,7 @@ fn empty() -> Znode {
     }
 }
 
-/// What a log begins with.
+/// Returns the beginning of a log.
 pub(super) fn beginning(setup: &[usize]) -> Entry {
     let mut writer =
         Writer { tree: Tree::from([("/".into(), empty())]), changes: Vec::new(), place: 0 };
@@ -157,7 +157,7 @@ pub(super) fn beginning(setup: &[usize]) -> Entry {
     Entry { tree: writer.tree, changes: Vec::new(), ends: None }
 }
 
-/// A write of a live session at the log's end: the entry that it makes, and the answer.
+/// Applies a write of a live session at the log's end. Returns the new entry and the answer.
 pub(super) fn write(
     tree: &Tree,
     place: Place,
@@ -205,7 +205,7 @@ fn writing(writer: &mut Writer, session: Session, call: Call) -> Result<String, 
     }
 }
 
-/// How a write is refused. A multi is asked operation by operation, so its first one is.
+/// Returns the error of a refused write. A multi reports the error of its first operation.
 pub(super) fn refused(call: Call, error: Error) -> String {
     match call {
         Call::CreateAndDelete(_) | Call::CheckAndCreate(..) => in_multi(0, error),
@@ -217,7 +217,7 @@ fn in_multi(index: usize, error: Error) -> String {
     format!("operation {index} of the multi: {error}")
 }
 
-/// The end of a session, with its ephemeral znodes.
+/// Ends a session and deletes its ephemerals.
 pub(super) fn close(tree: &Tree, place: Place, session: Session) -> Entry {
     let mut writer = Writer { tree: tree.clone(), changes: Vec::new(), place };
     let is_own = |(_, znode): &(&String, &Znode)| znode.owner == Some(session);
@@ -228,7 +228,7 @@ pub(super) fn close(tree: &Tree, place: Place, session: Session) -> Entry {
     Entry { tree: writer.tree, changes: writer.changes, ends: Some(session) }
 }
 
-/// The paths of what the leader can delete by itself.
+/// Returns the paths of znodes that the leader can delete.
 pub(super) fn going(tree: &Tree) -> impl Iterator<Item = &String> {
     let is_due = |(path, znode): &(&String, &Znode)| match znode.goes {
         Goes::Never => false,
@@ -238,14 +238,14 @@ pub(super) fn going(tree: &Tree) -> impl Iterator<Item = &String> {
     tree.iter().filter(is_due).map(|(path, _)| path)
 }
 
-/// It deletes one.
+/// Deletes such a znode.
 pub(super) fn go(tree: &Tree, place: Place, path: &str) -> Entry {
     let mut writer = Writer { tree: tree.clone(), changes: Vec::new(), place };
     writer.delete(path).expect("it is due");
     Entry { tree: writer.tree, changes: writer.changes, ends: None }
 }
 
-/// The answer to a read.
+/// Returns the answer to a read.
 pub(super) fn read(tree: &Tree, session: Session, call: Call) -> Result<String, String> {
     let no_node = || Error::NoNode.to_string();
     match call {
@@ -274,7 +274,7 @@ fn children(tree: &Tree, path: &str) -> Option<String> {
     Some(format!("{:?}", tree.keys().filter(is_child).map(name).collect::<Vec<_>>()))
 }
 
-/// A read that leaves a watch: the answer, and as which kind the client keeps the watch, if it does.
+/// Executes a read that sets a watch. Returns the answer, and the kind of watch that the client keeps, if any.
 pub(super) fn watch(
     tree: &Tree,
     watches: &mut Watches,
@@ -304,11 +304,11 @@ pub(super) fn watch(
     }
 }
 
-/// Where a client keeps a watch: "data", "exist" or "child".
+/// The kind of a client's watch: "data", "exist" or "child".
 pub(super) type Kind = Option<&'static str>;
 
 impl Watches {
-    /// The events that changes fire.
+    /// Returns the events that changes fire.
     pub(super) fn fire(&mut self, changes: &[Change]) -> Vec<Change> {
         let mut fired = Vec::new();
         for (kind, path) in changes {
@@ -326,7 +326,7 @@ impl Watches {
         fired
     }
 
-    /// A client comes back with its watches and the place that it has seen last: what it has missed.
+    /// Sets a returning client's watches again, from its last seen position. Returns the events that it has missed.
     pub(super) fn set_again(
         &mut self,
         tree: &Tree,

@@ -1,4 +1,4 @@
-//! The reference's servers, what can happen next, and faults.
+//! The reference's servers, the enabled steps, and faults.
 
 use super::super::case::{Call, Case};
 use super::Reference;
@@ -11,24 +11,24 @@ use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_sim::every::programs::Budget;
 
-/// Everything there is.
+/// The whole state.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct World {
     log: Vec<Arc<Entry>>,
-    /// The sessions that the leader knows; whether it refuses them already.
+    /// The sessions that the leader knows, and whether it refuses them already.
     sessions: BTreeMap<Session, bool>,
     clients: Vec<Client>,
-    /// Whether clients give sessions up by their own clocks.
+    /// Whether clients give up sessions by their own clocks.
     give_up: bool,
     /// Whether the leader deletes containers and TTL znodes.
     deletes: bool,
     left: Budget,
-    /// What each program has said.
+    /// The observations of each program.
     said: Vec<Vec<String>>,
     failed: Option<String>,
 }
 
-/// What can happen next to a client, its server and its sessions.
+/// A possible step of a client, its server or its sessions.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Start,
@@ -37,17 +37,18 @@ pub(super) enum Step {
     Reconnect,
     Read,
     Notify,
-    /// The server takes the oldest packet, at this place of the log.
+    /// The server takes the oldest packet, at this position of the log.
     Serve(Place),
     Draw(Slot),
-    /// The minutes that the clock has gone on beyond what the program has slept.
+    /// The clock is read; the minutes by which it is ahead of what the program has slept.
     Tell(Slot, u64),
     Late(Session),
     Close(Session),
-    /// The time of a session is up that nobody keeps.
+    /// The expiry of a session that no client keeps alive.
     Forget(Session),
     Wake(Slot),
-    /// The leader deletes a container or a TTL znode. The step belongs to no client and is listed with the first client's.
+    /// The leader deletes a container or a TTL znode. The step belongs to no client and is listed with the first
+    /// client's.
     Go(String),
     // Faults.
     Lose,
@@ -60,7 +61,7 @@ pub(super) enum Step {
 }
 
 impl World {
-    /// Before anything has happened.
+    /// Creates the state before the first step.
     pub(super) fn of(case: &Case) -> World {
         let clients = case.programs.iter().map(|program| Client::new(Task::new(program))).collect();
         World {
@@ -75,7 +76,7 @@ impl World {
         }
     }
 
-    /// All that can happen. Where nothing can, that is an outcome.
+    /// Returns all enabled steps. A state without any is added as an outcome.
     pub(super) fn steps(&self, found: &mut Reference) -> Vec<(usize, Step)> {
         if let Some(failed) = &self.failed {
             found.outcomes.insert(format!("violated: {failed}"));
@@ -182,7 +183,7 @@ impl World {
         }
     }
 
-    /// Whether nobody keeps a session that has something to lose.
+    /// Returns true if no client keeps a session that still owns an ephemeral or has a late write.
     fn is_orphan(&self, session: Session) -> bool {
         let tree = &self.last().tree;
         !self.clients[session.0].keeps(session)
@@ -198,7 +199,7 @@ impl World {
         self.log.len() - 1
     }
 
-    /// The next transaction that fires a watch of the client's connection or ends its session.
+    /// Returns the next transaction that fires a watch of the client's connection or ends its session.
     fn next_heard(&self, at: usize) -> Option<Place> {
         let link = &self.clients[at].link;
         let session = link.session?;
@@ -208,8 +209,8 @@ impl World {
         })
     }
 
-    /// The places of the log at which the server may take the oldest packet. For a write that says
-    /// nothing: it is decided at the log's end.
+    /// Returns the positions of the log at which the server may take the oldest packet. For a write, the position has
+    /// no meaning, because writes are decided at the log's end.
     fn places(&self, at: usize) -> Vec<Place> {
         let client = &self.clients[at];
         match client.link.up.front() {
@@ -338,7 +339,7 @@ impl World {
         !self.clients[at].link.after_end && later.any(|entry| entry.ends == Some(session))
     }
 
-    /// The server goes on in the log: watches fire; where the session ends, it hangs up.
+    /// Advances a server in the log: watches fire, and if the session ends, the server closes the connection.
     fn advance(&mut self, at: usize, to: Place) {
         let link = &mut self.clients[at].link;
         for place in link.view + 1..=to {
@@ -368,7 +369,7 @@ impl World {
                     self.clients[at].late.remove(&session);
                     self.accept(at, session, place);
                 } else if self.closes_after(at, session, place) {
-                    // By a leader that has been deposed, and does not know that the session is closed.
+                    // A deposed leader that does not know that the session is closed accepts it.
                     self.accept(at, session, place);
                 } else {
                     let link = &mut self.clients[at].link;
@@ -412,7 +413,7 @@ impl World {
         link.down.push_back(Down::Reply { seen: place, answer, kept });
     }
 
-    /// Decided at the log's end, answered by a server that has come so far.
+    /// A write is decided at the log's end, and answered by a server that has applied the log up to there.
     fn write(&mut self, at: usize, ask: Ask) {
         let session = self.clients[at].link.session;
         let session = session.expect("a request comes on a connection with a session");
@@ -427,7 +428,7 @@ impl World {
 
     fn decide(&mut self, session: Session, ask: Ask) -> Result<String, String> {
         match ask {
-            // Whether the session still stands is not asked.
+            // A closeSession does not check whether the session is still alive.
             Ask::CloseSession => {
                 self.close(session);
                 Ok("closed".into())
@@ -451,7 +452,7 @@ impl World {
         self.log.push(Arc::new(entry));
     }
 
-    /// The end of a session takes its place in the log.
+    /// Adds the end of a session to the log.
     fn close(&mut self, session: Session) {
         self.clients[session.0].late.remove(&session);
         let entry = tree::close(&self.last().tree, self.log.len(), session);
@@ -459,7 +460,7 @@ impl World {
         self.sessions.remove(&session);
     }
 
-    /// Nothing can happen any more: the end of a run, or a standstill.
+    /// Describes a state without enabled steps: the end of a run, or a stuck state.
     fn end(&self) -> String {
         let unfinished = (0..self.clients.len())
             .filter(|at| self.clients[*at].running != Process::Finished)

@@ -1,4 +1,4 @@
-//! A generated case over servers: how many there are, what they get wrong, and what may happen to them.
+//! A generated case of servers: their number, their defects, and the possible faults.
 
 use std::fmt::{self, Write};
 use vivarium_model::config::{Config, Election, TxnLogSync};
@@ -7,31 +7,31 @@ use vivarium_model::release::{Bug, Bugs};
 use vivarium_sim::budget::Account;
 use vivarium_sim::budget::servers::Budget;
 
-/// What is watched beside the servers' own monitors, and so what makes one run another one.
+/// What is watched besides the servers' own monitors, which decides which runs count as different.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Watched {
-    /// Nothing.
+    /// Nothing else.
     States,
     /// The order of proposals, commits and activations.
     Commits,
-    /// The same among elections, crashes and the kinds of synchronisations.
+    /// The same, including elections, crashes and the kinds of synchronisations.
     Order,
 }
 
-/// A case.
+/// A generated case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// How many servers, and what may go wrong on one path.
+    /// The number of servers, and the possible faults on one path.
     pub budget: Budget,
-    /// How they elect.
+    /// How leaders are elected.
     pub election: Election,
-    /// What they get wrong.
+    /// The defects of the servers.
     pub bugs: Vec<Bug>,
-    /// After so many transactions a background snapshot is taken, if at all.
+    /// The number of transactions after which a background snapshot is taken, if at all.
     pub snap_count: Option<u32>,
     /// When changes of directories and of files' lengths become durable.
     pub metadata: Metadata,
-    /// So many transactions are kept in memory, to be sent as a DIFF.
+    /// The number of transactions that are kept in memory for a DIFF.
     pub commit_log_count: usize,
     /// How much may be sent from the log on disk.
     pub txn_log_sync: TxnLogSync,
@@ -40,7 +40,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// What the servers are told.
+    /// Returns the servers' configuration.
     pub fn config(&self) -> Config {
         let plain = Config::new(self.budget.servers, 0);
         Config {
@@ -53,12 +53,12 @@ impl Case {
         }
     }
 
-    /// Servers, what may happen to them, and defects: what a smaller case has fewer of.
+    /// Returns the number of servers, faults and defects; a smaller case has fewer.
     pub fn size(&self) -> usize {
         self.budget.sum() + self.bugs.len() + usize::from(self.snap_count.is_some())
     }
 
-    /// The same search as a command, where a command can say it.
+    /// Returns the command for the same search, if one exists.
     pub fn command(&self) -> Option<String> {
         let plain = Config::new(self.budget.servers, 0);
         let kept = (self.commit_log_count, self.txn_log_sync);
@@ -86,7 +86,7 @@ impl Case {
     }
 }
 
-/// Rust that makes the same case, to paste into a test.
+/// Prints Rust code for the case, to paste into a test.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bugs: Vec<String> = self.bugs.iter().map(|bug| format!("Bug::{bug}")).collect();

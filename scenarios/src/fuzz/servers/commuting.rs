@@ -1,10 +1,9 @@
-//! Whether steps that are taken early make no difference to what could have happened before them.
+//! Checks that eager steps commute with every step that could have come before them.
 //!
-//! A search without reductions goes through all states. In each in which a reduced search would take an
-//! eager step at once, everything else that can happen there is tried: before that step, and behind it.
-//! Both ways must lead to the same state, once all eager steps are taken that follow. (The step itself need
-//! not be possible any more: a crash can take away what it has done.) Outcomes show a mistake in a
-//! condition only where nothing else leads to them; this shows it where it is made.
+//! A search without reductions visits all states. In each state in which a reduced search would take an eager step,
+//! every other step is tried both before and after that step. Both orders must lead to the same state, once all eager
+//! steps that follow are taken. (The eager step itself may have become impossible: a crash can remove its effect.)
+//! Outcomes reveal a mistake in a condition only if nothing else leads to them; this check reveals it where it is made.
 
 use super::super::difference::Difference;
 use super::case::Case;
@@ -14,12 +13,12 @@ use vivarium_model::step::Step;
 use vivarium_sim::every::Model;
 use vivarium_sim::every::servers::{Action, EnsembleModel, Flaw, Reductions, State};
 
-/// Steps of a server with its own disk. Of a packet that is read early, something can be left in memory
-/// until the reader leaves its role: that is no matter of one step.
+/// Steps of a server with its own disk. A packet that is read early can leave something in memory until its reader
+/// leaves its role, which a single step does not show.
 const LOCAL: Reductions =
     Reductions { appends: true, fsyncs: true, writes: true, ..Reductions::NONE };
 
-/// The first eager step that makes a difference; `None` if there is none.
+/// Returns the first eager step that makes a difference; `None` if there is none.
 pub(super) fn commuting(case: &Case, flaw: Option<Flaw>) -> Option<Difference> {
     let model = model(case, Reductions::NONE, flaw);
     let mut seen = HashSet::new();
@@ -42,7 +41,7 @@ pub(super) fn commuting(case: &Case, flaw: Option<Flaw>) -> Option<Difference> {
     None
 }
 
-/// What can happen in a state, and where it leads.
+/// Returns the possible actions in a state and the states that they lead to.
 fn ways(model: &EnsembleModel, state: &State) -> Vec<(Action, State)> {
     let mut actions = Vec::new();
     stateright::Model::actions(model, state, &mut actions);
@@ -50,7 +49,7 @@ fn ways(model: &EnsembleModel, state: &State) -> Vec<(Action, State)> {
     actions.into_iter().filter_map(|action| Some((action, next(action)?))).collect()
 }
 
-/// The state after this step, where it is possible.
+/// Returns the state after this step, if the step is possible.
 fn after(model: &EnsembleModel, state: &State, step: Step) -> Option<State> {
     let mut all = ways(model, state).into_iter();
     all.find(|(action, _)| model.chosen(action) == [step]).map(|(_, next)| next)
@@ -67,7 +66,7 @@ fn differs(
     }
     let behind = self::ways(model, ahead);
     let settled = |state: &State| model.fingerprint(&model.settled(state, Reductions::ALL));
-    // Where somebody objects a search goes no further: the rest of the state tells nothing.
+    // A search stops at an objection, so the rest of the state does not matter.
     let same = |one: &State, other: &State| match (model.objection(one), model.objection(other)) {
         (None, None) => settled(one) == settled(other),
         (one, other) => one == other,

@@ -1,4 +1,4 @@
-//! Whether all searches of a case agree, and where not, what differs.
+//! Compares all searches of a case.
 
 use super::super::compare::{Compared, Expected, by_strategy};
 use super::super::difference::Difference;
@@ -24,7 +24,7 @@ const PARTS: [Part; 11] = [
     ("quorums", |all| &mut all.quorums),
 ];
 
-/// The ways to reduce that are compared in this turn: all, one alone, and all but one.
+/// Returns the reductions that are compared in this turn: all, one alone, and all but one.
 fn ways(turn: u64) -> [(String, Reductions); 3] {
     let part = |turn: u64| PARTS[(turn % PARTS.len() as u64) as usize];
     let (one, field) = part(turn);
@@ -40,7 +40,7 @@ fn ways(turn: u64) -> [(String, Reductions); 3] {
     ]
 }
 
-/// Compares the searches of a case. `turn` chooses which of the rarer ones take part.
+/// Compares the searches of a case. `turn` selects which of the rarer ones take part.
 pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compared {
     let Some(plain) = reach(case, Reductions::NONE, None, most, None) else {
         return Compared::TooLarge;

@@ -1,4 +1,4 @@
-//! Cases drawn at random, with weights: small ones, in which much can happen.
+//! Draws random cases, with weights: small ones, in which much can happen.
 
 use super::case::{Case, Watched};
 use vivarium_model::config::{Config, Election, TxnLogSync};
@@ -8,7 +8,7 @@ use vivarium_sim::budget::Account;
 use vivarium_sim::budget::servers::Budget;
 use vivarium_sim::random::{Random, Seeds};
 
-/// The case with this number of a seed.
+/// Draws the case with this number of a seed.
 pub fn draw(seed: u64, number: u64) -> Case {
     let mut dice = Seeds::new(seed).stream("case of servers", number);
     let fast = dice.below(16) == 0;
@@ -20,7 +20,7 @@ pub fn draw(seed: u64, number: u64) -> Case {
     let faults = match (servers, fast) {
         (1, _) => dice.between(1, 4),
         (2, false) => [0, 1, 1, 1, 1, 2][dice.below(6) as usize],
-        // A third server is many states: sometimes a fault all the same.
+        // A third server has many states, so faults are rare there.
         (_, false) => dice.below(5) / 4,
         (_, true) => dice.below(4) / 3,
     };
@@ -41,8 +41,8 @@ pub fn draw(seed: u64, number: u64) -> Case {
     of_any(Case { metadata, ..case }, &mut Seeds::new(seed).stream("anybody is elected", number))
 }
 
-/// In a third of the cases that have an oracle anybody is elected in its place, in some of them with a guard of ZAB left
-/// out.
+/// In a third of the cases with an oracle, replaces the oracle by arbitrary elections, in some of them without one of
+/// ZAB's guards.
 fn of_any(case: Case, dice: &mut Random) -> Case {
     if case.election != Election::Oracle || dice.below(3) != 0 {
         return case;
@@ -75,7 +75,7 @@ fn budget(dice: &mut Random, servers: u8, fast: bool, faults: u64) -> Budget {
     budget
 }
 
-/// None, one or two, or all that the rules of today have.
+/// Draws no defect, one or two, or all that today's rules have.
 fn bugs(dice: &mut Random) -> Vec<Bug> {
     let one = |dice: &mut Random| dice.choose(&Bug::AMONG_SERVERS).expect("there are some");
     let mut some: Vec<Bug> = match dice.below(10) {

@@ -1,9 +1,9 @@
-//! The same for searches over servers (`vivarium explore broadcast`, `election`): budgets, elections and
-//! defects are generated, and what searches come to is compared ([`reach`](self::reach()) says what).
+//! The same for searches of servers (`vivarium explore broadcast`, `election`): budgets, elections and defects are
+//! generated, and what searches reach is compared ([`reach`](self::reach()) says what).
 //!
-//! The measure is a search without reductions by a plain loop. Against it: all reductions, each by itself,
-//! all but one; and the search proper, breadth and depth first, in one thread and two. And in each state
-//! each step that is taken early is held against all that could happen instead.
+//! The baseline is a search without reductions by a plain loop. It is compared with all reductions, with each alone,
+//! and with all but one; and with the search engine, breadth and depth first, in one and two threads. In each state,
+//! each eager step is also compared with everything that could happen instead.
 
 mod case;
 mod commuting;
@@ -24,8 +24,7 @@ pub use vivarium_sim::every::servers::{Budget, Flaw, Reductions};
 
 use super::{Comparison, Fuzzed, fuzz_with};
 
-/// Compares the searches of so many cases of a seed; stops at the first difference. `progress` is told
-/// after each.
+/// Compares the searches of these cases of a seed, up to the first difference. Calls `progress` after each case.
 pub fn fuzz(
     seed: u64,
     cases: std::ops::Range<u64>,

@@ -1,22 +1,20 @@
-//! All that a case can come to: a plain search that forgets nothing, breadth first.
+//! Computes everything that a case can reach: a plain breadth-first search that forgets nothing.
 //!
-//! A reduction may leave out states, so not every state can be compared. What it must keep, and what is
-//! compared therefore:
+//! A reduction may leave out states, so not every state can be compared. Compared is what a reduction must preserve:
 //!
-//! * **Ends**: each state in which nothing free can happen but that somebody loses patience, *whole*:
-//!   all servers with their memory and disks, what is left of the budget, the history, the monitors
-//!   (and with the recorder among these: in which order everything watched has happened on the way). A
-//!   step that is taken early is one that such a state has behind it anyway, and commutes with whatever
-//!   it is taken before.
-//! * **Faults**: what each crash, failed fsync and departure from a role leaves on that server's disk,
-//!   together with what was committed and what is left of the budget by then. A step that is taken early
-//!   leaves no trace there, or the same. (Of *other* servers' disks at that moment it may.)
+//! * **Ends**: each state in which no free action is possible except the end of a time limit, as a *whole*: all servers
+//!   with their memory and disks, the rest of the budget, the history, and the monitors (with the recorder, these
+//!   include the order of everything watched). An eager step comes before such a state in any case, and commutes with
+//!   the steps that it is taken before.
+//! * **Faults**: what each crash, failed fsync and departure from a role leaves on that server's disk, together with
+//!   what was committed and the rest of the budget at that time. An eager step leaves the same there, or nothing. (On
+//!   *other* servers' disks, it may leave something.)
 //! * **Starts**: what each start of a server finds on its disk.
-//! * **Histories**: each history that is committed at some time, with what is left of the budget.
+//! * **Histories**: each history that is committed at some time, with the rest of the budget.
 //! * **Objections**, word for word; and whether anything was **withheld**.
 //!
-//! Where somebody objects a search goes no further, so what lies behind depends on what comes first: then
-//! a reduced search need not come to all of this, but may come to nothing else.
+//! A search stops at an objection, so what it reaches afterwards depends on the order of steps. Then a reduced search
+//! need not reach all of this, but must not reach anything else.
 
 use super::case::{Case, Watched};
 use super::record::Recorder;
@@ -31,7 +29,7 @@ use vivarium_model::time::Time;
 use vivarium_sim::every::Model;
 use vivarium_sim::every::servers::{Action, EnsembleModel, Flaw, Reductions, State};
 
-/// Something that a search has come to.
+/// The kind of an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// An end.
@@ -40,26 +38,26 @@ pub enum Kind {
     Fault,
     /// A start and the disk that it finds.
     Start,
-    /// A history.
+    /// A committed history.
     History,
 }
 
-/// What a case can come to.
+/// What a case can reach.
 #[derive(Debug, Default)]
 pub struct Reach {
-    /// Without objections.
+    /// The outcomes other than objections.
     pub outcomes: BTreeSet<(Kind, u128)>,
-    /// What was objected to.
+    /// The violations.
     pub objections: BTreeSet<String>,
     /// Whether something was withheld.
     pub withheld: bool,
     /// Distinct states.
     pub states: u64,
-    /// The outcome that was asked for in words.
+    /// The requested outcome in words.
     pub told: Option<String>,
 }
 
-/// The model of a case.
+/// Builds the model of a case.
 pub(super) fn model(case: &Case, reductions: Reductions, flaw: Option<Flaw>) -> EnsembleModel {
     let mut monitors = property::servers();
     if case.watched != Watched::States {
@@ -73,8 +71,8 @@ pub(super) fn model(case: &Case, reductions: Reductions, flaw: Option<Flaw>) -> 
     }
 }
 
-/// All that a case can come to; `None` if it takes more than so many states. `tell` is an outcome to
-/// tell in words.
+/// Computes what a case can reach; `None` if it has more than `most` states. `tell` selects an outcome to describe in
+/// words.
 pub fn reach(
     case: &Case,
     reductions: Reductions,
@@ -97,7 +95,7 @@ pub fn reach(
         stateright::Model::actions(&model, &state, &mut actions);
         reach.look_at(&model, &state, actions.is_empty(), tell);
         for action in &actions {
-            // A choice can turn out to be impossible: then it leads nowhere.
+            // A choice can turn out to be impossible, and then leads nowhere.
             let Some(next) = stateright::Model::next_state(&model, &state, *action) else {
                 continue;
             };
@@ -152,7 +150,7 @@ impl Reach {
         }
     }
 
-    /// What a fault leaves and a start finds.
+    /// Adds what a fault leaves and what a start finds.
     fn watch(
         &mut self,
         model: &EnsembleModel,
@@ -168,7 +166,7 @@ impl Reach {
             Step::Rejoin(server) => Some(("leaves its role", server)),
             _ => None,
         };
-        // Where somebody objects to a crash, the start behind it does not come.
+        // If a crash is objected to, the restart after it does not happen.
         let started = chosen.iter().find_map(|step| match step {
             Step::Restart(server) if model.steps(state, action).contains(step) => Some(*server),
             _ => None,
@@ -200,13 +198,13 @@ impl Reach {
     }
 }
 
-/// What tells a committed history from others.
+/// Returns the identity of a committed history.
 fn past(model: &EnsembleModel, state: &State) -> (u64, Fingerprint) {
     let history = model.history(state);
     (Fingerprint::of(&history.last()).0 as u64, history.tree().digest())
 }
 
-/// A state in words.
+/// Describes a state in words.
 fn whole(model: &EnsembleModel, state: &State) -> String {
     let ensemble = model.ensemble(state);
     let disks = ensemble.config().server_ids().map(|server| {

@@ -1,24 +1,23 @@
-//! What is watched of a case: a monitor that never objects and remembers what it is told.
+//! A monitor that records what is watched of a case and never objects.
 
 use super::case::Watched;
 use vivarium_model::event::Event;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
 
-/// Remembers what happens, as far as it is watched, and in which order.
+/// Records the watched events, in order.
 ///
-/// Only events of steps that no reduction takes early can be watched: their order is what a search must
-/// not lose. When a learner applies, serves, acknowledges or leaves its role, and how much of a log a
-/// crash takes, is told by steps that may as well have been early.
+/// Only events of steps that are never eager can be watched, because a search must preserve their order. Eager steps
+/// decide when a learner applies, serves, acknowledges or leaves its role, and how much of a log a crash removes.
 #[derive(Clone, Hash)]
 pub(super) struct Recorder {
     watched: Watched,
-    /// Of all of it, one behind the other.
+    /// The fingerprint of all events so far, in order.
     so_far: Fingerprint,
 }
 
 impl Recorder {
-    /// Nothing has happened yet.
+    /// Creates a recorder before the first event.
     pub(super) fn new(watched: Watched) -> Recorder {
         Recorder { watched, so_far: Fingerprint::default() }
     }

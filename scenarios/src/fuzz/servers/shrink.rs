@@ -1,4 +1,4 @@
-//! Cases that are a little smaller than a case, or simpler.
+//! Shrinks cases: proposes slightly smaller or simpler ones.
 
 use super::super::shrink::shrink_by;
 use super::case::{Case, Watched};
@@ -6,7 +6,7 @@ use vivarium_model::config::{Config, Election};
 use vivarium_model::file_system::Metadata;
 use vivarium_sim::every::servers::Budget;
 
-/// Makes a case smaller as long as `fails` says that it still shows what it showed.
+/// Makes a case smaller as long as `fails` returns true for the result.
 pub fn shrink(case: &Case, fails: impl Fn(&Case) -> bool) -> Case {
     shrink_by(case, smaller, fails)
 }

@@ -1,7 +1,7 @@
-//! A list that many threads read while others append: entries never move and are never taken away.
+//! A list that many threads read while others append. Entries never move and are never removed.
 //!
-//! Chunk `k` holds the entries numbered 2^k to 2^(k+1) - 1, and is made when the first of them is.
-//! To read is two atomic loads; nobody waits.
+//! Chunk `k` holds the entries numbered 2^k to 2^(k+1) - 1, and is allocated with the first of them. A read takes two
+//! atomic loads and never blocks.
 
 use std::num::NonZeroU32;
 use std::sync::OnceLock;
@@ -19,13 +19,13 @@ impl<T> Arena<T> {
         Arena { chunks: [const { OnceLock::new() }; 32], reserved: AtomicU32::new(0) }
     }
 
-    /// The number of an entry that is still to be put.
+    /// Reserves the number of an entry. The caller puts the entry later.
     pub(in crate::every) fn reserve(&self) -> NonZeroU32 {
         let before = self.reserved.fetch_add(1, Ordering::Relaxed);
         before.checked_add(1).and_then(NonZeroU32::new).expect("fewer than 2^32 entries")
     }
 
-    /// Puts a reserved entry. Whoever is to read it must learn its number after this.
+    /// Puts a reserved entry. The number may be passed to readers only after this call returns.
     pub(in crate::every) fn put(&self, number: NonZeroU32, entry: T) {
         let (chunk, at) = place(number);
         let chunk = self.chunks[chunk]
@@ -39,31 +39,32 @@ impl<T> Arena<T> {
         entry.expect("whoever has its number was told after it was put")
     }
 
-    /// All entries that were put, in the order of their numbers.
+    /// Returns all entries that were put, in the order of their numbers.
     pub(in crate::every) fn iter(&self) -> impl Iterator<Item = &T> {
         let chunks = self.chunks.iter().filter_map(OnceLock::get);
         chunks.flat_map(|chunk| chunk.iter().filter_map(OnceLock::get))
     }
 
-    /// What the chunks take, in bytes, without what the entries hold.
+    /// Returns the size of the chunks in bytes, without the heap memory of the entries.
     pub(in crate::every) fn bytes(&self) -> u64 {
         let made = (0..).zip(&self.chunks).filter(|(_, chunk)| chunk.get().is_some());
         made.map(|(at, _): (u32, _)| (size_of::<OnceLock<T>>() as u64) << at).sum()
     }
 
-    /// How many numbers are reserved.
+    /// Returns how many numbers are reserved.
     pub(in crate::every) fn len(&self) -> u32 {
         self.reserved.load(Ordering::Relaxed)
     }
 }
 
-/// An entry that can tell what it holds.
+/// An entry that knows the size of its heap memory.
 pub(in crate::every) trait Weighed {
-    /// About how many bytes beyond its own size, shared ones divided among those who share them.
+    /// Estimates the bytes that the entry holds beyond its own size. Memory shared by several entries is divided among
+    /// them.
     fn heap_bytes(&self) -> usize;
 }
 
-/// Which chunk, and where in it.
+/// Returns the chunk of a number, and the number's index in the chunk.
 fn place(number: NonZeroU32) -> (usize, usize) {
     let chunk = number.ilog2();
     (chunk as usize, (number.get() - (1 << chunk)) as usize)

@@ -1,13 +1,13 @@
-//! Numbers by key.
+//! A concurrent map from keys to numbers.
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::Hasher;
 use std::sync::{PoisonError, RwLock};
 
-/// What numbers are found by.
+/// A key of an [`Index`].
 pub(in crate::every) trait Key: Copy + Eq {
-    /// Well mixed; it never leaves the process.
+    /// Returns a well-mixed hash. It must not leave the process.
     fn mixed(&self) -> u64;
 }
 
@@ -31,7 +31,7 @@ fn folded(word: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Hashes a key that is one number. It never leaves the process.
+/// A hasher for keys that are one number. Its hashes must not leave the process.
 #[derive(Default)]
 pub(in crate::every) struct Fold(u64);
 
@@ -53,7 +53,7 @@ impl Hasher for Fold {
 
 const SHARDS: usize = 256;
 
-/// Numbers by key. Many read and few write, each in one of many parts.
+/// A concurrent map from keys to numbers, sharded because reads are many and writes are few.
 pub(in crate::every) struct Index<K>(Vec<RwLock<HashTable<(K, u32)>>>);
 
 impl<K: Key> Index<K> {
@@ -65,7 +65,7 @@ impl<K: Key> Index<K> {
         &self.0[(hash >> 16) as usize % SHARDS]
     }
 
-    /// What it takes in memory.
+    /// Returns the allocated memory in bytes.
     pub(in crate::every) fn bytes(&self) -> u64 {
         let bytes = |shard: &RwLock<HashTable<(K, u32)>>| {
             shard.read().unwrap_or_else(PoisonError::into_inner).allocation_size() as u64
@@ -73,16 +73,15 @@ impl<K: Key> Index<K> {
         self.0.iter().map(bytes).sum()
     }
 
-    /// The number under this key.
     pub(in crate::every) fn find(&self, key: K) -> Option<u32> {
         let hash = key.mixed();
-        // What a thread that panicked was about to put in is not there: the table is whole.
+        // A poisoned lock is safe to use: the thread that panicked had not begun to insert, so the table is consistent.
         let shard = self.shard(hash).read().unwrap_or_else(PoisonError::into_inner);
         shard.find(hash, |entry| entry.0 == key).map(|entry| entry.1)
     }
 
-    /// The number under this key; what `make` answers if there is none. Whatever two threads make at the same
-    /// time, both get the same number. (`make` runs while others wait for this part of the index.)
+    /// Returns the number of this key; calls `make` for the number if there is none. Two threads that make the same key
+    /// get the same number. (`make` runs under the lock of this shard.)
     pub(in crate::every) fn number(&self, key: K, make: impl FnOnce() -> u32) -> u32 {
         let hash = key.mixed();
         let mut shard = self.shard(hash).write().unwrap_or_else(PoisonError::into_inner);

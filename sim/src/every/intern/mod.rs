@@ -1,8 +1,8 @@
-//! Intern tables: what states are made of is kept once, and a state is a handful of numbers.
+//! Intern tables: each piece of states is stored once, and a state consists of a few numbers.
 //!
-//! There are far fewer different pieces than states. Entries never move and are never taken away; a model that
-//! has grown too large is replaced by one with new tables ([`Renumbered`]). Which number an entry gets depends on
-//! the threads; nothing that can be seen depends on numbers.
+//! Distinct pieces are far fewer than states. Entries never move and are never removed; when a model has grown too
+//! large, a new model with new tables replaces it ([`Renumbered`]). The numbers depend on the schedule of the threads,
+//! so no visible result may depend on numbers.
 
 mod arena;
 mod index;
@@ -17,9 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The number of an entry in its table.
 pub(in crate::every) type Number = NonZeroU32;
 
-/// What names an entry. In states whose pieces are packed a number is a `u32`, with 0 for none.
+/// A name of an entry. States with packed pieces store a number as a `u32`, with 0 for none.
 pub(in crate::every) trait Numbered {
-    /// The number.
     fn number(self) -> Number;
 }
 
@@ -35,11 +34,11 @@ impl Numbered for u32 {
     }
 }
 
-/// Everything of one kind, once, by key. The usual key is a fingerprint.
+/// A table that stores each distinct entry once, by key. The usual key is a fingerprint.
 pub(in crate::every) struct Table<T, K = u128> {
     entries: Arena<T>,
     numbers: Index<K>,
-    /// What the entries hold, in bytes.
+    /// The heap memory of the entries, in bytes.
     heap: AtomicU64,
 }
 
@@ -56,13 +55,13 @@ impl<T: Weighed, K: Key> Table<T, K> {
         self.entries.len()
     }
 
-    /// About what it takes in memory.
+    /// Estimates the size in memory, in bytes.
     pub(in crate::every) fn bytes(&self) -> u64 {
         self.entries.bytes() + self.numbers.bytes() + self.heap.load(Ordering::Relaxed)
     }
 
-    /// The number of the entry under this key, made if there is none. Two threads may both make it; one of the
-    /// two is kept.
+    /// Returns the number of the entry with this key; calls `make` for the entry if there is none. Two threads may both
+    /// make it; the table keeps one of the two.
     pub(in crate::every) fn number(&self, key: K, make: impl FnOnce() -> T) -> Number {
         if let Some(number) = self.find(key) {
             return number;
@@ -75,7 +74,7 @@ impl<T: Weighed, K: Key> Table<T, K> {
         self.numbers.find(key).map(Numbered::number)
     }
 
-    /// An entry under no key.
+    /// Adds an entry without a key.
     pub(in crate::every) fn add(&self, entry: T) -> Number {
         let number = self.entries.reserve();
         self.heap.fetch_add(entry.heap_bytes() as u64, Ordering::Relaxed);
@@ -84,21 +83,20 @@ impl<T: Weighed, K: Key> Table<T, K> {
     }
 }
 
-/// New numbers by old ones, for tables that are made anew with some of the old entries.
+/// Maps old numbers to new ones, for new tables that keep some of the old entries.
 pub(in crate::every) struct Renumbered(Vec<Option<Number>>);
 
 impl Renumbered {
-    /// None is kept yet.
+    /// Creates a map in which no entry is kept yet.
     pub(in crate::every) fn of<T: Weighed, K: Key>(table: &Table<T, K>) -> Renumbered {
         Renumbered(vec![None; table.len() as usize + 1])
     }
 
-    /// Whether this entry is kept.
     pub(in crate::every) fn is_kept(&self, old: impl Numbered) -> bool {
         self.0[old.number().get() as usize].is_some()
     }
 
-    /// The new number, which `keep` makes if there is none yet.
+    /// Returns the new number of an entry; calls `keep` for the number if there is none yet.
     pub(in crate::every) fn or_keep(
         &mut self,
         old: impl Numbered,

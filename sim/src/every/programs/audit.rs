@@ -1,11 +1,11 @@
-//! What a search knows of monitors from themselves, checked while it is used.
+//! Checks, during a search, two claims that monitors make about themselves.
 //!
-//! A monitor says which events concern it, and its state is what its hash takes in. The first is checked where a
-//! step is worked out: copies of the monitors that an event does not concern get it all the same, and
-//! must neither change nor object. The second is checked when the search is over. Monitors with equal hashes are
-//! one piece, which is kept as it was when it was first come to; for some of the pieces, the steps of monitors
-//! from one to the next are remembered. Copies that came to a piece in other ways are led along what is known
-//! from there on, and must come to the same pieces.
+//! A monitor says which events concern it, and its hash is to cover its whole state. The first claim is checked
+//! whenever a step is computed: copies of the monitors that an event does not concern receive the event all the same,
+//! and must neither change nor object. The second claim is checked after the search. Monitors with equal hashes are one
+//! piece, which is stored as it was when it was first reached. For some pieces, the audit remembers the steps of
+//! monitors from one piece to the next. Copies that reached a piece by another path take the remembered steps from
+//! there, and must reach the same pieces.
 
 use super::ProgramModel;
 use super::check::REDUCTION;
@@ -20,62 +20,62 @@ use vivarium_model::property::{Monitors, Objection, is_concerned};
 use vivarium_model::time::Time;
 use vivarium_model::witnesses::{Shown, Witnesses};
 
-/// The states that are checked before only one in [`RARITY`](super::check::RARITY) is, and the steps before only one in
-/// [`STEPS_RARITY`] is.
+/// The number of states that are all checked, after which one in [`RARITY`](super::check::RARITY) is. The same number
+/// of steps are all checked, after which one in [`STEPS_RARITY`] is.
 pub(super) const FIRST: u64 = if cfg!(debug_assertions) { 2_000 } else { 10_000 };
 
 const STEPS_RARITY: u128 = 64;
 
-/// The monitors' pieces that are remembered, and the steps of each.
+/// The most pieces of monitors that are remembered, and the most steps of each.
 const PIECES: usize = 4_000;
 const STEPS: usize = 12;
 
-/// How many walks are taken by each copy, how long they are, and how many steps all have together.
+/// The most walks of each copy, the length of a walk, and the most steps of all walks together.
 const WALKS: usize = 8;
 const STRIDES: usize = 16;
 const ALL_STRIDES: usize = if cfg!(debug_assertions) { 10_000 } else { 100_000 };
 
-/// What was checked in the course of a search.
+/// The checks made in the course of a search.
 #[derive(Default)]
 pub(super) struct Audit {
     states: Mutex<Keys>,
     checked: AtomicU64,
-    /// States with an objection: they have it whenever they are come to.
+    /// States with an objection. Each repeated visit must find the objection again.
     objectionable: Mutex<Keys>,
     objections: AtomicU64,
     steps: AtomicU64,
     pieces: Mutex<BTreeMap<Fingerprint, Piece>>,
 }
 
-/// Monitors, and how they went on.
+/// Monitors, and the steps from them.
 struct Piece {
     monitors: Monitors,
     steps: Vec<MonitorsStep>,
     known: BTreeSet<Fingerprint>,
-    /// Where they were asked at the end, and did not object.
+    /// The witnesses of states in which the monitors did not object at the end of a run.
     ends: Vec<Witnesses>,
 }
 
-/// What monitors were told, and what they became.
+/// The events that monitors received, and the piece that they became.
 #[derive(Clone)]
 struct MonitorsStep {
     told: Arc<[(Event, Shown)]>,
     to: Fingerprint,
 }
 
-/// How much was checked of what a search knows of monitors and programs.
+/// The number of checks of claims about monitors and programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Audited {
-    /// States in which steps that reductions hold for independent were tried in both orders.
+    /// States in which steps that reductions treat as independent were tried in both orders.
     pub states: u64,
-    /// Steps whose events were shown to monitors that they do not concern.
+    /// Steps whose events were also given to monitors that they do not concern.
     pub steps: u64,
-    /// Walks of copies of the monitors that have the same hash and came another way.
+    /// Walks of monitor copies that have the same hash but reached it by another path.
     pub walks: u64,
 }
 
 impl Audit {
-    /// Whether a state is one of those that are checked.
+    /// Returns true if a state is to be checked.
     pub(super) fn takes(&self, state: Fingerprint, rarity: u128) -> bool {
         if self.objections.load(Ordering::Relaxed) > 0
             && locked(&self.objectionable).contains(&state.0)
@@ -96,8 +96,8 @@ impl Audit {
         self.objections.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether a step is one of those that are checked; `key` names the place that it is taken at. Since one was
-    /// objected to, all are: who goes the way to it again must come upon the same.
+    /// Returns true if a step is to be checked; `key` identifies the place of the step. After the first objection,
+    /// every step is checked, so that a path taken again finds the same objection.
     pub(super) fn takes_step(&self, key: u128) -> bool {
         let is_chosen = Fingerprint::of(&key).0.is_multiple_of(STEPS_RARITY);
         if !is_chosen
@@ -110,10 +110,10 @@ impl Audit {
         true
     }
 
-    /// Checks the events of a step, and remembers what monitors made of them.
+    /// Checks the events of a step, and remembers the monitors' step.
     ///
     /// # Errors
-    /// An event moves a monitor that it does not concern.
+    /// Returns an objection if an event changes a monitor that the event does not concern.
     pub(super) fn step(
         &self,
         before: &Witnesses,
@@ -145,7 +145,7 @@ impl Audit {
         Ok(())
     }
 
-    /// Remembers that monitors did not object at the end.
+    /// Remembers that monitors did not object at the end of a run.
     pub(super) fn ends(&self, witnesses: &Witnesses) {
         if let Some(piece) = locked(&self.pieces).get_mut(&witnesses.monitors().fingerprint())
             && piece.ends.len() < 2
@@ -154,10 +154,11 @@ impl Audit {
         }
     }
 
-    /// Leads copies of monitors that came to a piece in other ways along what is known from there, until some time.
+    /// Walks copies of monitors that reached a piece by another path along the remembered steps, until the given
+    /// instant.
     ///
     /// # Errors
-    /// Two with equal hashes that are not the same.
+    /// Returns an objection if two monitors with equal hashes differ.
     fn walk(&self, until: Option<Instant>) -> Result<u64, Objection> {
         let pieces = locked(&self.pieces);
         let arrivals: Vec<(&Piece, &MonitorsStep)> = pieces
@@ -188,7 +189,7 @@ impl Piece {
         Piece { monitors, steps: Vec::new(), known: BTreeSet::new(), ends: Vec::new() }
     }
 
-    /// Leads monitors that are equal to these along what is known of these.
+    /// Walks monitors that equal those of this piece along the remembered steps.
     fn lead(
         &self,
         mut monitors: Monitors,
@@ -223,7 +224,8 @@ impl Piece {
 }
 
 impl MonitorsStep {
-    /// Tells monitors what others with the same hash were told; they must become the same. Returns what that is.
+    /// Gives monitors the events that other monitors with the same hash received. Both must become the same piece,
+    /// which is returned if it is known.
     fn take<'a>(
         &self,
         monitors: &mut Monitors,
@@ -258,10 +260,10 @@ fn differs(name: &str, when: &str, saw: &str) -> Objection {
 }
 
 impl ProgramModel {
-    /// Checks, after a search and until some time, that monitors with equal hashes are equal.
+    /// Checks after a search, until the given instant, that monitors with equal hashes are equal.
     ///
     /// # Errors
-    /// Two copies of a monitor with one hash that are not the same.
+    /// Returns an objection if two copies of a monitor have equal hashes but differ.
     pub fn audit(&self, until: Option<Instant>) -> Result<Audited, Objection> {
         let walks = self.audit.walk(until)?;
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);

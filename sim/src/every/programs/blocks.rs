@@ -1,14 +1,14 @@
-//! Blocks: private steps of one client, and then one that is not, as one action.
+//! Blocks: private steps of one client followed by one step that is not private, taken as one action.
 //!
-//! Every run can be put in an order in which each private step comes right before the next step of its
-//! own client: it is moved later, past what others do in between (`steps.rs` says why that changes
-//! nothing). So it is enough to change from one client to another behind steps that are not private,
-//! and where a client has nothing to do but wait. Within a block all orders of the client's own steps
-//! are tried, and every fault that can strike it, at every place.
+//! Every run can be reordered so that each private step comes right before the next step of its own client: the private
+//! step moves to a later position, past the steps of other clients (`steps.rs` says why that changes nothing). So a
+//! search needs to change from one client to another only after steps that are not private, and where a client can only
+//! wait. Within a block, all orders of the client's own steps are tried, and every fault that can strike the client, at
+//! every place.
 //!
-//! A run that ends in an objection ends in a step that is not private; the private steps of others
-//! that nothing follows are moved behind that, and dropped. A run to a state where nothing can happen
-//! any more ends, for each client, where it waits.
+//! A run that ends in an objection ends in a step that is not private. Private steps of other clients that no later
+//! step follows are moved after the objection, and dropped. A run to a state without a further step ends, for each
+//! client, where the client waits.
 
 use super::ProgramModel;
 use super::pieces::{Choices, Keys, Place, Steps, Transition};
@@ -17,42 +17,43 @@ use super::state::State;
 use vivarium_model::id::ClientId;
 use vivarium_model::step::Step;
 
-/// A block goes through so many places at most. One that is larger (a program that polls without end)
-/// is cut: to change to another client anywhere loses nothing.
+/// The most places of a block. A larger block (of a program that polls without end) is cut; a change to another client
+/// loses nothing at any place.
 const PLACES: usize = 4_096;
 
-/// A place of a block, and how it was come to.
+/// A place of a block, and the step to it.
 struct Visit {
     place: Place,
-    /// The visit before, and the step from there. None for where the block begins.
+    /// The previous visit, and the step from there. `None` at the start of the block.
     from: Option<(usize, Step)>,
     length: u32,
 }
 
-/// How a block ends: behind this visit, by a step that is not private, or by none.
+/// The end of a block: the visit before its last step, and that step, which is not private; or no step if the client
+/// waits.
 type Ending = (usize, Option<Step>);
 
-/// A block is found as it is walked.
+/// Explores the blocks of a client.
 struct Walk<'a> {
     model: &'a ProgramModel,
     state: &'a State,
     client: ClientId,
     visits: Vec<Visit>,
     known: Keys,
-    /// Where the blocks found so far lead.
+    /// The places to which the blocks found so far lead.
     reached: Keys,
-    /// One for each of the choices' blocks.
+    /// One for each block of the choices.
     endings: Vec<Ending>,
     choices: Choices,
 }
 
 impl ProgramModel {
-    /// What a client can do in a state, as actions.
+    /// Computes what a client can do in a state, as actions.
     pub(super) fn work_out(&self, state: &State, client: ClientId) -> Choices {
         self.walk(state, client).0
     }
 
-    /// The steps of one of the blocks of a client, by its place among them.
+    /// Returns the steps of a client's block, by the block's index among the choices.
     pub(super) fn steps_of_block(&self, state: &State, client: ClientId, at: usize) -> Vec<Step> {
         let (_, visits, endings) = self.walk(state, client);
         let (mut visit, last) = endings[at];
@@ -65,7 +66,7 @@ impl ProgramModel {
         steps
     }
 
-    /// Where a client comes to in its blocks, and where they begin.
+    /// Returns all places in a client's blocks, including the start.
     pub(super) fn places_of_blocks(&self, state: &State, client: ClientId) -> Vec<Place> {
         let (_, visits, _) = self.walk(state, client);
         visits.into_iter().map(|visit| visit.place).collect()
@@ -90,7 +91,7 @@ impl ProgramModel {
 }
 
 impl Walk<'_> {
-    /// What time brings, where nothing else can happen.
+    /// Collects the steps that occur as time passes, when nothing else can happen.
     fn sleeps(&mut self) {
         let scene = self.model.scene(self.state);
         for step in self.model.in_time(&scene, self.client) {
@@ -100,7 +101,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Nearest places first, so that each block is found in its fewest steps.
+    /// Searches breadth first, so that each block is found by its shortest sequence of steps.
     fn all(&mut self) {
         let mut next = 0;
         while next < self.visits.len() {
@@ -112,7 +113,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a place says of the whole.
+    /// Accumulates the properties of one place into the block's choices.
     fn look(&mut self, steps: &Steps, at: usize) {
         let choices = &mut self.choices;
         choices.depends_on_others |= steps.depends_on_others;
@@ -127,8 +128,8 @@ impl Walk<'_> {
 
     fn expand(&mut self, steps: &Steps, at: usize) {
         let length = self.visits[at].length;
-        // Faults that strike whoever waits begin a block of their own: whether any can, where nobody
-        // else can do anything either, is asked there.
+        // Faults that strike a waiting client begin a block of their own. Whether a fault can strike when no other
+        // client can act is decided there.
         if at > 0 && (steps.idle || self.is_cut()) {
             return self.wait(at);
         }
@@ -150,7 +151,7 @@ impl Walk<'_> {
         self.visits.len() > PLACES
     }
 
-    /// The block ends here by no step: there is nothing to do but wait, or it is cut.
+    /// Ends a block without a step, because the client can only wait or the block is cut.
     fn wait(&mut self, at: usize) {
         let Visit { place: Place { client, shared, witnesses, left }, length, .. } =
             self.visits[at];
@@ -159,7 +160,7 @@ impl Walk<'_> {
         self.end(to, (at, None));
     }
 
-    /// Two blocks that lead to the same place are one, the shorter one.
+    /// Adds a block. If two blocks lead to the same place, only the shorter one is kept.
     fn end(&mut self, to: Transition, ending: Ending) {
         let is_plain = to.all.is_none() && to.objection.is_none();
         if !is_plain || self.reached.insert(to.place().key()) {

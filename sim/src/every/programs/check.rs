@@ -1,9 +1,9 @@
-//! Privacy, checked while it is used: in the first states, and then in one of [`RARITY`], each private step of each
-//! client, at each place of its blocks, is compared with each step that another client can take after it, at each
-//! place of that one's blocks.
+//! Checks privacy during a search. In the first states, and then in one of [`RARITY`], each private step of each
+//! client, at each place of its blocks, is compared with each step that another client can take after it, at each place
+//! of that client's blocks.
 //!
-//! What cannot be checked in advance is what monitors say of themselves ([`Monitor::minds_order`]):
-//! one that says no and does mind the order is caught here.
+//! One claim cannot be checked in advance: which events' order a monitor minds ([`Monitor::minds_order`]). A monitor
+//! that denies it and does mind the order is detected here.
 //!
 //! [`Monitor::minds_order`]: vivarium_model::property::Monitor::minds_order
 
@@ -13,17 +13,17 @@ use super::state::State;
 use vivarium_model::id::ClientId;
 use vivarium_model::property::Objection;
 
-/// The property that a reduction's condition holds.
+/// The property that the condition of a reduction holds.
 pub const REDUCTION: &str = "a reduction's condition";
 
-/// After the first ones, one state in this many is checked, unless all are asked for.
+/// After the first states, one state in this many is checked, unless all states are to be checked.
 pub(super) const RARITY: u128 = if cfg!(debug_assertions) { 64 } else { 1_024 };
 
 impl ProgramModel {
-    /// Checks a state if it is one of those that are.
+    /// Checks a state if the state is selected.
     ///
     /// # Errors
-    /// Two steps that were taken for independent, and are not.
+    /// Returns an objection if two steps were treated as independent but are not.
     pub(super) fn check(&self, state: &State) -> Result<(), Objection> {
         if !self.reductions.blocks
             || state.objection.is_some()
@@ -46,10 +46,10 @@ impl ProgramModel {
         Ok(())
     }
 
-    /// Checks what a client can do where it stands, at the border of a block or inside of one.
+    /// Checks the steps of a client at its current place, at the border of a block or inside one.
     fn check_at(&self, state: &State, client: ClientId) -> Result<(), Objection> {
         self.comes_first(state, client)?;
-        // Others come from wherever they can be inside of a block of theirs.
+        // Another client can act from any place in a block of its own.
         for other in self.clients().filter(|other| *other != client) {
             for place in self.places_of_blocks(state, other) {
                 if self.trie.is_late() {
@@ -64,7 +64,7 @@ impl ProgramModel {
         Ok(())
     }
 
-    /// Whether what is taken at once makes no difference to what else the client can do.
+    /// Checks that a step that is taken before all others makes no difference to the client's other steps.
     fn comes_first(&self, state: &State, client: ClientId) -> Result<(), Objection> {
         let steps = self.steps_at(state, client);
         let Some(at) = steps.at_once else { return Ok(()) };
@@ -79,7 +79,7 @@ impl ProgramModel {
             if other.to.objection.is_some() {
                 continue;
             }
-            // Where the program ends, what else was under way to it is gone.
+            // If the program ends, other packets and inputs on the way to it are discarded.
             let before = find(&self.after_step(state, client, other), first);
             let behind = find(&ahead, other).unwrap_or_else(|| pieces(&ahead));
             if before.as_ref() != Some(&behind) {
@@ -93,7 +93,7 @@ impl ProgramModel {
         Ok(())
     }
 
-    /// Whether all that `other` can do behind this step of `client` can be done before it instead.
+    /// Checks that each step that `other` can take after this step of `client` can be taken before it instead.
     fn swaps(
         &self,
         state: &State,
@@ -131,7 +131,7 @@ impl ProgramModel {
         Ok(())
     }
 
-    /// The state after a single step. Its fingerprint is that of no state.
+    /// Returns the state after a single step, without a valid fingerprint.
     fn after_step(&self, state: &State, client: ClientId, took: &Took) -> State {
         let mut next = state.at(client, took.to.place());
         if let Some(all) = &took.to.all {
@@ -147,7 +147,7 @@ fn saw(took: &Took) -> Option<&str> {
     took.to.objection.as_ref().map(|objection| &*objection.saw)
 }
 
-/// Equal ones are equal states.
+/// Two states with equal results are equal.
 fn pieces(state: &State) -> (Vec<Option<Place>>, super::Budget) {
     let place = |client: &Option<crate::every::intern::Number>| {
         let (shared, witnesses, left) = (state.shared, state.witnesses, state.left);

@@ -1,4 +1,4 @@
-//! States unfolded into worlds and folded again, and the tables that their pieces are kept in.
+//! Expands states into worlds and folds worlds into states. Also holds the tables of pieces.
 
 use super::ProgramModel;
 use super::pieces::{Choices, Client, Shared, Steps, WitnessPiece};
@@ -36,22 +36,22 @@ impl Tables {
     }
 }
 
-/// How many pieces a model holds.
+/// The number of pieces that a model holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pieces {
     /// States of single clients.
     pub clients: u32,
-    /// States of what they share: logs and sessions.
+    /// States of what clients share: logs and sessions.
     pub shared: u32,
     /// States of the monitors.
     pub monitors: u32,
-    /// Combinations of these that a client was seen to act in.
+    /// Combinations of these in which a client's choices were computed.
     pub choices: u32,
 }
 
 impl ProgramModel {
-    /// How many pieces this model holds. In the course of a search breadth first it is left behind by
-    /// models that hold those which are still needed.
+    /// Returns the number of pieces that this model holds. A breadth-first search replaces the model by models that
+    /// hold only the pieces that are still needed.
     pub fn pieces(&self) -> Pieces {
         Pieces {
             clients: self.tables.clients.len(),
@@ -61,7 +61,7 @@ impl ProgramModel {
         }
     }
 
-    /// About what the pieces take in memory.
+    /// Estimates the memory of the pieces, in bytes.
     pub(super) fn tables_bytes(&self) -> u64 {
         let Tables { clients, shared, witnesses, steps, choices } = &self.tables;
         clients.bytes() + shared.bytes() + witnesses.bytes() + steps.bytes() + choices.bytes()
@@ -75,7 +75,7 @@ impl ProgramModel {
         self.tables.choices.get(number)
     }
 
-    /// Unfolds a state.
+    /// Expands a state into a scene.
     pub(super) fn scene(&self, state: &State) -> Scene {
         let clients = || state.clients.iter().flatten().map(|at| self.tables.clients.get(*at));
         let shared = self.tables.shared.get(state.shared);
@@ -105,7 +105,8 @@ impl ProgramModel {
         state
     }
 
-    /// Folds a scene that comes from another one: what is shared with that needs no look at all.
+    /// Folds a scene that was derived from another one. Parts shared with the earlier scene keep their pieces without a
+    /// look-up.
     pub(super) fn refold(&self, here: &State, before: &Scene, after: &Scene) -> State {
         let (old, new) = (before.world.grain(), after.world.grain());
         let mut clients = here.clients;
@@ -153,20 +154,21 @@ impl ProgramModel {
         self.tables.witnesses.number(fingerprint.0, entry)
     }
 
-    /// Of what all share, all but the log as clients can be shown it: with what monitors can look up.
+    /// Returns the fingerprint of what all clients share except the log; it includes what monitors can look up in the
+    /// history.
     fn rest(&self, common: &Common) -> Fingerprint {
         let looks_back =
             self.looks_back == LooksBack::Whole && !self.has(Flaw::PastIgnoresMonitors);
         Fingerprint::of(&(common.rest(), looks_back.then(|| common.told())))
     }
 
-    /// The state's fingerprint: of its pieces, and of the log from where any client can still be
-    /// shown it; what lies before makes no difference any more.
+    /// Returns the state's fingerprint: that of its pieces, and of the log from the first position that any client can
+    /// still observe. Earlier parts of the log make no difference.
     pub(super) fn fingerprint_of(&self, state: &State) -> Fingerprint {
         self.identity(state, self.reductions.past)
     }
 
-    /// What a search takes this state for that forgets the past, though this one may not.
+    /// Returns the fingerprint of the state in a search that forgets the past, even if this search does not.
     pub fn without_past(&self, state: &State) -> Fingerprint {
         self.identity(state, true)
     }
@@ -186,7 +188,7 @@ impl ProgramModel {
         whole
     }
 
-    /// No client will be shown less of the log than this. (`Share::floor` has the reasons.)
+    /// Returns a zxid below which no client will observe the log. (`Share::floor` has the reasons.)
     fn floor(&self, state: &State, common: &Common) -> Zxid {
         let clients = state.clients.iter().flatten().map(|at| self.tables.clients.get(*at));
         let forgets_sessions = self.has(Flaw::PastIgnoresNewSessions);
@@ -202,7 +204,7 @@ impl ProgramModel {
         shown.fold(common.last(), Zxid::min)
     }
 
-    /// What a client can do in a state.
+    /// Returns the choices of a client in a state, computed at most once for each place.
     pub(super) fn choices(&self, state: &State, client: ClientId) -> Number {
         let key = state.place(client).key();
         if let Some(number) = self.tables.choices.find(key) {

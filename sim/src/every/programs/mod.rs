@@ -1,37 +1,35 @@
-//! Programs over the service grain, explored: every order of what can happen, within a budget of
-//! faults.
+//! A search of programs at the service grain: every order of steps, within a budget of faults.
 //!
-//! A state is a world (service, programs' places in their trie, history, monitors) and what is left
-//! of the budget, kept as numbers of its pieces (`pieces.rs`). What a client can do depends on its
-//! own piece and the shared ones, so it is worked out once in a world (`steps.rs`) and looked up ever
-//! after. Without reductions every step of the world is an action, and two states are one only if they
-//! are equal.
+//! A state is a world (service, programs' nodes in their trie, history, monitors) and the rest of the budget, stored as
+//! the numbers of its pieces (`pieces.rs`). What a client can do depends only on its own piece and the shared pieces,
+//! so it is computed once in a world (`steps.rs`) and then looked up. Without reductions, every step of the world is an
+//! action, and two states are merged only if they are equal.
 //!
-//! | Reduction | Condition | Where it is looked after |
+//! | Reduction | Condition | Where it is checked |
 //! |---|---|---|
-//! | **blocks**: a client's private steps come right before its next step that is not, or where it has to wait | a private step can be taken later, past anything that others do, with no difference to anybody (`steps.rs`); all orders of a client's own steps, and all faults at every place of a block, are tried (`blocks.rs`) | sampled states (`check.rs`) |
-//! | **inputs**: where no fault can strike a client any more, its program takes its input, and its machine reads its packet, before anything else of the client | both only add to what is there, as long as nothing ends the session and nothing else tells the program anything (`service/steady.rs`); no container can be deleted first, which is over when the last program has finished; what monitors account of the client comes in the same order | generated programs |
-//! | **prefixes**: of the prefixes that come to the same, a server has applied the shortest | see [`Prefixes::Shortest`]; and no monitor minds replies, whose zxid tells the prefix | generated programs |
-//! | **past**: the log's beginning, up to what any client can still be shown, is no part of a state | no connection can be lost and no session expire any more, or every program has finished: otherwise a session begun later has seen nothing and can be shown everything; and no monitor looks back | generated programs; of those, all pairs of states that are merged |
+//! | **blocks**: a client's private steps come right before its next step that is not private, or before it has to wait | a private step can be taken later, after any steps of other clients, and no client or monitor can tell (`steps.rs`); all orders of a client's own steps, and all faults at every place of a block, are tried (`blocks.rs`) | sampled states (`check.rs`) |
+//! | **inputs**: where no fault can strike a client any more, its program takes its input, and its machine reads its packet, before any other step of the client | both only add to what is there, as long as nothing ends the session and the program can receive nothing else (`service/steady.rs`); no container can be deleted first, because deletions end when the last program has finished; monitors that account for the client receive its events in the same order | generated programs |
+//! | **prefixes**: of several prefixes with the same result, a server has applied the shortest | see [`Prefixes::Shortest`]; and no monitor minds replies, whose zxid reveals the prefix | generated programs |
+//! | **past**: the beginning of the log, up to the first position that a client can still observe, is not part of a state | no connection can be lost and no session can expire any more, or every program has finished: otherwise a new session has seen nothing and can observe everything; and no monitor looks back | generated programs; of those, all pairs of states that are merged |
 //!
-//! Once there was another: a client that only asks for a new session went first. A message of another
-//! client that arrives before its program runs is lost, and was not: it has gone.
+//! An earlier version had another reduction: a client that only asks for a new session went first. It was wrong. A
+//! message of another client that arrives before the new session's program runs is lost, and that order was never
+//! tried, so the reduction was removed.
 //!
-//! `vivarium fuzz-explorer` generates programs and compares what searches reach with each of them on
-//! and off ([`Flaw`] plants mistakes for it to find).
+//! `vivarium fuzz-explorer` generates programs and compares the states that searches reach with each reduction on and
+//! off ([`Flaw`] plants mistakes for it to find).
 //!
-//! A program that begins a round ([`rounds`](vivarium_model::handle::rounds)) and one that has ended have
-//! forgotten how they came there: nothing else can survive a round than what it hands on.
+//! A program that begins a round ([`rounds`](vivarium_model::handle::rounds)) and one that has ended keep no history of
+//! inputs: nothing survives a round except the state that it hands on.
 //!
-//! That clients are interchangeable ([`ProgramModel::interchangeable`]) is no reduction but a claim of the
-//! caller's; of the programs it is checked by a change of names.
+//! Interchangeability of clients ([`ProgramModel::interchangeable`]) is not a reduction but a claim of the caller. For
+//! programs, the search checks it by renaming clients.
 //!
-//! Faults are tried wherever something else can happen too, and where time passes. Where nothing but
-//! faults can happen, either every program has finished or the state is stuck. Sleeping programs'
-//! timers fire where nothing else can happen, as time passes, and elsewhere within the budget of
-//! timers: a timer that fires before everything else is an unlikely schedule, not a fault, so a search
-//! that had to leave one out is not exhaustive. The leader's deletions of containers go the same way, with a budget of
-//! their own, which bounds what is claimed.
+//! Faults are tried wherever another step is possible too, and where time passes. If only faults are possible, either
+//! every program has finished or the state is stuck. The timers of sleeping programs fire as time passes, where nothing
+//! else can happen, and elsewhere within the budget of timers. A timer that fires before everything else is an unlikely
+//! schedule, not a fault, so a search that left one out is not exhaustive. The leader's deletions of containers are
+//! treated the same way, with a budget of their own, which bounds the claim of the verdict.
 //!
 #![doc = include_str!("README.md")]
 
@@ -76,40 +74,39 @@ use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_model::world::World;
 
-/// A delay longer than what programs wait for.
+/// A delay of a clock reading, longer than what programs wait for.
 pub const DELAYS: [Duration; 1] = [Duration::from_secs(60 * 60)];
 
-/// Programs, what must hold of them, and what may go wrong.
+/// Programs, their properties, and the possible faults.
 pub struct ProgramModel {
     config: Arc<Config>,
     trie: Arc<Trie>,
     monitors: Vec<Box<dyn Monitor>>,
     budget: Budget,
-    /// A draw is a choice of several numbers.
+    /// Whether each draw of a random number is a choice among several numbers.
     draws_others: bool,
-    /// By how much a reading of a clock can be late.
+    /// The delays that a clock reading can have.
     delays: Arc<[Duration]>,
     reductions: Reductions,
     flaw: Option<Flaw>,
-    /// One state in so many is held against what reductions rest on.
+    /// One state in this many is checked against the conditions of the reductions.
     rarity: u128,
-    /// What was checked, by this model and those that are made from it.
+    /// The checks made so far, shared with the models that are derived from this one.
     audit: Arc<audit::Audit>,
-    /// How far back monitors look in the history.
     looks_back: LooksBack,
-    /// Whether a monitor takes notice of what clients are told.
+    /// Whether a monitor is concerned by what clients send and receive.
     told_matters: bool,
     tables: expand::Tables,
-    /// The piece of each client at the beginning, where clients are interchangeable.
+    /// The piece of each client at the beginning, if clients are interchangeable.
     beginning_of_each: Option<[Option<crate::every::intern::Number>; MAX_CLIENTS]>,
 }
 
 impl ProgramModel {
-    /// One program per client, over a ZooKeeper that begins with `setup`. Of the monitors, those that
-    /// hold for both engines take part.
+    /// Creates a model with one program per client, for a ZooKeeper that starts with `setup`. Only monitors that are
+    /// valid for both engines take part.
     ///
     /// # Panics
-    /// With more than [`SEARCHED_CLIENTS`](vivarium_model::bounds::SEARCHED_CLIENTS) programs.
+    /// Panics with more than [`SEARCHED_CLIENTS`](vivarium_model::bounds::SEARCHED_CLIENTS) programs.
     pub fn new(
         programs: Vec<Program>,
         monitors: Vec<Box<dyn Monitor>>,
@@ -140,20 +137,20 @@ impl ProgramModel {
         }
     }
 
-    /// Without any reduction.
+    /// Disables all reductions.
     #[must_use]
     pub fn without_reductions(self) -> ProgramModel {
         self.reduced_by(Reductions::NONE)
     }
 
-    /// With these reductions; with all, unless this is called.
+    /// Selects the reductions. The default is all.
     #[must_use]
     pub fn reduced_by(mut self, reductions: Reductions) -> ProgramModel {
         self.reductions = reductions;
         self
     }
 
-    /// With these spans for readings of clocks that are late ([`Budget::delays`]); an hour, unless this is called.
+    /// Sets the delays of late clock readings ([`Budget::delays`]). The default is one hour.
     #[must_use]
     pub fn delayed_by(mut self, delays: impl IntoIterator<Item = Duration>) -> ProgramModel {
         let delays: BTreeSet<Duration> = delays.into_iter().filter(|by| !by.is_zero()).collect();
@@ -161,7 +158,7 @@ impl ProgramModel {
         self
     }
 
-    /// With a leader that deletes containers and, if they exist, TTL znodes (rules 1.5.2 and 1.5.4): within the budget of
+    /// Lets the leader delete containers and, if enabled, TTL znodes (rules 1.5.2 and 1.5.4): within the budget of
     /// deletions, and where nothing else can happen.
     #[must_use]
     pub fn deleting_containers(mut self, options: &ServerOptions) -> ProgramModel {
@@ -172,28 +169,29 @@ impl ProgramModel {
         self
     }
 
-    /// With session ids in this order.
+    /// Sets the order of session ids.
     #[must_use]
     pub fn with_sessions(mut self, order: SessionOrder) -> ProgramModel {
         Arc::make_mut(&mut self.config).session_order = order;
         self
     }
 
-    /// Holds what programs do against what they do when these values are others ([`Trie::told_again`]).
+    /// Compares what programs do with what they do if these values differ ([`Trie::told_again`]).
     #[must_use]
     pub fn telling_others(self, valued: Vec<Valued>) -> ProgramModel {
         self.trie.tell_others(self.config.session_order.clone(), valued);
         self
     }
 
-    /// If true, each draw gives one of three numbers, odd and even ones, small and large. No two draws give the same.
+    /// If true, each draw gives one of three numbers: odd and even ones, small and large ones. No two draws give the
+    /// same number.
     #[must_use]
     pub fn drawing_others(mut self, draws_others: bool) -> ProgramModel {
         self.draws_others = draws_others;
         self
     }
 
-    /// With a chroot for each client: empty for none.
+    /// Sets the chroot of each client; empty for none.
     #[must_use]
     pub fn below<'a>(mut self, chroots: impl IntoIterator<Item = &'a str>) -> ProgramModel {
         let clients = &mut Arc::make_mut(&mut self.config).clients;
@@ -203,8 +201,8 @@ impl ProgramModel {
         self
     }
 
-    /// With clients of which this is said, as far as a search knows it: whether they give sessions up by their own
-    /// clocks, whether their watches end with the connection, and whether their programs need not finish.
+    /// Takes over the client options that a search supports: whether clients give up sessions by their own clocks,
+    /// whether their watches end with the connection, and whether their programs need not finish.
     #[must_use]
     pub fn with_clients(mut self, said: &[ClientConfig]) -> ProgramModel {
         let clients = &mut Arc::make_mut(&mut self.config).clients;
@@ -216,21 +214,21 @@ impl ProgramModel {
         self
     }
 
-    /// Over a ZooKeeper with these defects, as far as this grain has them.
+    /// Adds defects to the ZooKeeper, as far as the service grain models them.
     #[must_use]
     pub fn with_bugs(mut self, bugs: Bugs) -> ProgramModel {
         Arc::make_mut(&mut self.config).bugs = bugs;
         self
     }
 
-    /// With a mistake planted, for those who check the checks.
+    /// Plants a mistake, to test the checks.
     #[must_use]
     pub fn flawed(mut self, flaw: Flaw) -> ProgramModel {
         self.flaw = Some(flaw);
         self
     }
 
-    /// Holds every state against what reductions rest on, not one in many.
+    /// Checks every state, instead of a sample, against the conditions of the reductions.
     #[must_use]
     pub fn checked_in_every_state(mut self) -> ProgramModel {
         self.rarity = 1;
@@ -241,16 +239,14 @@ impl ProgramModel {
         self.flaw == Some(flaw)
     }
 
-    /// Says that all clients run the same program and that nobody, program or monitor, puts names,
-    /// sessions or random numbers in an order: then of the clients that have not acted yet it is no
-    /// matter which acts first, and only the first of them is tried. With n clients that leaves as
-    /// little as one in n! states.
+    /// Claims that all clients run the same program, and that no program or monitor orders names, sessions or random
+    /// numbers. Then it does not matter which of the clients that have not acted yet acts first, so only the first of
+    /// them is tried. With n clients, this leaves as little as one in n! states.
     ///
-    /// Of the programs this is checked while the search runs: what one of them is told, others are told
-    /// under their own names, and must do the same; the first difference ends the search
-    /// ([`Trie::dependent`]). A recipe that, say, sorts by session id (ZOOKEEPER-2931) is found so. Of
-    /// the monitors, and of what a round hands on, it is the caller's claim. So it is no part of the
-    /// reductions that are on by themselves.
+    /// For programs, the claim is checked during the search: an input of one program is given to the others under their
+    /// own names, and they must do the same. The first difference ends the search ([`Trie::dependent`]). This finds,
+    /// for example, a recipe that sorts by session id (ZOOKEEPER-2931). For monitors, and for the state that a round
+    /// hands on, the claim is not checked. So this option is not among the reductions that are on by default.
     #[must_use]
     pub fn interchangeable(mut self) -> ProgramModel {
         self.trie.hold_against_each_other(&self.config.session_order);
@@ -259,12 +255,12 @@ impl ProgramModel {
         self
     }
 
-    /// The programs' trie.
+    /// Returns the programs' trie.
     pub fn trie(&self) -> &Arc<Trie> {
         &self.trie
     }
 
-    /// The configuration of a case with these steps.
+    /// Returns the configuration for a case with steps of this model.
     pub fn config(&self) -> &Arc<Config> {
         &self.config
     }

@@ -1,4 +1,4 @@
-//! The search's questions, answered.
+//! Implements the search's interface ([`Model`]) for programs.
 
 use super::ProgramModel;
 use super::pieces::{Choices, Transition};
@@ -17,14 +17,13 @@ use vivarium_model::property::Objection;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 
-/// A choice of one client: a step, or a block of them. It is a number in the tables of the model that
-/// offered it, and means nothing to another one.
+/// An action of one client: a step or a block of steps. It holds a number in the tables of the model that offered it,
+/// so another model cannot use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Action {
-    /// Whose choice it is.
     client: ClientId,
     kind: Kind,
-    /// Which of the client's choices of this kind.
+    /// The index among the client's choices of this kind.
     index: u16,
     choices: Number,
 }
@@ -44,23 +43,23 @@ impl Kind {
     }
 }
 
-/// What bounds a search that had to keep a sleep or a timeout from ending early.
+/// The bound of a search that left out the early end of a sleep or a timeout.
 pub const TIMERS_KEPT: &str = "the budget of timers";
 
-/// What bounds a search that had to keep a program from going on.
+/// The bound of a search that stopped a program after too many inputs.
 pub const INPUTS_KEPT: &str = "a program that was answered 2,000 times and goes on";
 
 const _: () = assert!(SEARCHED_INPUTS == 2_000, "the sentence above says how many");
 
 impl ProgramModel {
-    /// The scene before anything has happened.
+    /// Returns the scene before the first step.
     pub(super) fn beginning(&self) -> Scene {
         let mut scene = Scene { world: self.world(), left: self.budget };
         scene.world.begin(&mut Effects::default());
         scene
     }
 
-    /// The steps of the world that an action takes in a state.
+    /// Returns the world steps of an action in a state.
     pub fn steps(&self, state: &State, action: &Action) -> Vec<Step> {
         let at = usize::from(action.index);
         match action.kind {
@@ -72,9 +71,8 @@ impl ProgramModel {
         }
     }
 
-    /// Where clients are interchangeable, of those that have not acted yet only the first may: every
-    /// run is, but for the names of its clients, one in which they act for the first time in their
-    /// order.
+    /// Returns true if a client may act. If clients are interchangeable, only the first of those that have not acted
+    /// yet may act: by renaming clients, every run becomes one in which they first act in their order.
     fn may_act(&self, state: &State, client: ClientId) -> bool {
         let Some(beginning) = &self.beginning_of_each else { return true };
         let fresh = |client: ClientId| state.clients[client.index()] == beginning[client.index()];
@@ -85,7 +83,7 @@ impl ProgramModel {
         &action.kind.of(self.choices_at(action.choices))[usize::from(action.index)]
     }
 
-    /// Whether nothing can happen that is neither a fault nor the end of a sleep.
+    /// Returns true if only faults and the ends of sleeps are possible.
     fn is_idle(&self, state: &State) -> bool {
         self.clients().all(|client| self.choices_at(self.choices(state, client)).idle)
     }
@@ -116,8 +114,8 @@ impl stateright::Model for ProgramModel {
             .filter(|client| self.may_act(state, *client))
             .map(|client| (client, self.choices(state, client)))
             .collect();
-        // Where nothing can happen but that time passes, it passes; faults can strike all the same.
-        // Where not even that can happen, no fault makes up for it: the state is at rest, or stuck.
+        // If nothing else can happen, time passes; faults can still strike. If time cannot pass either, faults do not
+        // count as progress: the state is at rest or stuck.
         let sleeps = able.iter().any(|(_, at)| !self.choices_at(*at).sleeps.is_empty());
         let passes = self.is_idle(state);
         for (client, choices) in able {
@@ -185,7 +183,7 @@ impl Model for ProgramModel {
     }
 
     fn at_rest(&self, state: &State) -> Result<(), Objection> {
-        // Somebody polls without end: that is neither an end nor a standstill.
+        // A client that polls without end neither finishes nor is stuck.
         if !self.is_idle(state) {
             return Ok(());
         }

@@ -1,9 +1,8 @@
-//! The tables that the states of a search are numbers in.
+//! The pieces of states and the tables for them.
 //!
-//! A state has one piece for each client and two that all share, and there are far fewer different
-//! pieces than states. So each piece is kept once and a state is a handful of numbers; and what a
-//! client can do in a state, which depends on its own piece and the shared ones only, is worked out
-//! once and looked up ever after.
+//! A state has one piece for each client and two pieces that all clients share. Distinct pieces are far fewer than
+//! states, so each piece is stored once and a state is a few numbers. What a client can do in a state depends only on
+//! its own piece and the shared pieces, so it is computed once and then looked up.
 
 use super::Budget;
 use crate::every::intern::{Fold, Number, Weighed};
@@ -18,27 +17,27 @@ use vivarium_model::service::{Common, Share};
 use vivarium_model::step::Step;
 use vivarium_model::zxid::Zxid;
 
-/// All that is one client's.
+/// The piece of one client.
 #[derive(Clone)]
 pub(super) struct Client {
     pub(super) share: Share,
-    /// Where its program stands.
+    /// The node of its program.
     pub(super) place: Option<NodeId>,
     pub(super) fingerprint: Fingerprint,
     pub(super) has_finished: bool,
 }
 
-/// All that is shared but for the monitors.
+/// The shared piece, without the monitors.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) common: Common,
     pub(super) history: Arc<History>,
-    /// Of all but the log.
+    /// The fingerprint of everything except the log.
     pub(super) rest: Fingerprint,
 }
 
 impl Shared {
-    /// What tells it from others.
+    /// Returns the key of this piece.
     pub(super) fn key(&self) -> u128 {
         let mut key = self.common.log(Zxid::ZERO);
         key.add(self.rest);
@@ -46,38 +45,38 @@ impl Shared {
     }
 }
 
-/// The monitors.
+/// The piece of the monitors.
 #[derive(Clone)]
 pub(super) struct WitnessPiece {
     pub(super) monitors: Monitors,
     pub(super) fingerprint: Fingerprint,
 }
 
-/// What a client's step, or a block of them, makes of it and what is shared.
+/// The result of a client's step, or of a block: the new pieces.
 #[derive(Clone)]
 pub(super) struct Transition {
-    /// The piece of the client that acts.
+    /// The new piece of the client that acts.
     pub(super) client: Number,
-    /// Where it changes others too (programs send each other messages): all clients' pieces.
+    /// All clients' pieces, if the step changes other clients too (programs send each other messages).
     pub(super) all: Option<Arc<[Number]>>,
     pub(super) shared: Number,
     pub(super) witnesses: Number,
-    /// How many steps it is.
+    /// The number of steps.
     pub(super) length: u32,
-    /// What is left of the budget.
+    /// The rest of the budget.
     pub(super) left: Budget,
     pub(super) objection: Option<Arc<Objection>>,
 }
 
 impl Transition {
-    /// Where it leads, as far as the client that acts can tell.
+    /// Returns the place that the transition leads to, for the client that acts.
     pub(super) fn place(&self) -> Place {
         let Transition { client, shared, witnesses, left, .. } = *self;
         Place { client, shared, witnesses, left }
     }
 }
 
-/// All that decides what a client can do: its own piece, those that all share, and the budget.
+/// Everything that decides what a client can do: its own piece, the shared pieces, and the budget.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Place {
     pub(super) client: Number,
@@ -87,8 +86,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// What it is found by. A piece tells whose it is. The budget's 36 bits are put above the places
-    /// of numbers that no search comes to: a table of 2^29 pieces is beyond any memory.
+    /// Returns the key of the place. The client need not be part of the key, because its piece implies it. The budget's
+    /// 36 bits come above three numbers of 29 bits each: a table of 2^29 pieces does not fit into any memory.
     pub(super) fn key(&self) -> u128 {
         let numbers = [self.client, self.shared, self.witnesses].map(|at| u128::from(at.get()));
         assert!(numbers.iter().all(|number| number >> 29 == 0), "fewer than 2^29 pieces");
@@ -100,31 +99,31 @@ impl Place {
 #[derive(Clone)]
 pub(super) struct Took {
     pub(super) step: Step,
-    /// Whether it can as well be taken at any later moment, see `steps.rs`.
+    /// Whether the step can as well be taken at any later moment, see `steps.rs`.
     pub(super) private: bool,
-    /// Whether no monitor takes notice of it.
+    /// Whether the step concerns no monitor.
     pub(super) unheard: bool,
     pub(super) to: Transition,
 }
 
 /// The steps that a client can take at a place.
 pub(super) struct Steps {
-    /// Faults included, but for its program's timers where nothing else can happen.
+    /// All steps including faults, except the program's timers that fire only where nothing else can happen.
     pub(super) all: Vec<Took>,
-    /// The one of them that is taken before any other, if one is.
+    /// The index of the step that is taken before any other, if there is one.
     pub(super) at_once: Option<usize>,
-    /// Whether it can do nothing that is no fault.
+    /// True if only faults are possible.
     pub(super) idle: bool,
-    /// Whether its program sleeps and no timer may end early.
+    /// True if the client's program sleeps and no timer may end early.
     pub(super) withheld: bool,
-    /// Whether its program's next input is one too many.
+    /// True if the program's next input exceeds the bound of inputs.
     pub(super) input_withheld: bool,
-    /// Another client's piece was changed: what this client does depends on more than the place.
+    /// True if a step changes another client's piece: then the steps depend on more than the place.
     pub(super) depends_on_others: bool,
 }
 
 impl Steps {
-    /// Those that a search takes.
+    /// Returns the steps that a search takes.
     pub(super) fn tried(&self) -> &[Took] {
         match self.at_once {
             Some(at) => &self.all[at..=at],
@@ -133,30 +132,29 @@ impl Steps {
     }
 }
 
-/// What a client can do in a state, as actions of the search.
+/// The actions of a client in a state.
 #[derive(Default)]
 pub(super) struct Choices {
-    /// Single steps, or blocks of them.
+    /// Single steps, or blocks of steps.
     pub(super) blocks: Vec<Transition>,
-    /// Its program's timers, when nothing else can happen any more.
+    /// The ends of the program's sleeps, which are possible when nothing else can happen.
     pub(super) sleeps: Vec<Transition>,
-    /// Whether it can do nothing that is no fault.
+    /// True if only faults are possible.
     pub(super) idle: bool,
-    /// Whether its program sleeps at some place of its blocks where no timer may end early: which is
-    /// too early if another client can do something that is no fault.
+    /// True if the client's program sleeps at a place of its blocks and no timer may end early. Something is withheld
+    /// then if another client can take a step that is no fault.
     pub(super) withheld: bool,
-    /// Whether it is too early for sure: at that place the client itself can do something else.
+    /// True if something is withheld regardless of other clients: at such a place, the client itself has another step.
     pub(super) withheld_while_busy: bool,
-    /// Whether its program's next input is one too many, at some place of its blocks.
+    /// True if, at a place of the client's blocks, the program's next input exceeds the bound of inputs.
     pub(super) input_withheld: bool,
     pub(super) depends_on_others: bool,
 }
 
-/// A set of keys.
 pub(super) type Keys = HashSet<u128, BuildHasherDefault<Fold>>;
 
-/// What a client's machine, its connection and its program's calls hold; what the log and the sessions
-/// hold beyond those before; what the monitors that changed hold; an allocation. Estimates.
+/// Estimated bytes: what a client's machine, its connection and its program's calls hold; what the log and the sessions
+/// hold in addition to those before; what the monitors that changed hold; and the overhead of an allocation.
 const OF_A_CLIENT: usize = 700;
 const OF_WHAT_IS_SHARED: usize = 700;
 const OF_MONITORS: usize = 300;

@@ -1,32 +1,32 @@
-//! What makes a search smaller and loses nothing, each with its condition; and the mistakes that can be
-//! planted in the conditions, to see that the checks find them.
+//! The reductions, which make a search smaller without loss, and the mistakes that can be planted in their conditions
+//! to test the checks.
 
 use vivarium_model::named;
 
-/// Which reductions a search uses. See the table in the [module](super) for their conditions.
+/// Selects the reductions of a search. The table in the [module](super) states their conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reductions {
     /// A client's private steps come right before its next step that is not private, as one action.
     pub blocks: bool,
-    /// Where no fault can come in between, a program takes its input at once, and a client machine its
-    /// packet.
+    /// Where no fault can come in between, a program takes its input, and a client machine its packet, before any other
+    /// step of the client.
     pub inputs: bool,
-    /// Of the prefixes of the log that come to the same, a server has applied the shortest.
+    /// Of several prefixes of the log with the same result, a server has applied the shortest.
     pub prefixes: bool,
-    /// The part of the log that no client can ever be shown again is forgotten.
+    /// A state does not contain the part of the log that no client can observe any more.
     pub past: bool,
 }
 
 impl Reductions {
-    /// All of them.
+    /// All reductions.
     pub const ALL: Reductions =
         Reductions { blocks: true, inputs: true, prefixes: true, past: true };
 
-    /// None: every step is an action, two states are one only if nothing tells them apart.
+    /// No reductions: every step is an action, and only equal states are merged.
     pub const NONE: Reductions =
         Reductions { blocks: false, inputs: false, prefixes: false, past: false };
 
-    /// Whether any is in use.
+    /// Returns true if any reduction is selected.
     pub fn any(self) -> bool {
         self != Reductions::NONE
     }
@@ -34,55 +34,55 @@ impl Reductions {
 
 named! {
     /// A mistake in a reduction's condition, or in what a search must not leave out. Each can be planted
-    /// ([`ProgramModel::flawed`](super::ProgramModel::flawed)), and each must be found by comparing searches.
+    /// ([`ProgramModel::flawed`](super::ProgramModel::flawed)), and a comparison of searches must find each.
     pub enum Flaw ("flaw") {
-        /// A program takes its next input at once: no fault falls between a reply and the next call.
+        /// A program takes its next input before anything else: no fault falls between a reply and the next call.
         InputAtOnce,
-        /// A client machine reads its packets at once: no fault falls before that.
+        /// A client machine reads its packets before anything else: no fault falls before the read.
         PacketAtOnce,
-        /// A sync is answered at once.
+        /// A sync is answered before any other step of the client.
         SyncAtOnce,
-        /// A random number is there at once.
+        /// A random number is drawn before any other step of the client.
         RandomAtOnce,
-        /// The answer to a new session's request is read at once.
+        /// The answer to a new session's request is read before any other step of the client.
         SessionAtOnce,
-        /// That a timer is kept from ending is asked only where a block begins.
+        /// A search records a timer that it kept from ending early only at the start of a block.
         TimersOutsideOfBlocks,
         /// A step is private although a monitor minds when it happens.
         VisibleIsPrivate,
-        /// Requests that are sent are taken for something that no monitor minds.
+        /// The sending of requests counts as invisible to all monitors.
         SentIsInvisible,
         /// A late write is private.
         LateIsPrivate,
         /// The deletion of a container is private.
         DeletionIsPrivate,
-        /// An input is taken at once whatever the program does with it.
+        /// An input is taken first, whatever the program does with it.
         InputAlways,
-        /// A packet is read at once whatever else there is for the program.
+        /// A packet is read first, whatever else the program can receive.
         PacketAlways,
-        /// Both, although a connection can still be lost.
+        /// Inputs and packets are taken first although a connection can still be lost.
         AtOnceThoughLost,
-        /// Both, although the session can still expire.
+        /// Inputs and packets are taken first although the session can still expire.
         AtOnceThoughExpiring,
-        /// Both, although the program can still be killed.
+        /// Inputs and packets are taken first although the program can still be killed.
         AtOnceThoughKilled,
-        /// Both, although a timer can still end early.
+        /// Inputs and packets are taken first although a timer can still end early.
         AtOnceThoughTimed,
-        /// Both, although the leader can delete a container first.
+        /// Inputs and packets are taken first although the leader can delete a container before.
         AtOnceThoughDeleting,
-        /// Both, although a monitor takes notice.
+        /// Inputs and packets are taken first although they concern a monitor.
         HeardAtOnce,
         /// A write that changes nothing is private.
         FailedWriteIsPrivate,
-        /// That the time of a session is up which nobody keeps alive is private.
+        /// The expiry of a session that no process keeps alive is private.
         OrphanExpiryIsPrivate,
-        /// A block ends behind the first of its ways that ends in a step that is not private.
+        /// A block ends at the first step that is not private, and the alternatives are lost.
         OneWayOfABlock,
         /// The shortest prefix is taken whatever watches it sets.
         PrefixIgnoresWatches,
-        /// The past is forgotten although a new session can be shown it.
+        /// The past is forgotten although a new session can observe it.
         PastIgnoresNewSessions,
-        /// The past is forgotten though servers lag.
+        /// The past is forgotten although servers lag.
         PastIgnoresServers,
         /// What monitors can look up in the history is not part of a state.
         PastIgnoresMonitors,

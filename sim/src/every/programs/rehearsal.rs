@@ -1,9 +1,10 @@
-//! Before a search begins, all programs run once, side by side.
+//! Runs all programs once, side by side, before a search begins.
 //!
-//! A search takes the steps of the first client first. What that client's program sets in something that programs
-//! share, the others would find set whenever they run, and nothing would ever show that they go by it. So all programs
-//! run once in turns, an input each, the last client's first. What they did is known from here, and is done again when
-//! the search is over ([`Trie::again`]): what one of them has set by then, and another one had looked at before, shows.
+//! A search takes the steps of the first client first. If that client's program set a variable that programs share, the
+//! others would find it set in every run, and no comparison could reveal that they depend on it. So all programs first
+//! run in turns, one input each, starting with the last client. Their behaviour is then known, and is repeated after
+//! the search ([`Trie::again`]). The repetition reveals a variable that one program has set and that another one had
+//! read before.
 //!
 //! [`Trie::again`]: crate::every::trie::Trie::again
 
@@ -17,14 +18,14 @@ use vivarium_model::service::Service;
 use vivarium_model::step::Step;
 use vivarium_model::world::World;
 
-/// Turns at most.
+/// The most turns.
 const TURNS: usize = 64;
 
-/// Steps of a client in its turn at most.
+/// The most steps of a client in one turn.
 const STEPS: usize = 32;
 
 impl ProgramModel {
-    /// Runs all programs, as far as they get, in a world without monitors.
+    /// Runs all programs as far as they get, in a world without monitors.
     pub fn rehearse(&self) {
         let service = Service::new(Arc::clone(&self.config));
         let world = World::over(service, Memo::new(Arc::clone(&self.trie)), Vec::new());
@@ -41,13 +42,13 @@ impl ProgramModel {
         }
     }
 
-    /// A client's steps up to its program's next input. False if there is none.
+    /// Takes a client's steps up to its program's next input. Returns false if there is none.
     fn turn(&self, scene: &mut Scene, client: ClientId) -> bool {
         let mut effects = Effects::default();
         for _ in 0..STEPS {
             let mut steps = Vec::new();
             self.ordinary_of(scene, client, &mut steps);
-            // One that is not possible leaves everything as it was.
+            // A step that is not enabled leaves the scene unchanged.
             let taken =
                 steps.into_iter().find(|step| scene.take(*step, &mut effects) == Ok(Status::Done));
             match taken {

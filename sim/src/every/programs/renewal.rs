@@ -1,7 +1,7 @@
-//! A model that remembers no more than what the states that wait need: their pieces, what their
-//! clients can do, and the pieces that this leads to. The programs' trie is kept whole.
+//! Replaces a model by one that holds only what the waiting states need: their pieces, their clients' choices, and the
+//! pieces that these lead to. The programs' trie is kept whole.
 //!
-//! Every number is a new one; nothing that can be seen depends on them.
+//! All numbers change, but no visible result depends on numbers.
 
 use super::expand::Tables;
 use super::pieces::{Choices, Transition};
@@ -9,7 +9,7 @@ use super::{ProgramModel, State};
 use crate::every::intern::{Number, Renumbered};
 use std::sync::Arc;
 
-/// Old tables on their way into new ones.
+/// Copies entries from old tables to new ones.
 struct Renewal<'a> {
     old: &'a Tables,
     new: Tables,
@@ -20,7 +20,7 @@ struct Renewal<'a> {
 }
 
 impl ProgramModel {
-    /// This model with only what these states need; they become states of the new one.
+    /// Returns an equal model that holds only what these states need, and converts the states to it.
     pub(super) fn renew(&self, states: &mut dyn Iterator<Item = &mut State>) -> ProgramModel {
         let old = &self.tables;
         let mut renewal = Renewal {

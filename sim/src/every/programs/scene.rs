@@ -1,4 +1,4 @@
-//! A state of the search unfolded into a world, to take steps in.
+//! A state of the search expanded into a world, in which steps can be taken.
 
 use super::Budget;
 use super::budget::account_of;
@@ -12,7 +12,7 @@ use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::world::World;
 
-/// A world, and what is left of the budget.
+/// A world and the rest of the budget.
 #[derive(Clone)]
 pub(super) struct Scene {
     pub(super) world: World<Memo, Service>,
@@ -23,7 +23,7 @@ impl Scene {
     /// Takes one step.
     ///
     /// # Errors
-    /// An objection.
+    /// Returns an objection.
     pub(super) fn take(&mut self, step: Step, effects: &mut Effects) -> Result<Status, Objection> {
         effects.clear();
         let status = self.world.apply(Time::ZERO, &step, effects)?;
@@ -37,7 +37,7 @@ impl Scene {
         }
     }
 
-    /// Takes from the budget what a step costs.
+    /// Takes the cost of a step from the budget. The expiry of a session that no process keeps alive is free.
     pub(super) fn spend(&mut self, step: &Step) {
         if let Some(account) = account_of(self.world.grain(), step) {
             self.left[account] -= 1;

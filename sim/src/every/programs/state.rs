@@ -1,4 +1,4 @@
-//! A state of the search over programs: numbers of its pieces.
+//! A state of the search of programs: the numbers of its pieces.
 
 use super::pieces::{Place, Transition};
 use super::{Budget, ProgramModel};
@@ -10,45 +10,44 @@ use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::ClientId;
 use vivarium_model::property::Objection;
 
-/// How many clients a search can have.
+/// The most clients of a search.
 pub(super) const MAX_CLIENTS: usize = SEARCHED_CLIENTS as usize;
 
-/// A state: which pieces it is made of, what is left of the budget, and what was wrong with the way
-/// here. The pieces themselves are the model's.
+/// A state: the numbers of its pieces, the rest of the budget, and the violation on the way into it. The model holds
+/// the pieces themselves.
 #[derive(Clone, Debug)]
 pub struct State {
     pub(super) clients: [Option<Number>; MAX_CLIENTS],
     pub(super) shared: Number,
     pub(super) witnesses: Number,
     pub(super) left: Budget,
-    /// How many steps the last action took. Not part of what the state is.
+    /// The number of steps of the last action. It is not part of the state's identity.
     pub(super) length: u32,
     pub(super) objection: Option<Arc<Objection>>,
     pub(super) fingerprint: Fingerprint,
 }
 
 impl State {
-    /// What is left of the budget.
+    /// Returns the rest of the budget.
     pub fn left(&self) -> Budget {
         self.left
     }
 
-    /// The state's fingerprint.
+    /// Returns the state's fingerprint.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// The place of one of the clients.
     pub(super) fn place(&self, client: ClientId) -> Place {
         self.place_of(self.clients[client.index()].expect("there is such a client"))
     }
 
-    /// The place of the client whose piece this is.
+    /// Returns the place of the client with this piece.
     pub(super) fn place_of(&self, own: Number) -> Place {
         Place { client: own, shared: self.shared, witnesses: self.witnesses, left: self.left }
     }
 
-    /// The state with this client at another place. Its fingerprint is that of no state.
+    /// Returns the state with this client at another place, without a valid fingerprint.
     pub(super) fn at(&self, client: ClientId, place: Place) -> State {
         let Place { client: own, shared, witnesses, left } = place;
         let mut next = State { shared, witnesses, left, length: 0, ..self.clone() };
@@ -56,7 +55,7 @@ impl State {
         next
     }
 
-    /// The state after a transition of this client.
+    /// Returns the state after a transition of this client.
     pub(super) fn after(&self, model: &ProgramModel, client: ClientId, took: &Transition) -> State {
         let mut next = self.at(client, took.place());
         next.length = took.length;

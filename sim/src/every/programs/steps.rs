@@ -1,29 +1,29 @@
-//! The steps that a client can take, one by one, and which of them are private.
+//! The steps of a client, one by one, and which of them are private.
 //!
-//! A step is *private* if it can be taken later instead: for whatever other clients do next, doing that
-//! first and the step then is possible too, leads to the same state, and no monitor can tell. (In
-//! Lipton's words, a right mover.) What makes it so, for a step of client *i*:
+//! A step is *private* if it can be taken later instead: whatever step another client takes next, that step can be
+//! taken first and the private step second, both orders lead to the same state, and no monitor can tell them apart. (In
+//! Lipton's terms, a right mover.) The conditions for a step of client *i*:
 //!
-//! * It changes *i*'s own piece only. Others add to that in one way only, a message under way, which is
-//!   behind those that are there.
-//! * What it depends on of the shared pieces others never take away: a prefix of the log, that a session
-//!   of *i*'s own is alive or not. Of the budget it takes as much later as now.
-//! * No event of it is minded by a monitor ([`Monitor::minds_order`]); what it changes in monitors is an
-//!   account of *i*'s own.
+//! * It changes *i*'s own piece only. Other clients add to that piece in one way only: a message, which is queued after
+//!   those that are there.
+//! * It depends only on parts of the shared pieces that other clients never remove: a prefix of the log, or whether a
+//!   session of *i* is alive. It takes the same from the budget now and later.
+//! * No monitor minds the order of its events ([`Monitor::minds_order`]); what it changes in monitors is an account of
+//!   *i* only.
 //!
 //! | Step | Private | Why |
 //! |---|---|---|
-//! | the server answers a read or a sync at a prefix, takes SetWatches or a proof of identity, accepts a session again | yes | the prefix stays in the log, and what is behind it fires no earlier watch; whose session is alive only its own client's steps change |
-//! | the server applies the log up to what its client hears of | yes | that is the same transaction later |
+//! | the server answers a read or a sync at a prefix, takes SetWatches or a proof of identity, reattaches a session | yes | the prefix stays in the log, and later transactions fire no earlier watch; only a client's own steps change whether its sessions are alive |
+//! | the server applies the log up to the transaction that notifies its client | yes | a later step reaches the same transaction |
 //! | the client machine reads a packet, or tries to connect; the program takes an input, draws a random number, reads its clock, gets a message | yes | its own piece only |
 //! | the connection is lost; a cancellation; a sleep ends early; the program is killed; it starts again | yes | its own piece and the budget |
-//! | the client's live session expires | yes | the leader's table changes in the place of this session, where only this client's steps look |
-//! | the client gives its session up by its own clock | yes | as a lost connection; only this client's steps ask whether its session is still kept alive |
-//! | the time of a session is up which nobody keeps alive | no | another client that deletes its ephemeral changes that |
-//! | a write, a new session, a late write, a closeSession, the deletion of a container, a request to a resource | no | others' steps change what it finds, or find what it changes |
-//! | what sends a message, or says something that a monitor minds | no | |
+//! | the client's live session expires | yes | the leader's table changes in the entry of this session, which only this client's steps read |
+//! | the client gives up its session by its own clock | yes | like a lost connection; only this client's steps ask whether its session is still kept alive |
+//! | a session expires that no process keeps alive | no | another client that deletes its ephemeral changes the expiry |
+//! | a write, a new session, a late write, a closeSession, the deletion of a container, a request to a resource | no | others' steps change what it reads, or read what it changes |
+//! | a step that sends a message, or has an event whose order a monitor minds | no | |
 //!
-//! Privacy is checked while it is used (`check.rs`).
+//! The search checks privacy while it uses it (`check.rs`).
 //!
 //! [`Monitor::minds_order`]: vivarium_model::property::Monitor::minds_order
 
@@ -50,7 +50,7 @@ use vivarium_model::time::Time;
 use vivarium_model::timer::{ClientTimer, Timer};
 
 impl ProgramModel {
-    /// The steps that a client can take where it stands in a state.
+    /// Returns the steps of a client in a state.
     pub(super) fn steps_at(&self, state: &State, client: ClientId) -> &Steps {
         let key = state.place(client).key();
         if let Some(number) = self.tables.steps.find(key) {
@@ -115,8 +115,8 @@ impl ProgramModel {
         }
     }
 
-    /// What comes by itself where nothing else can happen and time passes: a sleep of the client's program ends, and
-    /// containers go that are due.
+    /// Returns the steps that occur as time passes, when nothing else can happen: the end of a sleep of the client's
+    /// program, and the deletion of containers that are due.
     pub(super) fn in_time(&self, scene: &Scene, client: ClientId) -> Vec<Step> {
         let mut steps = Vec::new();
         scene.world.grain().sleeps(client, &mut steps);
@@ -126,13 +126,13 @@ impl ProgramModel {
         steps
     }
 
-    /// Whether the leader's deletions of containers are tried among this client's steps. They belong to no client and change
-    /// only the shared pieces, so any one client will do: the first.
+    /// Returns true if the leader's deletions of containers are tried among this client's steps. Deletions belong to no
+    /// client and change only the shared pieces, so any one client would do; the first is used.
     fn deletes(&self, client: ClientId) -> bool {
         client.index() == 0
     }
 
-    /// What a step comes to; `None` where it is not possible.
+    /// Computes the result of a step; `None` if it is not enabled.
     fn try_step(&self, here: &State, scene: &Scene, client: ClientId, step: Step) -> Option<Took> {
         let mut next = scene.clone();
         next.spend(&step);
@@ -152,8 +152,8 @@ impl ProgramModel {
         Some(Took { step, private, unheard, to })
     }
 
-    /// Where a program's next input, or a packet that its client machine reads, makes no difference
-    /// to what else the client can do, now or later, that is all that is tried.
+    /// Returns the index of a step that is the only one tried: a program's next input, or a packet for its client
+    /// machine, that makes no difference to the client's other steps, now or later.
     fn at_once(
         &self,
         state: &State,
@@ -164,8 +164,8 @@ impl ProgramModel {
         if !self.reductions.inputs || !self.is_unharmed(state, scene, client) {
             return None;
         }
-        // Deletions are listed with this client's steps but belong to no client: if the program's last input were the only
-        // step tried, no deletion before it would be.
+        // Deletions are listed with this client's steps but belong to no client: if the program's last input were the
+        // only step tried, no deletion before it would be.
         let is_deletion = |took: &Took| matches!(took.step, Step::DeleteContainer(_));
         if all.iter().any(is_deletion) && !self.has(Flaw::AtOnceThoughDeleting) {
             return None;
@@ -182,7 +182,7 @@ impl ProgramModel {
                 }
                 _ => false,
             };
-            // A monitor's account of the client has what it sends and is told in order.
+            // A monitor that accounts for the client needs its requests and replies in order.
             let unheard = match service.sends_at_once(client) {
                 true => {
                     let told = self.told_matters || service.has_commit_under_way(client);
@@ -196,7 +196,7 @@ impl ProgramModel {
         all.iter().position(is_at_once)
     }
 
-    /// Whether no fault can strike this client any more.
+    /// Returns true if no fault can strike this client any more.
     fn is_unharmed(&self, state: &State, scene: &Scene, client: ClientId) -> bool {
         let left = state.left;
         let service = scene.world.grain();
@@ -209,13 +209,13 @@ impl ProgramModel {
             && (left.timers == 0 || sleeps.is_empty() || self.has(Flaw::AtOnceThoughTimed))
     }
 
-    /// What a program does with its next input.
+    /// Returns what a program does with its next input.
     fn reaction(&self, scene: &Scene, client: ClientId) -> Arc<[Output]> {
         let input = scene.world.grain().next_input(client).expect("the step is possible");
         Arc::clone(scene.world.host().peek(client, input).outputs())
     }
 
-    /// A timer of the client's program ends where nothing else can happen.
+    /// Ends a sleep of the client's program, where nothing else can happen.
     pub(super) fn try_sleep(
         &self,
         here: &State,
@@ -270,8 +270,8 @@ impl ProgramModel {
         })
     }
 
-    /// Whether a step can be taken later instead, as far as ZooKeeper and the programs are concerned.
-    /// The table above says why.
+    /// Returns true if a step can be taken later instead, as far as ZooKeeper and the programs are concerned. The table
+    /// in the module documentation gives the reasons.
     fn is_private(
         &self,
         before: Place,
@@ -322,7 +322,7 @@ impl ProgramModel {
         }
     }
 
-    /// Whether no monitor minds when these events happen.
+    /// Returns true if no monitor minds when these events happen.
     fn is_invisible(&self, scene: &Scene, events: &[Event]) -> bool {
         let monitors = scene.world.monitors();
         let ignored =
@@ -332,12 +332,13 @@ impl ProgramModel {
     }
 }
 
-/// A random number: fresh, as good ones are. Which other ones are tried, the model says ([`ProgramModel::drawing_others`]).
+/// Draws a fresh random number. The model decides which alternatives are tried ([`ProgramModel::drawing_others`]).
 fn draw(client: ClientId, call: CallId, number: u64) -> Step {
     Step::Random { client, call, value: random_number(client, number) }
 }
 
-/// Whether a program that can take an input has had so many, or has asked so often, that a search stops there.
+/// Returns true if a program that can take an input has reached the bound: it had that many inputs or made that many
+/// requests.
 fn is_told_enough(scene: &Scene, client: ClientId) -> bool {
     let service = scene.world.grain();
     let inputs = scene.world.host().node(client).map_or(0, |node| node.inputs());
@@ -373,7 +374,7 @@ fn faults_of(scene: &Scene, client: ClientId, steps: &mut Vec<Step>) {
     }
 }
 
-/// A planted mistake: where a step of this kind can be taken, no other of the client is tried.
+/// Applies a planted mistake: if a step of its kind is enabled, no other step of the client is tried.
 fn take_at_once(flaw: Flaw, scene: &Scene, client: ClientId, steps: &mut Vec<Step>) {
     let service: &Service = scene.world.grain();
     let syncs = || {

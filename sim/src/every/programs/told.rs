@@ -1,7 +1,7 @@
-//! What clients send and are told: requests, replies and notifications.
+//! Requests, replies and notifications: what clients send and receive.
 //!
-//! Which prefix of the log a server was at, a client is told by replies only: by their zxid. So the
-//! reduction of prefixes is out of the question where a monitor takes notice of them.
+//! A client learns which prefix of the log a server had applied only from the zxids of replies. So the reduction of
+//! prefixes is not used if a monitor is concerned by replies.
 
 use super::ProgramModel;
 use super::check::REDUCTION;
@@ -13,7 +13,7 @@ use vivarium_model::op::{EventType, Request, WatchedEvent};
 use vivarium_model::property::{Monitor, Monitors, Objection};
 use vivarium_model::zxid::Zxid;
 
-/// Whether any monitor takes notice of what clients send and are told, as it says itself of made-up events.
+/// Returns true if any monitor is concerned by what clients send and receive. Monitors are asked about made-up events.
 pub(super) fn matters(monitors: &[Box<dyn Monitor>]) -> bool {
     let (client, session, xid, zxid) = (ClientId(1), SessionId(1), Xid(1), Zxid(1));
     let connection = ClientConnection { client, slot: 0 };
@@ -36,11 +36,11 @@ pub(super) fn matters(monitors: &[Box<dyn Monitor>]) -> bool {
 }
 
 impl ProgramModel {
-    /// Checks that a monitor which takes no notice of made-up events of this kind takes none of a
-    /// real one.
+    /// Checks that a monitor that denied concern for the made-up events is not concerned by a real event of these
+    /// kinds.
     ///
     /// # Errors
-    /// It does.
+    /// Returns an objection if a monitor is concerned.
     pub(super) fn check_told(
         &self,
         monitors: &Monitors,

@@ -1,4 +1,4 @@
-//! A counterexample as people and other engines read it: steps of the world, with what they cause.
+//! Translates counterexamples into steps of the world, for people and other engines.
 
 use super::{Action, ProgramModel, State};
 use crate::every::Counterexample;
@@ -7,7 +7,7 @@ use vivarium_model::grain::Grain;
 use vivarium_model::step::Step;
 
 impl ProgramModel {
-    /// All steps of the world on this way.
+    /// Returns all world steps of a counterexample.
     pub fn all_steps(&self, counterexample: &Counterexample<Action>) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut state = self.init_states().swap_remove(counterexample.initial);
@@ -19,7 +19,7 @@ impl ProgramModel {
         steps
     }
 
-    /// A state in words: who does what, how far the log is, what is left of the budget.
+    /// Describes a state in words: what each client does, the end of the log, and the rest of the budget.
     pub fn describe(&self, state: &State) -> String {
         let scene = self.scene(state);
         let service = scene.world.grain();

@@ -1,15 +1,15 @@
-//! Breadth first, in the order of world steps.
+//! Breadth-first search, in the order of world steps.
 //!
-//! Actions can take several steps, so the frontier is a queue of levels (Dial's): level n holds the
-//! states whose cheapest known way takes n steps. Every action takes at least one, so when level n
-//! comes up its states have their least cost, and what they lead to belongs to later levels. A state
-//! found again more cheaply moves to the cheaper level; its stale copy is passed over later.
+//! Actions can take several steps, so the frontier is a queue of levels (Dial's algorithm). Level n holds the states
+//! whose cheapest known path takes n steps. Every action takes at least one step, so when level n is next, its states
+//! have their least cost, and their successors belong to later levels. If a state is found again at a lower cost, it
+//! moves to the lower level; the search skips its stale copy later.
 //!
-//! Between two levels a model that has come to hold much more than the waiting states need is
-//! replaced by one that holds only that ([`super::renewal`]).
+//! Between two levels, a model that has grown much larger than the waiting states need is replaced by one that holds
+//! only what they need ([`super::renewal`]).
 //!
-//! A violation of cost n is reported when all levels below n are done: no other can be shorter, and
-//! of equally short ones the choice does not depend on the threads.
+//! A violation of cost n is reported when all levels below n are done: no other violation can be shorter, and the
+//! choice among equally short ones does not depend on the threads.
 
 use super::super::model::Model;
 use super::super::outcome::Bound;
@@ -22,14 +22,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So many states go from worker to worker at once.
+/// The number of states in a chunk, the unit of work for a worker.
 const CHUNK: usize = 64;
 
 /// A state that waits to be expanded.
 struct Waiting<S> {
     state: S,
     id: Id,
-    /// The low bits of its fingerprint.
+    /// The low bits of the state's fingerprint.
     rank: u32,
 }
 
@@ -38,14 +38,14 @@ type Chunk<S> = Vec<Waiting<S>>;
 /// The queue of levels.
 struct Frontier<S> {
     levels: Mutex<BTreeMap<u32, Vec<Chunk<S>>>>,
-    /// Some state moved to a cheaper level: there are stale copies.
+    /// True if a state has moved to a cheaper level, so that there are stale copies.
     moved: AtomicBool,
 }
 
-/// What one thread does with a level.
+/// The work of one thread on a level.
 struct Worker<'a, M: Model> {
     shared: &'a Shared<'a, M>,
-    /// Whose states these are.
+    /// The model of these states.
     model: &'a M,
     frontier: &'a Frontier<M::State>,
     /// Chunks being filled, by level.
@@ -58,7 +58,7 @@ struct Worker<'a, M: Model> {
 pub(super) fn search<M: Model>(shared: &Shared<'_, M>) {
     let frontier = Frontier { levels: Mutex::default(), moved: AtomicBool::new(false) };
     Worker::new(shared, shared.model, &frontier).start();
-    // Drops what is outlived, which can be gigabytes in small pieces.
+    // A thread drops replaced models, which can be gigabytes in small allocations.
     let (outlived, to_drop) = channel();
     std::thread::scope(|scope| {
         scope.spawn(|| to_drop.into_iter().for_each(drop::<Arc<M>>));
@@ -75,7 +75,7 @@ fn levels<M: Model>(
 ) {
     loop {
         if let Some(model) = frontier.show(|states| shared.renew_if_due(states)) {
-            // Nobody is there any more only if dropping it has panicked.
+            // The send fails only if dropping a model has panicked.
             let _ = outlived.send(model);
         }
         let Some((level, chunks)) = frontier.next() else { break };
@@ -92,7 +92,7 @@ fn levels<M: Model>(
     }
 }
 
-/// Runs the same in several threads, one of which is the caller's.
+/// Runs `work` in several threads, one of which is the caller's.
 fn in_threads(threads: usize, work: impl Fn() + Sync) {
     std::thread::scope(|scope| {
         for _ in 1..threads {
@@ -103,7 +103,7 @@ fn in_threads(threads: usize, work: impl Fn() + Sync) {
 }
 
 impl<S: Send> Frontier<S> {
-    /// The states of the lowest level.
+    /// Removes and returns the states of the lowest level.
     fn next(&self) -> Option<(u32, Vec<Chunk<S>>)> {
         lock(&self.levels).pop_first()
     }
@@ -112,7 +112,7 @@ impl<S: Send> Frontier<S> {
         lock(&self.levels).entry(level).or_default().push(chunk);
     }
 
-    /// Shows all states to somebody who may change how they are written.
+    /// Passes all states to `show`, which may convert them to another model.
     fn show<T>(&self, show: impl FnOnce(&mut dyn Iterator<Item = &mut S>) -> T) -> T {
         let mut levels = lock(&self.levels);
         show(&mut levels.values_mut().flatten().flatten().map(|waiting| &mut waiting.state))
@@ -124,7 +124,7 @@ impl<S: Send> Frontier<S> {
         }
     }
 
-    /// Drops what is left, which can be gigabytes in small pieces, with all threads.
+    /// Drops the rest of the frontier, which can be gigabytes in small allocations, with all threads.
     fn discard(&self, threads: usize) {
         let levels = std::mem::take(&mut *lock(&self.levels));
         let chunks = Mutex::new(levels.into_values().flatten().collect::<Vec<_>>());
@@ -143,7 +143,7 @@ impl<'a, M: Model> Worker<'a, M> {
         Worker { shared, model, frontier, filling: Vec::new(), actions: Vec::new(), counts }
     }
 
-    /// Takes the initial states in.
+    /// Enters the initial states.
     fn start(mut self) {
         let states = self.shared.model.init_states();
         assert!(!states.is_empty(), "a model has an initial state");
@@ -151,7 +151,7 @@ impl<'a, M: Model> Worker<'a, M> {
             self.counts.generated += 1;
             if let Some(fingerprint) = self.shared.initial(&state, place) {
                 let arrival = Arrival { from: None, rank: 0, action: place, level: 0 };
-                // Two equal initial states are one.
+                // Equal initial states are entered once.
                 let met = self.shared.visited.insert(fingerprint, arrival);
                 if let Met::New(id) = met {
                     self.counts.distinct += 1;
@@ -163,7 +163,7 @@ impl<'a, M: Model> Worker<'a, M> {
         self.finish();
     }
 
-    /// Expands states of a level as long as there are any.
+    /// Expands states of a level while there are any.
     fn expand_all(mut self, level: u32, chunks: &Mutex<Vec<Chunk<M::State>>>) {
         while !self.shared.is_halted()
             && let Some(chunk) = pop(chunks)
@@ -191,7 +191,7 @@ impl<'a, M: Model> Worker<'a, M> {
         self.shared.flush(&mut self.counts);
     }
 
-    /// Whether the state was expanded from a cheaper level.
+    /// Returns true if the state was expanded at a cheaper level.
     fn is_stale(&self, waiting: &Waiting<M::State>, level: u32) -> bool {
         self.frontier.moved.load(Ordering::Relaxed)
             && self.shared.visited.level(waiting.id) != level
@@ -239,7 +239,7 @@ impl<'a, M: Model> Worker<'a, M> {
         }
     }
 
-    /// A state was reached, from a state of the level `from`.
+    /// Enters a state that was reached from a state of the level `from`.
     fn meet(&mut self, met: Met, state: M::State, rank: u32, level: u32, from: u32) {
         match met {
             Met::New(id) => {

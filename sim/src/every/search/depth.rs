@@ -1,13 +1,12 @@
-//! Depth first: each worker follows one way as far as it goes, and turns back where all is known.
+//! Depth-first search: each worker follows one path as far as possible, and backtracks where all states are known.
 //!
-//! Only the states on the current way are held. One worker knows which states those are, so it sees
-//! an action that leads back to one of them: a cycle. Several workers share the work by handing a
-//! part of the actions nearest to the start to whoever has nothing to do; a state that another
-//! worker came to first is passed over, so they cannot tell cycles.
+//! Only the states on the current path are held. A single worker knows which states are on the path, so it detects an
+//! action that leads back to one of them: a cycle. Several workers share the work: a busy worker gives half of the
+//! actions of its state nearest to the start to an idle one. A state that another worker reached first is skipped, so
+//! several workers cannot detect cycles.
 //!
-//! With a greatest depth, a state that is reached again in fewer steps is expanded again, since now
-//! more of what follows lies within the bound. Without that a state first reached at the bound would
-//! hide everything behind it.
+//! With a greatest depth, a state that is reached again in fewer steps is expanded again, because more of its
+//! successors now lie within the bound. Otherwise a state first reached at the bound would hide all its successors.
 
 use super::super::model::Model;
 use super::super::outcome::Bound;
@@ -20,29 +19,29 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::vec::IntoIter;
 
-/// How long a worker without work sleeps before it looks whether the search was stopped.
+/// How long an idle worker sleeps before it checks whether the search was stopped.
 const NAP: Duration = Duration::from_millis(5);
 
-/// A waiting state is sampled for its size once in so many.
+/// The size of one entered state in this many is sampled.
 const SAMPLE: u32 = 64;
 
-/// A state on the way, and its actions not taken yet.
+/// A state on the path, with the actions that were not taken yet.
 struct Frame<M: Model> {
     state: M::State,
     id: Id,
     rank: u32,
     level: u32,
     actions: IntoIter<M::Action>,
-    /// The place of the next of them.
+    /// The index of the next action.
     place: u32,
     has_successor: bool,
 }
 
-/// Where workers without work find some.
+/// A pool of work for idle workers.
 struct Pool<M: Model> {
     inner: Mutex<Inner<M>>,
     changed: Condvar,
-    /// Somebody waits for work and none is there.
+    /// True if a worker waits and the pool has no work for it.
     hungry: AtomicBool,
     workers: usize,
 }
@@ -57,7 +56,7 @@ struct Worker<'a, M: Model> {
     shared: &'a Shared<'a, M>,
     pool: &'a Pool<M>,
     stack: Vec<Frame<M>>,
-    /// Below this place of the stack no state has actions to give away.
+    /// No state below this index of the stack has actions to give away.
     lowest: usize,
     counts: Counts,
     pushed: u32,
@@ -86,14 +85,14 @@ impl<'a, M: Model> Worker<'a, M> {
         Worker { shared, pool, stack: Vec::new(), lowest: 0, counts: Counts::default(), pushed: 0 }
     }
 
-    /// Searches from the initial states, one after the other: one that waits for its turn must not
-    /// count as visited, or the ways through it would be passed over.
+    /// Searches from the initial states, one after the other. An initial state that waits for its turn must not count
+    /// as visited, or paths through it would be cut off.
     fn start(&mut self) {
         let states = self.shared.model.init_states();
         assert!(!states.is_empty(), "a model has an initial state");
         for (place, state) in (0..).zip(states) {
             if self.shared.is_halted() {
-                // Known, and not looked into.
+                // The state is known but was not expanded.
                 self.counts.frontier += 1;
                 continue;
             }
@@ -108,7 +107,7 @@ impl<'a, M: Model> Worker<'a, M> {
                     self.counts.distinct += 1;
                     self.enter(state, id, fingerprint.0 as u32, 0);
                 }
-                // Reached from another one before, and with a greatest depth perhaps too late.
+                // Reached from another initial state before; with a greatest depth, perhaps too close to the bound.
                 Met::Cheaper(id) => self.enter_again(state, id, fingerprint.0 as u32, 0),
                 Met::Known { .. } => {}
                 Met::Full => self.shared.halt(Bound::Numbers),
@@ -118,7 +117,7 @@ impl<'a, M: Model> Worker<'a, M> {
         self.shared.flush(&mut self.counts);
     }
 
-    /// Works on what others give until nothing is left for anybody.
+    /// Works on frames from the pool until no worker has any work.
     fn help(&mut self) {
         while let Some(frame) = self.pool.take(self.shared) {
             self.open(frame);
@@ -127,7 +126,7 @@ impl<'a, M: Model> Worker<'a, M> {
         }
     }
 
-    /// Goes on until the stack is empty or the search is stopped.
+    /// Works until the stack is empty or the search is stopped.
     fn work(&mut self) {
         while !self.stack.is_empty() && !self.shared.is_halted() {
             self.advance();
@@ -179,14 +178,14 @@ impl<'a, M: Model> Worker<'a, M> {
                 self.enter_again(state, id, rank, level);
             }
             Met::Known { on_stack: true, .. } => self.counts.cycles += 1,
-            // Levels that are lowered later prove nothing.
+            // With a greatest depth, levels can be lowered later, so a higher level is no proof.
             Met::Known { level, .. } if level <= from || bounded => self.counts.edges_back += 1,
             Met::Known { .. } => {}
             Met::Full => self.shared.halt(Bound::Numbers),
         }
     }
 
-    /// Goes on from a state, unless it has no actions or lies at the greatest depth.
+    /// Enters a state, unless it has no actions or lies at the greatest depth.
     fn enter(&mut self, state: M::State, id: Id, rank: u32, level: u32) {
         self.counts.depth = self.counts.depth.max(level);
         let mut actions = Vec::new();
@@ -214,7 +213,7 @@ impl<'a, M: Model> Worker<'a, M> {
         self.open(Frame { state, id, rank, level, actions, place: 0, has_successor: false });
     }
 
-    /// Goes on from a state that was reached in more steps before.
+    /// Enters a state that was reached in more steps before.
     fn enter_again(&mut self, state: M::State, id: Id, rank: u32, level: u32) {
         if self.shared.visited.uncut(id) {
             self.shared.cut(-1);
@@ -229,7 +228,7 @@ impl<'a, M: Model> Worker<'a, M> {
         self.stack.push(frame);
     }
 
-    /// All actions of the topmost state are taken.
+    /// Leaves the topmost state after all its actions were taken.
     fn leave(&mut self) {
         let frame = self.stack.pop().expect("a state to leave");
         self.lowest = self.lowest.min(self.stack.len());
@@ -245,8 +244,8 @@ impl<'a, M: Model> Worker<'a, M> {
         }
     }
 
-    /// Gives the later half of the actions of the state nearest to the start to the pool. A state of
-    /// which nobody knows yet whether it has a successor is not divided.
+    /// Gives the later half of the actions of the state nearest to the start to the pool. A state without a known
+    /// successor is not divided, because the worker must still find out whether it is at rest.
     fn give(&mut self) {
         let spent = |frame: &Frame<M>| frame.actions.len() <= 1;
         while self.stack.get(self.lowest).is_some_and(spent) {
@@ -279,7 +278,7 @@ impl<M: Model> Pool<M> {
         }
     }
 
-    /// Something to do, waited for; nothing when everybody waits or the search was stopped.
+    /// Waits for work and takes it. Returns `None` when all workers wait or the search was stopped.
     fn take(&self, shared: &Shared<'_, M>) -> Option<Frame<M>> {
         let mut inner = lock(&self.inner);
         inner.idle += 1;

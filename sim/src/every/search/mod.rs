@@ -1,7 +1,7 @@
-//! The search: its options, its threads, and how its ending is told.
+//! The search: its options, its threads, and its ending.
 //!
-//! The strategies ([`breadth`], [`depth`]) do the work in threads of their own; the thread that
-//! called looks after the bounds and the observer.
+//! The strategies ([`breadth`], [`depth`]) work in threads of their own. The thread that called the search watches the
+//! bounds and reports to the observer.
 
 mod breadth;
 mod depth;
@@ -22,47 +22,48 @@ use std::thread::Scope;
 use std::time::{Duration, Instant};
 use vivarium_model::host::THREAD;
 
-/// How often the bounds are looked at, and after how many looks the observer is told.
+/// The interval at which the bounds are checked, and the number of checks between two reports to the observer.
 const LOOK: Duration = Duration::from_millis(20);
 const LOOKS_PER_REPORT: u32 = 10;
 
-/// In which order states are expanded.
+/// The order in which states are expanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// The fewest world steps first: the violation found is the shortest.
+    /// In the order of world steps: the violation found is the shortest.
     BreadthFirst,
-    /// The newest first: little memory beyond the table of visited states.
+    /// The newest first: needs little memory beyond the table of visited states.
     DepthFirst,
 }
 
-/// What to search and how far.
+/// The options and bounds of a search.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// In which order.
+    /// The order of expansion.
     pub strategy: Strategy,
-    /// How many threads expand states.
+    /// The number of threads that expand states.
     pub threads: NonZeroUsize,
-    /// Stop when there are more distinct states than this.
+    /// Stop at more distinct states than this.
     pub max_states: Option<u64>,
     /// Stop when the process takes more bytes than this.
     pub max_memory: Option<u64>,
-    /// Stop after this long.
+    /// Stop after this time.
     pub max_time: Option<Duration>,
-    /// Since when that time runs, where the search is one of several that share it: since its beginning otherwise.
+    /// The instant from which `max_time` counts, for several searches that share it. The default is the start of the
+    /// search.
     pub since: Option<Instant>,
     /// Expand no state at this many world steps or more.
     pub max_depth: Option<u32>,
-    /// Stop when somebody sets this.
+    /// Stop when this is set to true.
     pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl Options {
-    /// When a search that begins now stops for time.
+    /// Returns the instant at which a search that begins now reaches its time bound.
     pub fn until(&self) -> Option<Instant> {
         self.max_time.and_then(|time| self.since.unwrap_or_else(Instant::now).checked_add(time))
     }
 
-    /// One thread, no bound.
+    /// Creates options with one thread and no bounds.
     pub fn new(strategy: Strategy) -> Options {
         Options {
             strategy,
@@ -77,20 +78,20 @@ impl Options {
     }
 }
 
-/// Begins something in a thread of this scope that has the name of those that run programs.
+/// Spawns a scoped thread with the name of the threads that run programs.
 fn in_thread<'scope>(scope: &'scope Scope<'scope, '_>, what: impl FnOnce() + Send + 'scope) {
     let named = std::thread::Builder::new().name(THREAD.to_string());
     named.spawn_scoped(scope, what).expect("there can be one thread more");
 }
 
-/// Searches a model's states.
+/// Searches the states of a model.
 ///
-/// Breadth first, the ending does not depend on the number of threads unless a bound of time,
-/// memory, states or Ctrl-C ends the search. Depth first, it does: which violation is found, in one
-/// thread always the same one, in several depends on which thread came first.
+/// Breadth first, the ending does not depend on the number of threads, unless a bound of time, memory or states, or an
+/// interrupt, ends the search. Depth first, it does: one thread always finds the same violation, several threads find
+/// the one that a thread reaches first.
 ///
 /// # Panics
-/// If the model has no initial state, or leads somewhere else when the same actions are taken again.
+/// Panics if the model has no initial state, or if the same actions lead to another state when taken again.
 pub fn search<M: Model>(
     model: &M,
     options: &Options,
@@ -103,7 +104,7 @@ pub fn search<M: Model>(
         let (done, ended) = channel::<()>();
         let shared = &shared;
         let search = move || {
-            // Dropped at the end, also by a panic: the other side sees the channel close.
+            // Dropped at the end, even by a panic: the receiver then sees the channel close.
             let _done = done;
             match options.strategy {
                 Strategy::BreadthFirst => breadth::search(shared),
@@ -121,7 +122,8 @@ pub fn search<M: Model>(
             }
         }
     });
-    // A model may have left checks out when the time was over: then the search has not looked at all, though it has ended.
+    // A model may have skipped checks because the time was over. The search must then end with the time bound, although
+    // all states were expanded.
     halt_when_late(&shared, since);
     let progress = shared.progress(started.elapsed());
     observer.progress(&progress);
@@ -141,7 +143,7 @@ pub fn search<M: Model>(
     Outcome { ending, statistics }
 }
 
-/// Ends the search if a bound of time or memory is reached or somebody asks for it.
+/// Ends the search if a bound of time or memory is reached, or if it was interrupted.
 fn look_after<M: Model>(shared: &Shared<'_, M>, since: Instant) {
     let options = shared.options;
     if options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
@@ -163,7 +165,7 @@ fn halt_when_late<M: Model>(shared: &Shared<'_, M>, since: Instant) {
     }
 }
 
-/// What the process holds in memory, where the system tells.
+/// Returns the resident memory of the process in bytes, if the system reports it.
 fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -176,7 +178,7 @@ fn ending<M: Model>(shared: &Shared<'_, M>) -> Ending<M::Action> {
     let states = progress.distinct;
     let bound = shared.bound();
     if let Some(found) = shared.found() {
-        // What lies beyond the greatest depth is at least one step further away than that.
+        // A state beyond the greatest depth is at least one step further away than that depth.
         let within = |depth: u32| found.cost <= depth.saturating_add(1);
         let shortest = shared.options.strategy == Strategy::BreadthFirst
             && bound.is_none()
@@ -199,7 +201,7 @@ fn ending<M: Model>(shared: &Shared<'_, M>) -> Ending<M::Action> {
     }
 }
 
-/// Only a search that saw everything can tell that there are no cycles.
+/// Returns what is known about cycles. Only a search that visited everything can prove that there are none.
 fn cycles<M: Model>(shared: &Shared<'_, M>, ending: &Ending<M::Action>) -> Cycles {
     let (closed, edges_back) = shared.cycles();
     let complete = matches!(ending, Ending::Exhausted { .. });

@@ -1,37 +1,36 @@
-//! The model of a search, replaced from time to time by one that has forgotten what nobody needs.
+//! Replaces the model of a search from time to time by one without the entries that are no longer needed.
 //!
-//! A model may keep what its states are made of, and what it has worked out about them, in tables of
-//! its own, in which states are numbers. Of a visited state only its fingerprint and how it was come
-//! to are kept, so the tables need hold no more than what the states that wait refer to. Between two
-//! levels of a search breadth first nobody but the frontier has states, and that is when a model that
-//! has grown to several times what it was is asked for its successor
-//! ([`Model::renewed`](super::super::model::Model::renewed)). The path to a violation is rebuilt by
-//! the model that the search was given, which starts from its own initial states.
+//! A model may store the pieces of its states, and results computed for them, in tables of its own; states are then
+//! numbers in these tables. For a visited state, the search keeps only the fingerprint and the action that led to it,
+//! so the tables need to hold only what the waiting states refer to. Between two levels of a breadth-first search, only
+//! the frontier holds states. A model that has grown to several times its initial size is then asked for a successor
+//! ([`Model::renewed`](super::super::model::Model::renewed)). The path to a violation is rebuilt by the model that the
+//! search was given, which starts from its own initial states.
 
 use super::super::model::Model;
 use super::Options;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// A model that holds less than this, in bytes, is left as it is.
+/// A model that holds fewer bytes than this is not replaced.
 const LEAST: u64 = 1 << 30;
 
-/// It may grow to so many times what it held when it was made. Less would save memory, and cost time:
-/// what is forgotten is worked out again.
+/// The factor by which a model may grow after its creation. A smaller factor would save memory but cost time, because
+/// forgotten results are computed again.
 const GROWTH: u64 = 5;
 
-/// Up to how many bytes a model may grow that held so many when it was made. Where memory is short it
-/// is made anew earlier, as long as that can be expected to help.
+/// Returns the limit in bytes for a model that held `held` bytes at its creation. With a memory bound, the limit is
+/// lower, but at least twice `held`, because an earlier replacement would not help.
 fn limit(options: &Options, held: u64) -> u64 {
     let enough = (GROWTH * held).max(LEAST);
     options.max_memory.map_or(enough, |most| enough.min((most / 3).max(2 * held)))
 }
 
-/// The newest model and when it is due to be replaced.
+/// The newest model, and the limit at which it is replaced.
 pub(super) struct Renewal<M> {
-    /// None: still the one that the search was given.
+    /// `None` as long as it is the model that the search was given.
     newest: RwLock<Option<Arc<M>>>,
-    /// Due above so many bytes.
+    /// The model is replaced above this many bytes.
     limit: AtomicU64,
     peak: AtomicU64,
     count: AtomicU64,
@@ -49,13 +48,13 @@ impl<M> Renewal<M> {
 }
 
 impl<M: Model> Renewal<M> {
-    /// The newest model; none as long as it is the one that the search was given.
+    /// Returns the newest model; `None` as long as it is the one that the search was given.
     pub(super) fn newest(&self) -> Option<Arc<M>> {
         self.newest.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Makes the model anew if it has grown enough; `first` is the one that the search was given, and these
-    /// are all states that wait. Answers with the model that nobody needs any more.
+    /// Replaces the model if it has grown above its limit. `first` is the model that the search was given, and `states`
+    /// are all waiting states. Returns the replaced model.
     pub(super) fn renew_if_due(
         &self,
         first: &M,
@@ -76,17 +75,17 @@ impl<M: Model> Renewal<M> {
         place.replace(Arc::new(successor))
     }
 
-    /// About what the models hold.
+    /// Estimates what the models hold, in bytes.
     pub(super) fn pieces_bytes(&self, first: &M) -> u64 {
         first.pieces_bytes() + self.newest().map_or(0, |model| model.pieces_bytes())
     }
 
-    /// About what the models held at most.
+    /// Estimates the most that the models held, in bytes.
     pub(super) fn peak_pieces_bytes(&self, first: &M) -> u64 {
         self.peak.load(Ordering::Relaxed).max(self.pieces_bytes(first))
     }
 
-    /// How often the model was made anew.
+    /// Returns how often the model was replaced.
     pub(super) fn renewals(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }

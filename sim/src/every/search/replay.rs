@@ -1,26 +1,25 @@
-//! From a violation to the actions that lead to it: back along the predecessors, forth by the model.
+//! Rebuilds the path to a violation: backwards along the predecessors, then forwards by the model.
 
 use super::super::model::Model;
 use super::shared::{Found, Shared};
 
-/// A path rebuilt.
+/// A rebuilt path.
 pub(super) struct Replayed<A> {
-    /// Which initial state it starts from.
+    /// The index of its initial state.
     pub(super) initial: usize,
-    /// The actions.
     pub(super) path: Vec<A>,
-    /// World steps.
+    /// The number of world steps.
     pub(super) length: u32,
 }
 
-/// Rebuilds the path to a violation; of a model that is void, as much of it as there is.
+/// Rebuilds the path to a violation. If the model is void, the path ends where it can no longer be taken.
 pub(super) fn replay<M: Model>(shared: &Shared<'_, M>, found: &Found) -> Replayed<M::Action> {
     let model = shared.model;
     let Some((id, _)) = found.state else {
         let initial = found.action.expect("an objectionable initial state has its place");
         return Replayed { initial: initial as usize, path: Vec::new(), length: 0 };
     };
-    // Backwards: each state's fingerprint and the place of the action that led to it.
+    // Collected backwards: each state's fingerprint, and the index of the action that led to it.
     let mut links = Vec::new();
     let mut next = Some(id);
     while let Some(id) = next {
@@ -50,7 +49,7 @@ pub(super) fn replay<M: Model>(shared: &Shared<'_, M>, found: &Found) -> Replaye
     replayed
 }
 
-/// An action of a state, by its place. Only a model that is void can have lost it.
+/// Returns an action of a state by its index. Only a void model can have lost it.
 fn action_at<M: Model>(model: &M, state: &M::State, place: usize) -> Option<M::Action> {
     let mut actions = Vec::new();
     model.actions(state, &mut actions);

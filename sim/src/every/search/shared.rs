@@ -1,4 +1,4 @@
-//! What all threads of a search share: the table, the counts, the best violation, the reason to stop.
+//! The data that all threads of a search share: the table, the counts, the best violation, the reason to stop.
 
 use super::super::model::Model;
 use super::super::outcome::Bound;
@@ -13,54 +13,50 @@ use std::time::Duration;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::property::Objection;
 
-/// A violation, and where: in a state, or on the way out of it by one of its actions.
+/// A violation, found in a state or in one of the state's actions.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
-    /// World steps from the start, as far as the search knows.
+    /// The number of world steps from the start, as far as the search knows.
     pub(super) cost: u32,
-    /// The state, unless an initial state is objectionable itself.
+    /// The state; `None` if an initial state itself is objectionable.
     pub(super) state: Option<(Id, Fingerprint)>,
-    /// The place of the action among the state's, or of the initial state among those.
+    /// The index of the action, or that of the objectionable initial state.
     pub(super) action: Option<u32>,
-    /// The steps of that action.
+    /// The number of world steps in the action.
     pub(super) length: u32,
-    /// What was objected to.
     pub(super) objection: Objection,
 }
 
 impl Found {
-    /// Which of several violations to report does not depend on who came first. At equal cost an
-    /// objectionable step goes before a stuck state: it is found one level earlier.
+    /// Orders violations so that the choice does not depend on which thread came first. At equal cost, an objectionable
+    /// step comes before a stuck state, because it is found one level earlier.
     fn key(&self) -> (u32, bool, Option<Fingerprint>, Option<u32>) {
         (self.cost, self.action.is_none(), self.state.map(|(_, print)| print), self.action)
     }
 }
 
-/// What a worker has counted since it last told.
+/// The counts of a worker since its last flush.
 #[derive(Default)]
 pub(super) struct Counts {
-    /// States generated.
     pub(super) generated: u64,
-    /// New ones among them.
+    /// New states among the generated ones.
     pub(super) distinct: u64,
-    /// Change of what waits.
+    /// The change in the number of waiting states or actions.
     pub(super) frontier: i64,
-    /// Change of the states held.
+    /// The change in the number of states held.
     pub(super) held: i64,
     /// Actions that led to a known state that is no deeper.
     pub(super) edges_back: u64,
-    /// Actions that led to a state on the same way.
+    /// Actions that led to a state on the current path.
     pub(super) cycles: u64,
-    /// The greatest depth.
     pub(super) depth: u32,
-    /// Since the last flush.
+    /// Expansions since the last flush.
     expansions: u32,
 }
 
-/// A worker tells its counts after so many expansions, or after each if it must stop at a number.
+/// A worker flushes its counts after this many expansions, or after each if the number of states is bounded.
 const EXPANSIONS_PER_FLUSH: u32 = 32;
 
-/// What all threads of a search share.
 pub(super) struct Shared<'a, M: Model> {
     pub(super) model: &'a M,
     pub(super) options: &'a Options,
@@ -82,9 +78,9 @@ pub(super) struct Shared<'a, M: Model> {
     cycles: AtomicU64,
     depth: AtomicU32,
     pub(super) renewal: Renewal<M>,
-    /// Bytes held by sampled states, and how many were sampled.
+    /// The heap bytes of sampled states, and the number of samples.
     sampled: [AtomicU64; 2],
-    /// What holds a state while it waits, in bytes.
+    /// The size of the structure that holds a waiting state, in bytes.
     holder: AtomicU64,
 }
 
@@ -117,18 +113,18 @@ impl<'a, M: Model> Shared<'a, M> {
         }
     }
 
-    /// Whether this search can tell a cycle from another way to the same state: depth first in one
-    /// thread, where the states on the current way are known.
+    /// Returns true if this search can distinguish a cycle from another path to the same state: depth first in one
+    /// thread, where the states on the current path are known.
     pub(super) fn has_colours(&self) -> bool {
         self.options.strategy == Strategy::DepthFirst && self.options.threads.get() == 1
     }
 
-    /// The newest model; none as long as it is the one that the search was given.
+    /// Returns the newest model; `None` as long as it is the one that the search was given.
     pub(super) fn newest(&self) -> Option<Arc<M>> {
         self.renewal.newest()
     }
 
-    /// Makes the model anew if it has grown enough, see [`Renewal::renew_if_due`].
+    /// Replaces the model if it has grown above its limit, see [`Renewal::renew_if_due`].
     pub(super) fn renew_if_due(
         &self,
         states: &mut dyn Iterator<Item = &mut M::State>,
@@ -139,29 +135,29 @@ impl<'a, M: Model> Shared<'a, M> {
         self.renewal.renew_if_due(self.model, self.options, states)
     }
 
-    /// Whether to stop.
+    /// Returns true if the search must stop.
     pub(super) fn is_halted(&self) -> bool {
         self.halted.load(Ordering::Relaxed)
     }
 
-    /// Stops the search for a reason. The first counts.
+    /// Stops the search for a reason. The first reason is kept.
     pub(super) fn halt(&self, bound: Bound) {
         lock(&self.bound).get_or_insert(bound);
         self.halted.store(true, Ordering::Relaxed);
     }
 
-    /// Stops the search without one: it has found what it wanted.
+    /// Stops the search without a reason, after a violation.
     pub(super) fn stop(&self) {
         self.halted.store(true, Ordering::Relaxed);
     }
 
-    /// A guard for a worker's thread: if it panics, which only an assertion of the search itself can
-    /// cause, the others must not wait for it.
+    /// Returns a guard that stops the search if the worker's thread panics. Only an assertion of the search itself can
+    /// cause this, and the other threads must not wait for the worker.
     pub(super) fn stop_on_panic(&self) -> StopOnPanic<'_> {
         StopOnPanic(&self.halted)
     }
 
-    /// The reason to stop, if there was one.
+    /// Returns the reason to stop, if there was one.
     pub(super) fn bound(&self) -> Option<Bound> {
         lock(&self.bound).clone()
     }
@@ -174,33 +170,32 @@ impl<'a, M: Model> Shared<'a, M> {
         }
     }
 
-    /// The best violation so far.
     pub(super) fn found(&self) -> Option<Found> {
         lock(&self.found).clone()
     }
 
-    /// Whether no violation that is found from states at this level on can beat the best.
+    /// Returns true if no violation found from states of this level on can be better than the best one.
     pub(super) fn is_settled(&self, level: u32) -> bool {
         lock(&self.found).as_ref().is_some_and(|best| best.cost <= level)
     }
 
-    /// Notes that the model leaves something out in a state.
+    /// Records that the model withholds a step of a state.
     pub(super) fn withhold(&self, reason: &'static str) {
         self.withholding.fetch_add(1, Ordering::Relaxed);
         lock(&self.withheld).insert(reason);
     }
 
-    /// Notes that a state lies outside of the model's boundary.
+    /// Records that a state lies outside of the model's boundary.
     pub(super) fn leave_outside(&self) {
         self.outside.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// One more (or less) state that was not expanded because of its depth.
+    /// Adjusts the number of states that were not expanded because of their depth.
     pub(super) fn cut(&self, change: i64) {
         self.cut.fetch_add(change, Ordering::Relaxed);
     }
 
-    /// What was left out of a search that ran to its end, and of how many states.
+    /// Returns what a search that ran to its end left out, and in how many states.
     pub(super) fn left_out(&self) -> Option<(Bound, u64)> {
         let cut = unsigned(self.cut.load(Ordering::Relaxed));
         let outside = self.outside.load(Ordering::Relaxed);
@@ -215,7 +210,7 @@ impl<'a, M: Model> Shared<'a, M> {
         }
     }
 
-    /// Adds up what a worker counted in an expansion.
+    /// Counts an expansion, and flushes a worker's counts when they are due.
     pub(super) fn count(&self, counts: &mut Counts) {
         counts.expansions += 1;
         if counts.expansions >= EXPANSIONS_PER_FLUSH || self.options.max_states.is_some() {
@@ -223,7 +218,7 @@ impl<'a, M: Model> Shared<'a, M> {
         }
     }
 
-    /// Adds up what a worker counted.
+    /// Adds a worker's counts to the totals.
     pub(super) fn flush(&self, counts: &mut Counts) {
         let counts = std::mem::take(counts);
         let order = Ordering::Relaxed;
@@ -241,7 +236,7 @@ impl<'a, M: Model> Shared<'a, M> {
         }
     }
 
-    /// Samples what a waiting state takes.
+    /// Samples the size of a waiting state.
     pub(super) fn sample(&self, state: &M::State, holder: usize) {
         let bytes = self.model.heap_bytes(state) as u64;
         self.sampled[0].fetch_add(bytes, Ordering::Relaxed);
@@ -249,7 +244,7 @@ impl<'a, M: Model> Shared<'a, M> {
         self.holder.store(holder as u64, Ordering::Relaxed);
     }
 
-    /// How far the search has come.
+    /// Returns the progress of the search.
     pub(super) fn progress(&self, elapsed: Duration) -> Progress {
         Progress {
             elapsed,
@@ -263,17 +258,17 @@ impl<'a, M: Model> Shared<'a, M> {
         }
     }
 
-    /// The most that waited at once.
+    /// Returns the greatest number of waiting states or actions.
     pub(super) fn peak_frontier(&self) -> u64 {
         unsigned(self.peak_frontier.load(Ordering::Relaxed))
     }
 
-    /// About what the states held took at most.
+    /// Estimates the greatest size of the states held, in bytes.
     pub(super) fn peak_bytes(&self) -> u64 {
         self.bytes(&self.peak_held)
     }
 
-    /// Actions that closed a cycle, and actions that led to a known state that is no deeper.
+    /// Returns the number of actions that closed a cycle, and of actions that led to a known state that is no deeper.
     pub(super) fn cycles(&self) -> (u64, u64) {
         (self.cycles.load(Ordering::Relaxed), self.edges_back.load(Ordering::Relaxed))
     }
@@ -296,7 +291,7 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
-/// A count that workers change by differences: between two of their messages it can be below zero.
+/// Converts a count that workers change by differences. Between the flushes of two workers it can be negative.
 fn unsigned(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! One look at a state and one action taken: where a search calls the model, panics caught.
+//! The calls from a search to the model, with panics caught.
 
 use super::super::model::Model;
 use super::super::visited::Id;
@@ -7,17 +7,17 @@ use crate::run::demands::asserted;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::property::Objection;
 
-/// What came of an action.
+/// The result of an action.
 pub(super) enum Taken<S> {
-    /// It cannot be taken, or leads outside of the model's boundary.
+    /// The action cannot be taken, or leads outside of the model's boundary.
     Nothing,
-    /// Somebody objected after so many steps.
+    /// A property was violated after this many world steps.
     Objected(Objection, u32),
-    /// A state.
+    /// The action led to a state.
     Reached {
         state: S,
         fingerprint: Fingerprint,
-        /// World steps.
+        /// The number of world steps.
         length: u32,
     },
 }
@@ -26,7 +26,7 @@ impl<M: Model> Shared<'_, M> {
     /// Fills the list of a state's actions.
     ///
     /// # Errors
-    /// The state is stuck, or the model panicked.
+    /// Returns an objection if the state is stuck or the model panicked.
     pub(super) fn look(
         &self,
         model: &M,
@@ -43,16 +43,17 @@ impl<M: Model> Shared<'_, M> {
         if actions.is_empty() { self.rest(model, state) } else { Ok(()) }
     }
 
-    /// Asks a state without successors whether it is finished.
+    /// Checks whether a state without successors is finished.
     ///
     /// # Errors
-    /// The state is stuck, or the model panicked.
+    /// Returns an objection if the state is stuck or the model panicked.
     pub(super) fn rest(&self, model: &M, state: &M::State) -> Result<(), Objection> {
         let is_withheld = asserted(|| model.withheld(state).is_some())?;
         if is_withheld { Ok(()) } else { asserted(|| model.at_rest(state))? }
     }
 
-    /// Looks at an initial state: its fingerprint, unless it is objectionable itself.
+    /// Returns the fingerprint of an initial state; records a violation and returns `None` if the state is
+    /// objectionable.
     pub(super) fn initial(&self, state: &M::State, place: u32) -> Option<Fingerprint> {
         let looked = asserted(|| match self.model.objection(state) {
             Some(objection) => Err(objection.clone()),
@@ -66,13 +67,13 @@ impl<M: Model> Shared<'_, M> {
         None
     }
 
-    /// An objection to a state that was reached at a level.
+    /// Records an objection to a state that was reached at a level.
     pub(super) fn offer_state(&self, id: Id, level: u32, objection: Objection) {
         let state = Some((id, self.visited.arrival(id).0));
         self.offer(Found { cost: level, state, action: None, length: 0, objection });
     }
 
-    /// An objection to an action taken in such a state.
+    /// Records an objection to an action of a state that was reached at a level.
     pub(super) fn offer_step(
         &self,
         id: Id,

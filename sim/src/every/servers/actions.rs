@@ -1,4 +1,4 @@
-//! What can happen in a state, and what it costs.
+//! The actions of a state and their costs.
 
 use super::Budget;
 use super::scene::Scene;
@@ -10,7 +10,7 @@ use vivarium_model::release::Bug;
 use vivarium_model::step::{OldEpochs, Step, Tail, Unwritten};
 use vivarium_model::timer::{ServerTimer, Timer};
 
-/// The account of the budget from which an action takes one; `None` if it is free.
+/// The account of the budget that pays for an action; `None` if the action is free.
 pub(super) type Charge = Option<Account>;
 
 /// Whether there is enough left.
@@ -18,22 +18,21 @@ pub(super) fn can_be_paid(charge: Charge, left: &Budget) -> bool {
     charge.is_none_or(|account| left[account] > 0)
 }
 
-/// When a choice can be taken.
+/// The condition under which a choice can be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Always.
     Free,
-    /// When nothing free can happen at all.
+    /// When no free choice exists at all.
     Impatient,
-    /// While there are proposals left.
+    /// While proposals are left.
     Txn,
-    /// While there are crashes left.
+    /// While crashes are left.
     Crash,
-    /// While there are breaks left.
+    /// While breaks are left.
     Break,
-    /// While there are timeouts left.
+    /// While timeouts are left.
     Timeout,
-    /// While there are errors of fsync left.
+    /// While fsync errors are left.
     FsyncError,
 }
 
@@ -48,34 +47,33 @@ impl Kind {
         Kind::FsyncError,
     ];
 
-    /// Those that cost something.
+    /// The kinds that cost something.
     pub(super) const PAID: [Kind; 5] =
         [Kind::Txn, Kind::Crash, Kind::Timeout, Kind::Break, Kind::FsyncError];
 }
 
-/// Which faults need not be offered because others come to the same.
+/// Selects the faults that are not offered because other faults have the same effect.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LeavingOut {
-    /// Those with something between a crash and the start after it.
+    /// Crashes in which other steps come between the crash and the restart.
     pub(super) starts: bool,
-    /// A leader's crashes that packets of it survive.
+    /// Crashes of a leader that some of its packets survive.
     pub(super) mail: bool,
-    /// The same for followers: a mistake.
+    /// The same for followers: a planted mistake.
     pub(super) followers_mail: bool,
-    /// Breaks that nobody notices yet.
+    /// Breaks that no side notices yet.
     pub(super) breaks: bool,
-    /// Whether there are those that the learner notices first.
+    /// False if breaks that the learner notices first are left out.
     pub(super) noticed_by_learner: bool,
-    /// Whether there are those that the leader notices first.
+    /// False if breaks that the leader notices first are left out.
     pub(super) noticed_by_leader: bool,
 }
 
-/// One thing that can happen.
+/// A possible action of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Offer {
-    /// The step.
     pub(super) step: Step,
-    /// A step that follows it at once.
+    /// A step that directly follows `step`.
     pub(super) then: Option<Step>,
     pub(super) charge: Charge,
 }
@@ -93,7 +91,7 @@ impl fmt::Display for Offer {
     }
 }
 
-/// Every choice of one kind that a server has, elections aside, in a fixed order.
+/// Adds every choice of one kind that a server has, except elections, in a fixed order.
 pub(super) fn of(
     scene: &Scene,
     server: ServerId,
@@ -119,7 +117,7 @@ pub(super) fn of(
         Kind::Break => breaks(ensemble, server, left_out, offers),
         Kind::Timeout => {
             let (step, charge) = (Step::Rejoin(server), Some(Account::Timeouts));
-            // A leader that is deserted leaves its role for nothing.
+            // A deserted leader leaves its role without a charge.
             if ensemble.can(&step) && !is_deserted(ensemble, server) {
                 offers.push(Offer { step, then: None, charge });
             }
@@ -132,7 +130,7 @@ pub(super) fn of(
     }
 }
 
-/// The fsync fails, with every part of the unsynced log, and whatever becomes of the rest.
+/// Adds fsync errors: with every part of the unsynced log that may survive, and every fate of the rest.
 fn fsync_errors(ensemble: &Ensemble, server: ServerId, offers: &mut Vec<Offer>) {
     let charge = Some(Account::FsyncErrors);
     let unsynced = ensemble.disk(server).unsynced() as u8;
@@ -174,9 +172,9 @@ fn timers(scene: &Scene, server: ServerId) -> impl Iterator<Item = &Timer> {
     scene.timers.iter().filter(own).filter(|timer| scene.ensemble.can(&Step::Fire(**timer)))
 }
 
-/// A leader whose learners are gone, as it must have noticed: the ping round ends its role, or
-/// initLimit. (In the election of the code nobody can tell whether they are gone or yet to come, so
-/// there it has to wait until nothing else happens, or to pay.)
+/// Returns true for a leader that must have noticed that its learners are gone: the ping round or initLimit ends its
+/// role. (In real elections, learners that are gone cannot be distinguished from learners that are yet to come. There
+/// the leader has to wait until nothing else can happen, or the budget pays.)
 fn is_deserted(ensemble: &Ensemble, server: ServerId) -> bool {
     ensemble.config().election.is_oracle() && is_alone(ensemble, server)
 }
@@ -185,7 +183,7 @@ fn is_alone(ensemble: &Ensemble, server: ServerId) -> bool {
     ensemble.is_leading(server) && !ensemble.has_quorum(server)
 }
 
-/// Nothing happens: time limits end what has not come to serve, and elections begin anew.
+/// Adds what happens when nothing else can: time limits end roles that do not serve, and elections start again.
 fn out_of_patience(scene: &Scene, server: ServerId, offers: &mut Vec<Offer>) {
     let ensemble = &scene.ensemble;
     let is_waiting = !ensemble.is_serving(server) || is_alone(ensemble, server);
@@ -197,14 +195,13 @@ fn out_of_patience(scene: &Scene, server: ServerId, offers: &mut Vec<Offer>) {
     }
 }
 
-/// Every part of the unsynced log that may be left, with and without snapshots, cuts and epoch files that were not fsynced
-/// (a record half written is ignored by every start, so it is as good as one that is missing).
+/// Adds crashes: with every part of the unsynced log that may survive, and with and without snapshots, cuts and epoch
+/// files that were not fsynced. (Every start ignores a half-written record, so it equals a missing one.)
 ///
-/// With reductions, no packet of a leader survives its crash: what does can as well be read before,
-/// for a learner that reads it has nothing else to do and learns of the crash only behind it. (Of a
-/// learner's packets some do: its leader may read them when the learner has come back already.) And
-/// the server starts again at once: one that is LOOKING does nothing until it is elected, as one
-/// that is down.
+/// With reductions, no packet of a leader survives its crash: a packet that survives can as well be read before the
+/// crash, because the learner that reads it has nothing else to do and notices the crash only afterwards. (Some of a
+/// learner's packets do survive, because its leader may read them after the learner has come back.) The server also
+/// restarts immediately: until its election, a LOOKING server does nothing, like a server that is down.
 fn crashes(ensemble: &Ensemble, server: ServerId, left_out: LeavingOut, offers: &mut Vec<Offer>) {
     let disk = ensemble.disk(server);
     let unsynced = disk.unsynced() as u8;
@@ -233,12 +230,12 @@ fn crashes(ensemble: &Ensemble, server: ServerId, left_out: LeavingOut, offers: 
     }
 }
 
-/// Every number of packets that may still arrive. With reductions these are choices of whoever notices
-/// first, else of the learner.
+/// Adds broken connections, with every number of packets that may still arrive. With reductions, the breaks belong to
+/// the side that notices first; without, to the learner.
 ///
-/// With reductions, one side notices at once, and what still arrives there has arrived before:
-/// whichever side comes to the end of the stream first has read all it will read by then, and the
-/// break can be put off until just then.
+/// With reductions, one side notices immediately, and the packets that still arrive at that side arrived before. The
+/// side that reaches the end of the stream first has read all that it will read by then, so the break can be postponed
+/// until just then.
 fn breaks(ensemble: &Ensemble, server: ServerId, left_out: LeavingOut, offers: &mut Vec<Offer>) {
     for connection in ensemble.breakable_connections() {
         let (up, down) = ensemble.under_way_learner(connection);

@@ -1,4 +1,4 @@
-//! Who can be elected by whom, under the oracle, or by an upset.
+//! The elections that a state allows, under the oracle or by an upset.
 
 use super::actions::Charge;
 use super::state::MAX_SERVERS;
@@ -12,8 +12,8 @@ use vivarium_model::server::eager::Flaw;
 use vivarium_model::server::oracle::{Elected, elected_by};
 use vivarium_model::zxid::Epoch;
 
-/// What it costs to elect a server: an upset is counted, because its leader may come to nothing and be elected again,
-/// each time into a new epoch.
+/// Returns the charge for an election. An upset is counted because its leader may fail and be elected again, each time
+/// into a new epoch.
 fn price(elected: Elected) -> Charge {
     match elected {
         Elected::Largest | Elected::Backed => None,
@@ -22,9 +22,9 @@ fn price(elected: Elected) -> Charge {
 }
 
 impl EnsembleModel {
-    /// Every quorum of LOOKING servers elects, and every LOOKING server can join a leader. A quorum
-    /// larger than it must be is one that the rest has joined, so with reductions only the smallest
-    /// are tried: those that cost this.
+    /// Adds the elections with this charge: every quorum of LOOKING servers can elect, and every LOOKING server can
+    /// join a leader. A quorum larger than necessary equals a smaller one that the rest has joined, so with reductions
+    /// only the smallest quorums are tried.
     pub(super) fn elections(
         &self,
         state: &Unfolded<'_>,
@@ -80,8 +80,8 @@ impl EnsembleModel {
         *view.can_be_joined.get_or_init(|| state.scene(self).ensemble.can_be_joined(leader))
     }
 
-    /// Whether a leader would do anything about a follower but send it away: it does not, where it
-    /// ignores that the follower has accepted a newer epoch. To join it would change nothing, then.
+    /// Returns true if a leader would do anything about a follower except send it away. A leader that ignores that the
+    /// follower has accepted a newer epoch only sends it away, and joining it would change nothing.
     fn would_be_heard(&self, state: &Unfolded<'_>, leader: ServerId, accepted: Epoch) -> bool {
         let node = self.tables.servers.get(state.numbers[super::state::server_at(leader)]);
         let process = node.value.process.as_ref().expect("it leads");

@@ -1,4 +1,4 @@
-//! From state to state by what was worked out before.
+//! Moves from state to state by looking up computed results.
 
 use super::actions::{Kind, can_be_paid};
 use super::pieces::Witnessed;
@@ -18,7 +18,7 @@ use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 
 impl EnsembleModel {
-    /// The servers have started.
+    /// Returns the state after the servers have started.
     pub(super) fn beginning(&self) -> State {
         let mut ensemble = vivarium_model::ensemble::Ensemble::new(Arc::clone(&self.config));
         let mut effects = Effects::default();
@@ -43,9 +43,9 @@ impl EnsembleModel {
         state
     }
 
-    /// What there is to object to if nothing can happen any more after these steps, faults apart:
-    /// the same question as of a state, for steps that were recorded. `None` too where something
-    /// can happen, or where a step is not possible.
+    /// Returns the objection to the end of recorded steps, if nothing except faults can happen after them. Asks the
+    /// same question as [`Model::at_rest`] does for a state. Returns `None` also if a further step is possible, or if a
+    /// recorded step is not enabled.
     pub fn stuck_after(&self, steps: &[Step]) -> Option<Objection> {
         let mut scene = self.unfold(&self.beginning().numbers);
         for step in steps {
@@ -65,7 +65,7 @@ impl EnsembleModel {
         if can_go_on { None } else { Model::at_rest(self, &state).err() }
     }
 
-    /// Every action of a state, in a fixed order.
+    /// Lists every action of a state, in a fixed order.
     pub(super) fn list(&self, state: &State, actions: &mut Vec<Action>) {
         let from = actions.len();
         let here = Unfolded { numbers: &state.numbers, scene: OnceCell::new() };
@@ -85,8 +85,7 @@ impl EnsembleModel {
         }
     }
 
-    /// Whether nothing free can happen but that somebody loses patience: what was under way has come
-    /// to its end.
+    /// Returns true if no free action is possible except the end of a time limit: everything under way has completed.
     pub fn is_calm(&self, state: &State) -> bool {
         let mut actions = Vec::new();
         let here = Unfolded { numbers: &state.numbers, scene: OnceCell::new() };
@@ -94,7 +93,7 @@ impl EnsembleModel {
         actions.is_empty()
     }
 
-    /// The servers' views, as far as there are servers.
+    /// Returns the servers' views; 0 beyond the number of servers.
     fn views(&self, here: &Unfolded<'_>) -> [Number; MAX_SERVERS] {
         let mut views = [0; MAX_SERVERS];
         for server in self.config.server_ids() {
@@ -103,7 +102,7 @@ impl EnsembleModel {
         views
     }
 
-    /// What costs nothing and needs no impatience.
+    /// Adds the actions that are free and need no impatience.
     fn add_free(&self, here: &Unfolded<'_>, views: &[Number], actions: &mut Vec<Action>) {
         self.add(Kind::Free, here, views, actions);
         if self.config.election.is_oracle() {
@@ -122,7 +121,7 @@ impl EnsembleModel {
         }
     }
 
-    /// Takes an action and, with reductions, whatever may as well happen at once after it.
+    /// Takes an action and, with reductions, the eager steps after it.
     pub(super) fn perform(
         &self,
         state: &State,
@@ -150,7 +149,7 @@ impl EnsembleModel {
         next
     }
 
-    /// Takes up to so many eager steps.
+    /// Takes at most `most` eager steps.
     fn hurry(
         &self,
         state: &mut State,
@@ -171,22 +170,21 @@ impl EnsembleModel {
         }
     }
 
-    /// The state after the eager step that these reductions would take in it, and that step; `None` where
-    /// they would take none.
+    /// Returns the next eager step under these reductions and the state after it; `None` if there is no eager step.
     pub fn after_eager(&self, state: &State, reductions: Reductions) -> Option<(State, Step)> {
         let (mut next, mut step) = (state.clone(), None);
         self.hurry(&mut next, reductions, 1, |took| step = Some(took.step));
         Some((next, step?))
     }
 
-    /// The state after all eager steps that these reductions would take in it.
+    /// Returns the state after all eager steps under these reductions.
     pub fn settled(&self, state: &State, reductions: Reductions) -> State {
         let mut next = state.clone();
         self.hurry(&mut next, reductions, usize::MAX, |_took| ());
         next
     }
 
-    /// Makes a move.
+    /// Applies a move to a state.
     fn follow(&self, state: &mut State, took: &Move) {
         for (place, number) in &took.changes {
             state.numbers[usize::from(*place)] = *number;
@@ -199,7 +197,7 @@ impl EnsembleModel {
         }
     }
 
-    /// Tells the witnesses, and checks what the step may have broken.
+    /// Gives the events to the witnesses, and checks the properties that the step may have violated.
     fn witness(&self, state: &mut State, took: &Move) -> Result<(), Arc<Objection>> {
         let mut longer = false;
         if took.events != 0 {
@@ -222,7 +220,7 @@ impl EnsembleModel {
         invariants::durable_on(&self.config, disks, last).map_err(Arc::new)
     }
 
-    /// What the witnesses make of these events.
+    /// Returns the result of these events for the witnesses, computed at most once.
     fn witnessed(&self, witnesses: Number, events: Number) -> &Witnessed {
         let tables = &self.tables;
         let number = tables.witnessed.number([witnesses, events], || {
@@ -239,7 +237,7 @@ impl EnsembleModel {
         tables.witnessed.get(number)
     }
 
-    /// The state properties of one server.
+    /// Checks the state properties of one server.
     fn judge(
         &self,
         state: &State,

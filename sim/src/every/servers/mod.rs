@@ -1,35 +1,34 @@
-//! The ensemble grain: real servers, searched for every order of what can happen to them.
+//! The ensemble grain: a search of real servers for every order of steps.
 //!
-//! A [`State`] is a world without programs and what is left of its [`Budget`]. Everything that is no
-//! fault is free: deliveries, disk operations, elections, starts. Faults and proposals are counted,
-//! so that the states are finite in number:
+//! A [`State`] is a world without programs, and the rest of its [`Budget`]. All steps that are no faults are free:
+//! deliveries, disk operations, elections, starts. Faults and proposals are counted, so that the number of states is
+//! finite:
 //!
 //! | budget | what it buys |
 //! |---|---|
 //! | `txns` | an established leader proposes a write |
-//! | `crashes` | a server dies, with every part of its unsynced log and with or without its unsynced snapshots; it starts again for nothing |
+//! | `crashes` | a server crashes, with every part of its unsynced log and with or without its unsynced snapshots; its restart is free |
 //! | `breaks` | a learner's connection breaks, with every number of packets that still arrive |
-//! | `timeouts` | a server leaves its role though nothing is wrong: too slow, a long collection, an exception |
+//! | `timeouts` | a server leaves its role without a reason in the model: it is too slow, or has a long garbage collection or an exception |
 //! | `fsync_errors` | an fsync of the log fails, with every part of the unsynced log: the server leaves its role |
-//! | `upsets` | under [`Election::Any`], a quorum elects a server that needs the vote of one that is ahead of it |
+//! | `upsets` | under [`Election::Any`], a quorum elects a server that needs the vote of a server that is ahead of it |
 //!
-//! **Time.** No clock runs here. A time limit that ends a role is [`Step::Rejoin`] and is counted,
-//! because it can come at any moment; but it is free where it is the only way on: for a leader that
-//! has no quorum of connections left (the ping round finds that out), and, when nothing else can
-//! happen at all, for every server that leads or follows and does not serve (initLimit). Pings do
-//! nothing else than put such limits off, so there are none; sessions do not exist.
+//! **Time.** There is no clock. A time limit that ends a role is [`Step::Rejoin`] and is counted, because it can come
+//! at any moment. It is free if it is the only way to continue: for a leader without a quorum of connections (the ping
+//! round detects this), and, when nothing else can happen at all, for every server that leads or follows and does not
+//! serve (initLimit). Pings do nothing except postpone such limits, so there are none. Sessions do not exist.
 //!
-//! **Elections** are those of the oracle ([`vivarium_model::server::oracle`]), any, or those of the code. The rounds of
-//! the latter have no end, so of these a search sees the first three and is bounded by that.
+//! **Elections** are those of the oracle ([`vivarium_model::server::oracle`]), arbitrary ones, or those of the election
+//! code. The rounds of the latter have no end, so a search sees the first three rounds and is bounded by them.
 //!
-//! **Reductions** ([`vivarium_model::server::eager`], `reduction`) leave out orders of steps that nobody can
-//! tell apart. They can be switched off, and the tests compare.
+//! **Reductions** ([`vivarium_model::server::eager`], `reduction`) leave out orders of steps that are equivalent to
+//! others. They can be switched off, and tests compare the results.
 //!
-//! **Pieces.** A state is a handful of numbers (`pieces`, `view`, `follow`); the ensemble that
-//! they stand for is put together only where something is worked out for the first time.
+//! **Pieces.** A state is a few numbers (`pieces`, `view`, `follow`). The ensemble that they stand for is assembled
+//! only to compute something for the first time.
 //!
-//! Not here: errors of the fsync inside a synchronisation, and what a failed fsync leaves in the page
-//! cache, which a server can still read and a later fsync does not save.
+//! Not modelled: fsync errors inside a synchronisation, and data that a failed fsync leaves in the page cache, which a
+//! server can still read and a later fsync does not save.
 //!
 #![doc = include_str!("README.md")]
 
@@ -87,10 +86,10 @@ impl Budget {
     }
 }
 
-/// The rounds of elections that are searched, in the election of the code.
+/// The number of election rounds that are searched, with the election code.
 const ROUNDS: u32 = 3;
 
-/// No programs.
+/// A host without programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NoPrograms;
 
@@ -108,29 +107,29 @@ impl Host for NoPrograms {
     }
 }
 
-/// An action: the number of a choice that was worked out.
+/// An action: the number of a computed choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Action(state::Number);
 
-/// An ensemble under a budget.
+/// A model of an ensemble with a budget.
 pub struct EnsembleModel {
     config: Arc<Config>,
     budget: Budget,
     reductions: Reductions,
     flaw: Option<Flaw>,
-    /// As they are at the start.
+    /// The witnesses at the start.
     first_witnesses: Witnesses,
     tables: Tables,
-    /// What one unit of each account adds to a fingerprint.
+    /// The change of a fingerprint per unit of each account of the budget.
     prices: ByAccount<Fingerprint>,
 }
 
 impl EnsembleModel {
-    /// Servers with this configuration, whose clients and number of servers are those of the
-    /// budget: none, and as many.
+    /// Creates a model of servers with this configuration, but without clients, and with the budget's number of
+    /// servers.
     ///
     /// # Panics
-    /// If there are more than [`SEARCHED_SERVERS`](vivarium_model::bounds::SEARCHED_SERVERS).
+    /// Panics with more than [`SEARCHED_SERVERS`](vivarium_model::bounds::SEARCHED_SERVERS) servers.
     pub fn new(
         mut config: Config,
         budget: Budget,
@@ -144,12 +143,13 @@ impl EnsembleModel {
         );
         config.servers = budget.servers;
         config.clients.clear();
-        // So far away that no search comes to it: then nothing needs to count towards it.
+        // No search reaches such a large limit, so it is set to the maximum, at which nothing needs to count towards
+        // it.
         if config.snap_count / 2 > u32::from(u8::MAX) {
             config.snap_count = u32::MAX;
         }
-        // The writes of a search create different znodes, with the open ACL: to apply one of them once
-        // more changes nothing, and there are no two ACLs.
+        // The writes of a search create different znodes with the open ACL. So applying a write twice changes nothing,
+        // and there are no two ACLs to confuse.
         config.bugs = config.bugs.without(Bug::ApplyOutlivesRole).without(Bug::AclByNumber);
         config.election = election;
         let config = Arc::new(config);
@@ -170,13 +170,13 @@ impl EnsembleModel {
         }
     }
 
-    /// With these reductions.
+    /// Selects the reductions.
     #[must_use]
     pub fn reduced_by(self, reductions: Reductions) -> EnsembleModel {
         EnsembleModel { reductions, ..self }
     }
 
-    /// With a mistake in the conditions of its reductions, to see it found.
+    /// Plants a mistake in the conditions of the reductions, to test the checks.
     #[must_use]
     pub fn flawed(self, flaw: Flaw) -> EnsembleModel {
         EnsembleModel { flaw: Some(flaw), ..self }
@@ -186,35 +186,35 @@ impl EnsembleModel {
         self.flaw == Some(flaw)
     }
 
-    /// What the conditions of eager steps are asked under.
+    /// Returns the inputs of the conditions of eager steps.
     fn outlook(&self, left: &Budget, history: &History) -> Outlook {
         Outlook { threats: left.threats(), committed: history.last(), flaw: self.flaw }
     }
 
-    /// The committed history of a state.
+    /// Returns the committed history of a state.
     pub fn history(&self, state: &State) -> &History {
         self.tables.witnesses.get(state.witnesses).value.history()
     }
 
-    /// The configuration as searched: what a case needs.
+    /// Returns the configuration of the search, for a case.
     pub fn config(&self) -> &Arc<Config> {
         &self.config
     }
 
-    /// The steps of the world that an action stands for, in order: itself and what it set off.
+    /// Returns the world steps of an action, in order: its own steps and the eager steps after them.
     pub fn steps(&self, state: &State, action: &Action) -> Vec<Step> {
         let mut steps = Vec::new();
         self.perform(state, action, Some(&mut steps));
         steps
     }
 
-    /// The steps that an action chooses, without what they set off.
+    /// Returns the steps of an action without the eager steps after them.
     pub fn chosen(&self, action: &Action) -> Vec<Step> {
         let offer = &self.tables.choices.get(action.0).offer;
         std::iter::once(offer.step).chain(offer.then).collect()
     }
 
-    /// In words: what the servers are doing, and what is left.
+    /// Describes a state in words: what the servers do, and the rest of the budget.
     pub fn describe(&self, state: &State) -> String {
         let ensemble = self.ensemble(state);
         let servers = self.config.server_ids();
@@ -222,8 +222,8 @@ impl EnsembleModel {
         format!("{}left: {:?}", lines.collect::<String>(), state.left)
     }
 
-    /// In the election of the code rounds never end: whoever is impatient begins another. A search
-    /// looks at the first ones, and says so.
+    /// Returns true if a server has passed the last election round that is searched. With the election code, rounds
+    /// never end, because an impatient server starts another one.
     fn has_elected_enough(&self, state: &State) -> bool {
         let round = |server: ServerId| {
             let node = self.tables.servers.get(state.numbers[state::server_at(server)]);
@@ -284,7 +284,7 @@ impl Model for EnsembleModel {
         self.has_elected_enough(state).then_some("elections beyond their third round")
     }
 
-    /// Nothing: the pieces are the model's, and shared by all states ([`EnsembleModel::pieces`]).
+    /// Returns 0: the pieces belong to the model and are shared by all states ([`EnsembleModel::pieces`]).
     fn heap_bytes(&self, _state: &State) -> usize {
         0
     }

@@ -1,8 +1,8 @@
-//! Unfolding a state into an ensemble and folding it back.
+//! Expands a state into an ensemble and folds it back.
 //!
-//! A server's machine, a learner's connections and the witnesses are kept once each, and a state is a
-//! handful of numbers: there are far fewer different pieces than states. So what a step makes of the
-//! pieces that it touches is worked out once, in a real ensemble, and looked up ever after.
+//! A server's machine, a learner's connections and the witnesses are each stored once, and a state is a few numbers,
+//! because distinct pieces are far fewer than states. So the effect of a step on the pieces that it touches is computed
+//! once, in a real ensemble, and then looked up.
 
 use super::EnsembleModel;
 use super::scene::Scene;
@@ -22,30 +22,30 @@ use vivarium_model::property::Objection;
 use vivarium_model::timer::Timer;
 use vivarium_model::witnesses::Witnesses;
 
-/// One of the pieces.
+/// A piece of an ensemble.
 #[derive(Clone)]
 pub(super) struct Piece<T> {
     pub(super) value: T,
     pub(super) fingerprint: Fingerprint,
 }
 
-/// Election mail and timers.
+/// The piece of election mail and timers.
 #[derive(Clone)]
 pub(super) struct Rest {
     pub(super) mail: Vec<Tracked<Vec<Mailbox>>>,
     pub(super) timers: BTreeSet<Timer>,
 }
 
-/// The witnesses.
+/// The piece of the witnesses.
 #[derive(Clone)]
 pub(super) struct WitnessPiece {
     pub(super) value: Witnesses,
-    /// Which history it is.
+    /// The number of the history.
     pub(super) history: Number,
     pub(super) fingerprint: Fingerprint,
 }
 
-/// What the witnesses make of some events.
+/// The result of events for the witnesses.
 pub(super) struct Witnessed {
     pub(super) witnesses: Number,
     pub(super) difference: Fingerprint,
@@ -61,20 +61,20 @@ pub(super) struct Tables {
     pub(super) witnesses: Table<WitnessPiece>,
     pub(super) histories: Table<()>,
     pub(super) events: Table<Vec<Event>>,
-    /// By witnesses and events.
+    /// Keyed by witnesses and events.
     pub(super) witnessed: Table<Witnessed, [u32; 2]>,
-    /// By server, history, and whether its disk changed.
+    /// Keyed by server, history, and whether the server's disk changed.
     pub(super) judged: Table<Judged, [u32; 3]>,
     pub(super) views: Table<View, ViewKey>,
-    /// By view and eager step.
+    /// Keyed by view and eager step.
     pub(super) moves: Table<Move, ViewKey>,
-    /// By no key: a view has its own.
+    /// Without keys: each view lists the numbers of its choices.
     pub(super) choices: Table<Choice>,
-    /// Choices, by who elects whom; 0 where nothing comes of it.
+    /// Choices, keyed by an election's leader and followers.
     pub(super) elections: Index<ViewKey>,
 }
 
-/// What is objected to in a server's state, if anything is.
+/// The violation in a server's state, if there is one.
 pub(super) type Judged = Result<(), Arc<Objection>>;
 
 impl Tables {
@@ -95,7 +95,7 @@ impl Tables {
         }
     }
 
-    /// About what they take in memory.
+    /// Estimates the memory of the tables, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         let pieces =
             [self.servers.bytes(), self.links.bytes(), self.rest.bytes(), self.witnesses.bytes()];
@@ -106,7 +106,7 @@ impl Tables {
     }
 }
 
-/// How many pieces a model holds.
+/// The number of pieces that a model holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pieces {
     /// States of single servers with their disks.
@@ -117,13 +117,13 @@ pub struct Pieces {
     pub witnesses: u32,
     /// Servers together with the connections that they read and write.
     pub views: u32,
-    /// Actions that were worked out.
+    /// Actions that were computed.
     pub choices: u32,
 }
 
 impl EnsembleModel {
-    /// How many pieces this model holds. In the course of a search breadth first it is left behind by
-    /// models that hold those which are still needed.
+    /// Returns the number of pieces that this model holds. A breadth-first search replaces the model by models that
+    /// hold only the pieces that are still needed.
     pub fn pieces(&self) -> Pieces {
         Pieces {
             servers: self.tables.servers.len(),
@@ -134,7 +134,7 @@ impl EnsembleModel {
         }
     }
 
-    /// The servers, disks and links of a state.
+    /// Returns the servers, disks and links of a state.
     pub fn ensemble(&self, state: &State) -> Ensemble {
         self.unfold(&state.numbers).ensemble
     }
@@ -151,8 +151,8 @@ impl EnsembleModel {
         }
     }
 
-    /// The numbers of a scene's pieces, which were these before: what is still the same value in
-    /// memory need not be looked up.
+    /// Returns the numbers of a scene's pieces. `before` holds the numbers before the last step: a piece that is still
+    /// the same value in memory keeps its number without a look-up.
     pub(super) fn fold(&self, scene: &Scene, before: &Numbers) -> Numbers {
         let (tables, mut numbers) = (&self.tables, *before);
         for id in self.config.server_ids() {
@@ -171,7 +171,7 @@ impl EnsembleModel {
                 *number = packed(found, targets, several);
             }
         }
-        // Under the oracle there is neither mail nor a timer.
+        // Under the oracle, there are neither mail nor timers.
         if numbers[REST] == 0 || !self.config.election.is_oracle() {
             let (mail, timers) = (scene.ensemble.network().mailboxes(), &scene.timers);
             let fingerprint = Fingerprint::of(&("rest", mail, timers));
@@ -181,7 +181,7 @@ impl EnsembleModel {
         numbers
     }
 
-    /// The fingerprint of a piece, salted by its place.
+    /// Returns the fingerprint of a piece, salted by its place.
     pub(super) fn fingerprint_at(&self, place: usize, number: Number) -> Fingerprint {
         match (number, place) {
             (0, _) => Fingerprint::default(),
@@ -191,7 +191,7 @@ impl EnsembleModel {
         }
     }
 
-    /// The number of these witnesses.
+    /// Returns the number of these witnesses.
     pub(super) fn witnesses(&self, witnesses: &Witnesses) -> Number {
         let key = history_key(witnesses);
         let fingerprint = Fingerprint::of(&("witnesses", witnesses.fingerprint(), key));
@@ -202,7 +202,7 @@ impl EnsembleModel {
         self.tables.witnesses.number(fingerprint.0, make).get()
     }
 
-    /// The number of a list of events, without those that no witness takes notice of.
+    /// Returns the number of a list of events, without those that concern no witness.
     pub(super) fn events(&self, mut events: Vec<Event>) -> Number {
         events.retain(|event| self.first_witnesses.concerns(event));
         if events.is_empty() {
@@ -211,7 +211,7 @@ impl EnsembleModel {
         self.tables.events.number(Fingerprint::of(&events).0, || events).get()
     }
 
-    /// What is left of a budget, as a part of a fingerprint.
+    /// Returns the part of a fingerprint that stands for the rest of the budget.
     pub(super) fn fingerprint_of_left(&self, state: &State) -> Fingerprint {
         let mut whole = Fingerprint::default();
         // The number of servers is the same in all states.
@@ -223,7 +223,7 @@ impl EnsembleModel {
         whole
     }
 
-    /// The fingerprint of a state from its pieces.
+    /// Returns the fingerprint of a state, computed from its pieces.
     pub(super) fn fingerprint_of(&self, state: &State) -> Fingerprint {
         let mut whole = self.fingerprint_of_left(state);
         whole.add(self.tables.witnesses.get(state.witnesses).fingerprint);
@@ -234,7 +234,7 @@ impl EnsembleModel {
     }
 }
 
-/// What tells the history of these witnesses from others.
+/// Returns the identity of the witnesses' history.
 pub(super) fn history_key(witnesses: &Witnesses) -> u128 {
     witnesses.history().fingerprint().0
 }

@@ -1,4 +1,4 @@
-//! Steps that a search takes at once, so that it need not try them late.
+//! Chooses eager steps: steps that a search takes immediately, so that it need not try them later.
 
 use super::reductions::Reductions;
 use vivarium_model::config::Config;
@@ -11,16 +11,16 @@ use vivarium_model::server::eager::{Flaw, Hold, Outlook};
 use vivarium_model::server::{Role, Server};
 use vivarium_model::step::Step;
 
-/// What an eager step is chosen by: a server, and what it could read.
+/// The input of the choice: a server, and what it can read.
 pub(super) struct Sight<'a, L, N> {
     pub(super) config: &'a Config,
     pub(super) server: ServerId,
     pub(super) node: &'a ServerNode,
-    /// Which steps are eager at all.
+    /// The kinds of steps that may be eager.
     pub(super) reductions: Reductions,
-    /// The connections of a learner.
+    /// Returns the connections of a learner.
     pub(super) links: L,
-    /// A server.
+    /// Returns a server.
     pub(super) nodes: N,
 }
 
@@ -29,10 +29,10 @@ where
     L: Fn(ServerId) -> &'a LearnerLinks,
     N: Fn(ServerId) -> &'a ServerNode,
 {
-    /// A step of the server that may as well be taken now (see [`vivarium_model::server::eager`]), the first
-    /// in a fixed order: such steps commute, so their order does not matter.
+    /// Returns an eager step of the server (see [`vivarium_model::server::eager`]), the first in a fixed order. Eager
+    /// steps commute, so their order does not matter.
     pub(super) fn eager(&self, outlook: Outlook) -> Option<Step> {
-        // Whatever a sleeping CommitProcessor is woken by comes early or late: that has not been thought through.
+        // The conditions do not cover the events that wake a sleeping CommitProcessor early or late.
         if self.config.bugs.has(Bug::MissedWakeUp) {
             return None;
         }
@@ -66,7 +66,7 @@ where
         })
     }
 
-    /// The connection by which another server follows this one, if neither end of it is closed.
+    /// Returns the connection by which another server follows this one, if neither end of it is closed.
     fn followed_by(&self, other: ServerId) -> Option<LearnerConnection> {
         let process = (self.nodes)(other).process.as_ref()?;
         let Role::Following(learner) = process.role() else { return None };
@@ -79,7 +79,8 @@ where
             && process.streams_eagerly(connection, outlook, || self.hold(process))
     }
 
-    /// Whether this leader goes on leading if nothing happens to it.
+    /// Returns whether a quorum follows this leader and no other server disputes its epoch, so that it continues to
+    /// lead if nothing happens to it.
     fn hold(&self, process: &Server) -> Hold {
         let Role::Leading(leader) = process.role() else {
             return Hold { is_followed: false, is_undisputed: false };
@@ -105,7 +106,7 @@ where
             Role::Following(learner) => {
                 let connection = learner.connection()?;
                 let next = (self.links)(self.server).next_for_opener(connection.slot)?;
-                // In elections of the code everybody can be asked what he is, and in which epoch.
+                // In real elections, any server may learn another server's state and epoch, which these packets change.
                 let tells = match next {
                     Next::End => true,
                     Next::Packet(packet) => {

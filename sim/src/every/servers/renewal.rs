@@ -1,9 +1,7 @@
-//! A model that remembers no more than what the states that wait need: the pieces that they are made
-//! of. What can be done with these is worked out again, which was measured to cost no more than to
-//! find out what of it to keep.
+//! Replaces a model by one that holds only the pieces of the waiting states. Actions are computed again: measurements
+//! showed that this costs no more than to determine which of them to keep.
 //!
-//! Every number is a new one. Which number a piece gets depends on the threads anyway; nothing that
-//! can be seen depends on numbers.
+//! All numbers change. They depend on the threads anyway, and no visible result depends on numbers.
 
 use super::EnsembleModel;
 use super::pieces::{Piece, Tables, WitnessPiece, history_key};
@@ -12,7 +10,7 @@ use super::state::{MAX_SERVERS, REST, State, has_several, packed, targets, unpac
 use crate::every::intern::{self, Renumbered, Table, Weighed};
 use vivarium_model::id::{ServerId, ServerSet};
 
-/// Old tables on their way into new ones.
+/// Copies entries from old tables to new ones.
 struct Renewal<'a> {
     old: &'a Tables,
     new: Tables,
@@ -23,7 +21,7 @@ struct Renewal<'a> {
 }
 
 impl EnsembleModel {
-    /// This model with only what these states need; they become states of the new one.
+    /// Returns an equal model that holds only what these states need, and converts the states to it.
     pub(super) fn renew(&self, states: &mut dyn Iterator<Item = &mut State>) -> EnsembleModel {
         let mut renewal = Renewal::new(&self.tables);
         for state in states {
@@ -56,7 +54,7 @@ impl<'a> Renewal<'a> {
         }
     }
 
-    /// Keeps a piece of an ensemble.
+    /// Copies a piece of an ensemble, and returns its new number.
     fn piece(&mut self, place: usize, number: Number) -> Number {
         let (old, new) = (self.old, &self.new);
         match place {
@@ -85,7 +83,7 @@ impl<'a> Renewal<'a> {
     }
 }
 
-/// Puts a piece where it will be found.
+/// Puts a piece into the new table under its fingerprint.
 fn kept<T: Clone>(table: &Table<Piece<T>>, piece: &Piece<T>) -> intern::Number
 where
     Piece<T>: Weighed,
@@ -93,7 +91,7 @@ where
     table.number(piece.fingerprint.0, || piece.clone())
 }
 
-/// What is packed into a number of links, around another number.
+/// Returns the new number of links with the same bits packed into it as the old one.
 fn repacked(links: Number, plain: Number) -> Number {
     let leads_to = |server: &ServerId| targets(links) >> server.index() & 1 == 1;
     let servers: ServerSet = (0..MAX_SERVERS).map(ServerId::at).filter(leads_to).collect();

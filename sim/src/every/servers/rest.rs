@@ -1,9 +1,9 @@
-//! When nothing can happen any more, has everything come to a good end?
+//! Checks states without a further step.
 
 use vivarium_model::ensemble::Ensemble;
 use vivarium_model::property::Objection;
 
-/// One leader, everybody serves, and all trees are equal (L1, L2, L5).
+/// Checks that every server serves (so there is one leader) and that all trees are equal (L1, L2, L5).
 pub(super) fn check(ensemble: &Ensemble) -> Result<(), Objection> {
     let stuck = |saw: String| Err(Objection::new("L2 everybody serves in the end", saw));
     let mut digests = Vec::new();

@@ -1,4 +1,4 @@
-//! A state of the search unfolded into an ensemble, to take steps in.
+//! A state of the search expanded into an ensemble, in which steps can be taken.
 
 use std::collections::BTreeSet;
 use vivarium_model::effect::{Effects, Status};
@@ -11,8 +11,8 @@ use vivarium_model::timer::{ServerTimer, Timer};
 #[derive(Clone)]
 pub(super) struct Scene {
     pub(super) ensemble: Ensemble,
-    /// None under the oracle. (All other timers are time limits, which are [`Step::Rejoin`] here,
-    /// and pings.)
+    /// Empty under the oracle. (All other timers are time limits, which are [`Step::Rejoin`] here, and pings, which are
+    /// not modelled.)
     pub(super) timers: BTreeSet<Timer>,
 }
 
@@ -27,7 +27,7 @@ impl Scene {
         status
     }
 
-    /// Which of an election's timers are armed.
+    /// Tracks which election timers are armed.
     pub(super) fn keep_timers(&mut self, step: &Step, effects: &Effects) {
         use vivarium_model::effect::Effect;
         if let Step::Fire(timer) = step {

@@ -1,4 +1,4 @@
-//! A second opinion, in builds for tests: what was looked up is what a real world does.
+//! A check in debug builds: results that were looked up must equal those of a real world.
 
 use super::actions::{self, Kind, Offer};
 use super::reduction::Sight;
@@ -13,11 +13,11 @@ use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::world::World;
 
-/// One in so many states is looked at.
+/// One state in this many is checked.
 const EACH: u128 = 16;
 
 impl EnsembleModel {
-    /// Compares a state that was put together with one from a world that takes the same steps.
+    /// Compares a looked-up state with the one from a world that takes the same steps.
     pub(super) fn check_now_and_then(&self, state: &State, action: &Action, next: &State) {
         if next.fingerprint.0.is_multiple_of(EACH) {
             self.check(state, action, next);
@@ -69,7 +69,7 @@ impl EnsembleModel {
         eager.next()
     }
 
-    /// A step in a plain world, with all checks.
+    /// Takes a step in a plain world, with all checks.
     fn step(
         &self,
         world: &mut World<NoPrograms>,
@@ -96,7 +96,7 @@ impl EnsembleModel {
             .err()
     }
 
-    /// What each server is offered is what it would be offered in an ensemble put together anew.
+    /// Checks that each server is offered the same actions as in a newly assembled ensemble.
     fn check_offers(&self, state: &State) {
         let scene = self.unfold(&state.numbers);
         let here = Unfolded { numbers: &state.numbers, scene: OnceCell::new() };

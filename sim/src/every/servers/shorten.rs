@@ -1,7 +1,7 @@
-//! The shortest way to a violation by servers.
+//! Finds the shortest path to a violation by servers.
 //!
-//! A reduced search takes steps early that the violation may not need, so steps are left out of what it found
-//! as a search without reductions could have gone.
+//! A reduced search takes eager steps that the violation may not need. So its steps are minimised as a path of the
+//! search without reductions.
 
 use super::{Action, Budget, EnsembleModel, Reductions, State};
 use crate::every::{Counterexample, Model as _, Observer, Options, Shortest};
@@ -12,13 +12,12 @@ use vivarium_model::config::Config;
 use vivarium_model::property::{self, Objection};
 use vivarium_model::step::Step;
 
-/// In so many states a shorter way is looked for. A bound of states and not of time, so that the same
-/// search always tells the same way.
+/// The most states of a search for a shorter path. The bound is on states and not on time, so that the same search
+/// always finds the same path.
 const LOOK_FOR_SHORTER: u64 = 200_000;
 
 impl EnsembleModel {
-    /// Makes a counterexample shorter, and looks whether there is anything shorter still. `unreduced` is the same
-    /// model without reductions.
+    /// Shortens a counterexample, and searches for a shorter one. `unreduced` is the same model without reductions.
     pub fn shortest(
         &self,
         unreduced: &EnsembleModel,
@@ -43,7 +42,8 @@ impl EnsembleModel {
         shortest.or_shorter(unreduced, &options, observer, |found| unreduced.all_steps(found))
     }
 
-    /// All steps on the way, with what the actions set off. One that panics is told by itself.
+    /// Returns all steps of the counterexample, including eager steps. If an action panics, only its chosen steps are
+    /// returned.
     fn all_steps(&self, found: &Counterexample<Action>) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut state = self.init_states().swap_remove(0);
@@ -59,7 +59,7 @@ impl EnsembleModel {
     }
 }
 
-/// Leaves steps out as long as the same property is violated at the end.
+/// Leaves out steps as long as the same property is violated at the end.
 fn shortened(
     model: &EnsembleModel,
     all: &[Step],
@@ -71,8 +71,7 @@ fn shortened(
     minimise(all, &[], &mut |steps| violating(model, steps, property))
 }
 
-/// Those of the steps that the model offers, one after the other, if the property is violated at their
-/// end.
+/// Returns the steps that the model offers, one after the other, if the property is violated at their end.
 fn violating(
     model: &EnsembleModel,
     steps: &[Step],
@@ -102,8 +101,8 @@ fn violating(
     asserted(violating).unwrap_or(None)
 }
 
-/// What is objected to at the end of steps that nobody has objected to: if nothing can happen any more, faults
-/// apart, everybody must serve.
+/// Returns the violation at the end of steps that violated no property so far: if nothing except faults can happen any
+/// more, every server must serve.
 pub fn stuck(config: &Config, steps: &[Step]) -> Option<Objection> {
     let budget = Budget::new(config.servers, 0, 0);
     let (config, monitors) = (config.clone(), property::servers());
@@ -112,7 +111,7 @@ pub fn stuck(config: &Config, steps: &[Step]) -> Option<Objection> {
     asserted(|| model.stuck_after(steps)).unwrap_or(None)
 }
 
-/// What is missing where nothing can happen any more.
+/// Returns the violation in a state without a further step.
 fn at_rest(model: &EnsembleModel, state: &State) -> Option<Objection> {
     let can_go_on = !actions(model, state).is_empty() || model.withheld(state).is_some();
     if can_go_on { None } else { crate::every::Model::at_rest(model, state).err() }

@@ -1,10 +1,10 @@
-//! What a server can do, worked out once.
+//! What a server can do, computed once.
 //!
-//! A *view* is a server together with all that its steps read and write: its machine, its own
-//! connections as a learner, and other learners' connections to it. Two states in which a server has
-//! the same view offer it the same steps, with the same outcome. Where a learner has several
-//! connections, the end of one renames others, which concerns everybody: then the view is *wide*, all
-//! of the ensemble. It always is in the election of the code, whose notifications go to everybody.
+//! A *view* is a server together with all that its steps read and write: its machine, its own connections as a learner,
+//! and other learners' connections to it. Two states in which a server has the same view offer the server the same
+//! steps, with the same results. If a learner has several connections, the end of one renumbers others, which concerns
+//! all servers at their ends. Then the view is *wide*: it is the whole ensemble. With the election code, views are
+//! always wide, because notifications go to all servers.
 
 use super::EnsembleModel;
 use super::actions::{self, Charge, Kind, LeavingOut, Offer};
@@ -25,45 +25,45 @@ use vivarium_model::server::eager::{Flaw, Outlook};
 use vivarium_model::step::Step;
 use vivarium_model::zxid::Epoch;
 
-/// A server and what it can do.
+/// A server's view, with the server's choices.
 pub(super) struct View {
-    /// Its choices of each kind.
+    /// The choices of each kind.
     choices: [OnceLock<Box<[Number]>>; Kind::ALL.len()],
-    /// Its vote for itself and the epoch it has accepted, if it is LOOKING.
+    /// The server's vote for itself and its accepted epoch, if it is LOOKING.
     pub(super) looking: Option<(Vote, Epoch)>,
-    /// Whether a LOOKING server would be told to follow it.
+    /// Whether a LOOKING server can be elected to follow this server.
     pub(super) can_be_joined: OnceLock<bool>,
 }
 
-/// What a view is found by: the numbers of its pieces, and what is done in it.
+/// The key of a view, or of a step in it: the numbers of the view's pieces, and a code for the server and the step.
 pub(super) type ViewKey = [u32; 1 + PLACES];
 
-/// A state, and the ensemble that it is where somebody needs to look.
+/// A state, with its ensemble if a computation needed it.
 pub(super) struct Unfolded<'a> {
     pub(super) numbers: &'a Numbers,
     pub(super) scene: OnceCell<Scene>,
 }
 
-/// An action and its outcome.
+/// An action and its result.
 pub(super) struct Choice {
     pub(super) offer: Offer,
-    /// One per step.
+    /// One move per step.
     pub(super) moves: Box<[Move]>,
 }
 
-/// The outcome of a step.
+/// The result of a step.
 pub(super) struct Move {
     pub(super) step: Step,
-    /// Places and new numbers.
+    /// The changed places with their new numbers.
     pub(super) changes: Box<[(u8, Number)]>,
-    /// What becomes of the fingerprint.
+    /// The change of the fingerprint.
     pub(super) difference: Fingerprint,
-    /// What the witnesses are told; 0: nothing.
+    /// The number of the events for the witnesses; 0 for none.
     pub(super) events: Number,
-    /// Whose step it is.
+    /// The server that takes the step.
     pub(super) taker: Option<ServerId>,
     pub(super) disk_changed: bool,
-    /// Whether the taker must be asked of its state properties.
+    /// Whether the state properties of the taker must be checked.
     pub(super) judge: bool,
 }
 
@@ -73,7 +73,7 @@ impl Unfolded<'_> {
     }
 }
 
-/// An eager step as a number, never 0.
+/// Encodes an eager step as a number, never 0.
 fn code(step: &Step) -> u32 {
     let on = |kind: u32, connection: &LearnerConnection| {
         kind << 16 | u32::from(connection.learner.0) << 8 | u32::from(connection.slot)
@@ -105,7 +105,7 @@ impl EnsembleModel {
         self.tables.views.number(self.key(server, state.numbers, 0), view).get()
     }
 
-    /// What tells a server's view, and what is done in it, from others.
+    /// The view's identity: servers with equal keys can take the same steps, with the same results.
     fn key(&self, server: ServerId, numbers: &Numbers, code: u32) -> ViewKey {
         let mut key = [0; 1 + PLACES];
         key[PLACES] = code << 8 | u32::from(server.0);
@@ -132,10 +132,10 @@ impl EnsembleModel {
             })
     }
 
-    /// Which faults need not be offered.
+    /// Selects the faults that are not offered.
     pub(super) fn leaving_out(&self) -> LeavingOut {
         LeavingOut {
-            // In elections of the code it would ask for votes.
+            // In real elections, a restarted server asks for votes.
             starts: self.reductions.starts && self.config.election.is_oracle(),
             mail: self.reductions.mail,
             followers_mail: self.reductions.mail && self.has_flaw(Flaw::FollowersPacketsAreLost),
@@ -145,7 +145,7 @@ impl EnsembleModel {
         }
     }
 
-    /// A server's choices of one kind.
+    /// Returns a server's choices of one kind, computed at most once for its view.
     pub(super) fn choices(
         &self,
         view: Number,
@@ -163,7 +163,7 @@ impl EnsembleModel {
         })
     }
 
-    /// The choice of an election, which concerns several servers.
+    /// Returns the choice of an election, which concerns several servers.
     pub(super) fn election(
         &self,
         state: &Unfolded<'_>,
@@ -190,7 +190,7 @@ impl EnsembleModel {
         self.tables.elections.number(key, || choice)
     }
 
-    /// The first eager step of an ensemble and whose it is.
+    /// Returns the first eager step of an ensemble and its server.
     pub(super) fn eager(
         &self,
         numbers: &Numbers,
@@ -206,8 +206,8 @@ impl EnsembleModel {
         })
     }
 
-    /// The outcome of an eager step. `scene` is the ensemble of these numbers, if anybody has needed
-    /// it; afterwards that of the step's outcome.
+    /// Returns the result of an eager step. `scene` is the ensemble of these numbers, if a computation has needed it;
+    /// it becomes the ensemble after the step, if this call computes one.
     pub(super) fn eager_move(
         &self,
         numbers: &Numbers,
@@ -226,7 +226,7 @@ impl EnsembleModel {
         self.tables.moves.get(number)
     }
 
-    /// The places that steps of these servers may change.
+    /// Returns the places that steps of these servers may change.
     fn reach(&self, servers: ServerSet, numbers: &Numbers) -> [bool; PLACES] {
         if servers.iter().any(|server| self.is_wide(server, numbers)) {
             return [true; PLACES];
@@ -260,7 +260,7 @@ impl EnsembleModel {
         self.tables.choices.add(Choice { offer, moves: moves.into() }).get()
     }
 
-    /// The outcome of a step that was offered.
+    /// Takes a step that was offered, and returns its result.
     fn take(
         &self,
         scene: &mut Scene,
@@ -304,7 +304,7 @@ impl EnsembleModel {
 }
 
 impl Kind {
-    /// What a choice of this kind costs.
+    /// Returns the charge for a choice of this kind.
     pub(super) fn charge(self) -> Charge {
         match self {
             Kind::Free | Kind::Impatient => None,

@@ -1,8 +1,8 @@
-//! About how many bytes the pieces hold.
+//! Estimates how many bytes the pieces hold.
 //!
-//! Estimates: the allocations of a piece itself, by its size, and a round sum for what its vectors and
-//! maps hold, which searches over three servers have shown to be about right. What a piece shares with
-//! the one that it came from (transactions, trees, monitors that did not change) is not counted.
+//! The estimates add the size of the allocations of a piece and a round sum for its vectors and maps, which matched
+//! measurements of searches of three servers. What a piece shares with the piece that it was derived from
+//! (transactions, trees, unchanged monitors) does not count.
 
 use super::pieces::{Judged, Piece, Rest, WitnessPiece, Witnessed};
 use super::view::{Choice, Move, View};
@@ -15,19 +15,19 @@ use vivarium_model::network::LearnerLinks;
 use vivarium_model::property::Objection;
 use vivarium_model::server::disk::Disk;
 
-/// What the vectors and maps of a server hold, those of its disk included.
+/// The bytes in the vectors and maps of a server and its disk.
 const OF_A_SERVER: usize = 600;
 
-/// What packets under way take, with the vectors that hold them.
+/// The bytes of packets under way and their vectors.
 const OF_LINKS: usize = 300;
 
-/// The part of the history, the proposals and the monitors that differs from the witnesses before.
+/// The bytes of history, proposals and monitors that differ from the previous witnesses.
 const OF_WITNESSES: usize = 800;
 
-/// What an event holds.
+/// The heap bytes of an event.
 const OF_AN_EVENT: usize = 32;
 
-/// The two counts of an `Arc`, and the allocator's own.
+/// The two counts of an `Arc`, and the allocator's own overhead.
 const ALLOCATION: usize = 32;
 
 impl Weighed for Piece<Tracked<ServerNode>> {
@@ -55,7 +55,7 @@ impl Weighed for WitnessPiece {
     }
 }
 
-/// A history is told by its number.
+/// The number of a history is all that is stored.
 impl Weighed for () {
     fn heap_bytes(&self) -> usize {
         0
@@ -68,7 +68,7 @@ impl Weighed for Vec<Event> {
     }
 }
 
-/// Objections are few.
+/// Objections are few, so they do not count.
 impl Weighed for Witnessed {
     fn heap_bytes(&self) -> usize {
         0
@@ -82,7 +82,7 @@ impl Weighed for Judged {
     }
 }
 
-/// The lists of choices are made later: they count with the choices.
+/// The lists of choices are made later and count with the choices.
 impl Weighed for View {
     fn heap_bytes(&self) -> usize {
         crate::every::servers::actions::Kind::ALL.len() * ALLOCATION / 2

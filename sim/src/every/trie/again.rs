@@ -1,21 +1,21 @@
-//! What programs did is done once more when a search is over, in another order.
+//! Repeats after a search what programs did, in another order.
 //!
-//! A replay on the way to a new edge shows a program that has something else to go by than its handle, if
-//! that something has changed in between. A flag that one program sets and another one reads can escape: what
-//! was told to the reader before may never be told to it again. So at the end each way through each program is
-//! taken again, up to a bound: the last client's first and the longest first; then by programs made anew, one
-//! client's alone, as if the others had never run; and then some ways by programs of their own. What a program
-//! shares with the others through something that was made with it is fresh then.
+//! During a search, a replay to a new edge reveals that a program depends on something other than its handle, if that
+//! has changed in between. A flag that one program sets and another one reads can escape, because an input that the
+//! reader received before may never be given to it again. So after the search, each path through each program is taken
+//! again, up to a bound. The last client's paths and the longest paths come first. Then one client's new programs take
+//! them, as if the others had never run; and then some paths are taken by new programs for each path, so that anything
+//! created with the programs is fresh.
 //!
-//! What was set once and for all by the first program that ever ran, in a static or in something that was there
-//! before the programs were made, is not found; what one sets later is, as a rule, because all have run once side by
-//! side before the search began ([`rehearse`](crate::every::programs::ProgramModel::rehearse)).
+//! A variable that the first program to run set once and for all, in a static or in something that was made before the
+//! programs, is not found. A variable that a program sets later usually is, because all programs ran once side by side
+//! before the search ([`rehearse`](crate::every::programs::ProgramModel::rehearse)).
 //!
-//! A round is the state that it began with, told by its `Eq`. So each round is gone into from each of the ways
-//! that led there, as far as they are remembered, and some of what is known of it, and of the rounds after it,
-//! is done by the process that came so.
+//! A round is identified by the state that it began with, compared by `Eq`. So each round is also entered by each of
+//! the remembered paths that led to it, and the process that came by this path repeats some of what is known of the
+//! round and the rounds after it.
 //!
-//! What a program does with other values is asked while the search goes on (`values.rs`), along the same edges.
+//! What a program does with other values is checked during the search (`values.rs`), along the same edges.
 
 use super::node::Origin;
 use super::replay::Way;
@@ -27,40 +27,40 @@ use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::handle::Program;
 use vivarium_model::id::ClientId;
 
-/// The most inputs that are replayed, in each of the passes.
+/// The most inputs that are replayed in each pass.
 const INPUTS: usize = if cfg!(debug_assertions) { 20_000 } else { 100_000 };
 
-/// Ways that are taken by programs of their own, for each client.
+/// The most paths per client that are taken by programs of their own.
 const ALONE: usize = 256;
 
-/// How many walks are taken from the beginning of a round, for each way there.
+/// The number of walks from the beginning of a round, for each path to it.
 const WALKS: usize = 16;
 
-/// How many inputs such a walk has at most.
+/// The most inputs of a walk.
 const STRIDES: usize = 32;
 
-/// How much was done again.
+/// The number of repetitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Again {
-    /// Ways through programs that end somewhere, all or some of them.
+    /// Paths through programs that were repeated.
     pub ways: u64,
-    /// The number of all.
+    /// All paths through programs.
     pub of: u64,
-    /// Walks through rounds that were begun another way.
+    /// Walks through rounds that were entered by another path.
     pub walks: u64,
 }
 
-/// The last edge of a way through a program.
+/// The last edge of a path through a program.
 struct Last<'a> {
     from: &'a Node,
     edge: Arc<Edge>,
 }
 
 impl Trie {
-    /// Does again what the programs have done, until some time; `fresh` makes them anew.
+    /// Repeats what the programs did, until the given instant; `fresh` creates new programs.
     ///
     /// # Errors
-    /// The sentence that says which program differs in a replay of the same inputs, and how.
+    /// Returns a sentence that says which program differs in a replay of the same inputs, and how.
     pub fn again(
         &self,
         fresh: &dyn Fn() -> Vec<Program>,
@@ -103,7 +103,7 @@ impl Trie {
         Ok(())
     }
 
-    /// The edges behind which nothing more is known of a program, the longest ways first.
+    /// Returns the edges after which nothing more is known of a program, those with the longest paths first.
     fn lasts(&self, client: ClientId) -> Vec<Last<'_>> {
         let mut lasts = Vec::new();
         for from in self.nodes.iter().filter(|node| node.client == client) {
@@ -123,7 +123,7 @@ impl Trie {
         lasts
     }
 
-    /// Whether a process of this program does on its way what was done before.
+    /// Checks that a process of this program repeats what was done on the path.
     fn takes(&self, program: &Program, last: &Last<'_>) -> Result<(), String> {
         let client = last.from.client;
         let mut way = self.way(last.from);
@@ -134,7 +134,7 @@ impl Trie {
         })
     }
 
-    /// Rounds, begun by processes that came there in other ways.
+    /// Repeats rounds with processes that entered them by other paths.
     fn rounds_again(
         &self,
         client: ClientId,
@@ -166,8 +166,8 @@ impl Trie {
         Ok(())
     }
 
-    /// Of the walks from the beginning of a round, through any rounds behind it, one: different numbers mostly
-    /// give different ones.
+    /// Returns a walk from the beginning of a round, through any rounds after it. Different numbers mostly give
+    /// different walks.
     fn long_walk(&self, start: NodeId, number: usize) -> Vec<Arc<Edge>> {
         let (mut node, mut walk) = (self.node(start), Vec::new());
         while walk.len() < STRIDES {
@@ -187,13 +187,13 @@ impl Trie {
     }
 }
 
-/// As many of them as have no more inputs together than this, from the first to the last.
+/// Selects evenly so many of the edges that their paths have about `most` inputs together.
 fn chosen<'a, 'b>(lasts: &'b [Last<'a>], most: usize) -> Vec<&'b Last<'a>> {
     let inputs: usize = lasts.iter().map(|last| last.from.inputs as usize + 1).sum();
     lasts.iter().step_by(inputs.div_ceil(most).max(1)).collect()
 }
 
-/// What a program did when its turn came at another time.
+/// Extends the sentence about a program that did something else when it ran at another time.
 fn in_another_order(why: String) -> String {
     format!(
         "{why}; the later one ran when other programs had run, or had not: programs share something (an `Arc`, \

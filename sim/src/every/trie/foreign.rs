@@ -1,8 +1,8 @@
-//! Watching for programs that are woken from outside.
+//! Detects programs that are woken from outside.
 //!
-//! A replayed process lives for a moment, so a channel that another program writes to would seldom
-//! find it there. Hence the last process of each client is kept alive, and of those before it what
-//! can still be woken, if anything outside them holds a waker. After each run all of them are asked.
+//! A replayed process exists only for a moment, so another program that writes to its channel would seldom find it.
+//! Hence the last process of each client is kept alive. Of earlier processes, the parts that can still be woken are
+//! kept, if something outside holds a waker. After each run, all of them are checked.
 
 use super::{Trie, lock};
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use vivarium_model::handle::process::Remains;
 use vivarium_model::host::woken_from_outside;
 use vivarium_model::id::ClientId;
 
-/// How many dead processes per client are watched: the latest ones.
+/// The number of dead processes per client that are watched: the latest ones.
 const REMAINS: usize = 8;
 
 #[derive(Default)]
@@ -36,11 +36,11 @@ impl ForeignWakers {
 }
 
 impl Trie {
-    /// Keeps a process that has just run, in place of the one before it, and asks all of them.
+    /// Keeps a process that has just run instead of its predecessor, and checks all processes.
     pub(super) fn keep(&self, client: ClientId, process: Process) {
         let wakers = &self.lane(client).wakers;
         let before = lock(wakers).living.replace(process);
-        // Its destructors run without the lock.
+        // The destructors run without the lock.
         if let Some(remains) = before.map(Process::bury) {
             lock(wakers).remember(remains);
         }

@@ -1,18 +1,17 @@
 //! Programs as a trie: a deterministic program is its input history.
 //!
-//! A future cannot be cloned or hashed. But one that awaits only its handle is a function of the
-//! inputs that it was given, so a program's state is a node in a tree whose edges are inputs. Where
-//! an edge is known, to feed a program is to follow it: no future is polled. Where it is new, the
-//! program is run again along the node's history, and then one input further (`replay.rs`). All
-//! states of a search share one trie, and so do its threads.
+//! A future cannot be cloned or hashed. But a future that awaits only its handle is a function of its inputs, so a
+//! program's state is a node in a tree whose edges are inputs. Feeding a program along a known edge means following the
+//! edge, without polling a future. For a new edge, the program is run again along the node's history, and then one
+//! input further (`replay.rs`). All states and threads of a search share one trie.
 //!
-//! Two histories that lead to the same future behaviour are still two nodes, with three exceptions
-//! that need no proof by search: a program that has ended is only how it ended; one that begins a
-//! round ([`vivarium_model::handle::rounds`]) is only the state that the round begins with, and its history
-//! starts there (`rounds.rs`); and a change of the session's state that nobody in the program
-//! listens to leads nowhere ([`Node::listens`]).
+//! Two histories with the same future behaviour are still two nodes, with three exceptions that need no proof by
+//! search. An ended program is identified by its result only. A program that begins a round
+//! ([`vivarium_model::handle::rounds`]) is identified by the state that the round begins with, and its history starts
+//! there (`rounds.rs`). A change of the session's state that no task of the program listens to leads back to the same
+//! node ([`Node::listens`]).
 //!
-//! To read is wait-free (`../arena.rs`, `table.rs`); who needs an edge that another thread is making
+//! Reads are wait-free (`../intern/arena.rs`, `table.rs`). A thread that needs an edge that another thread is making
 //! waits for it.
 //!
 //! ```
@@ -67,78 +66,76 @@ use vivarium_model::handle::Program;
 use vivarium_model::host::{Input, Operation, Output};
 use vivarium_model::id::ClientId;
 
-/// What the inputs of some programs have led to so far. See the [module](self).
+/// The trie of some programs. See the [module](self).
 pub struct Trie {
     lanes: Vec<Lane>,
     nodes: Arena<Node>,
     dependence: OnceLock<String>,
-    /// Changes of names under which programs must do the same, if they are to be held against each
-    /// other.
+    /// Renamings of clients under which programs must do the same, if clients are claimed to be interchangeable.
     renamings: OnceLock<Vec<Renaming>>,
-    /// The other values that histories are replayed with, if they are.
+    /// The other values with which histories are replayed, if they are.
     others: OnceLock<values::Others>,
-    /// When programs are no more run for checks alone.
+    /// After this instant, programs are not run for checks alone.
     until: OnceLock<Instant>,
     replays: AtomicU64,
     polls: AtomicU64,
-    /// The programs that run now.
     running: Mutex<Running>,
 }
 
-/// The programs that run now, numbered as they began.
+/// The programs that are running now, in the order in which they began.
 #[derive(Default)]
 struct Running {
     begun: u64,
     now: BTreeMap<u64, Told>,
 }
 
-/// A program that was told something and has not come back yet.
+/// A program that received an input and has not returned from its poll.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Told {
-    /// Which run of a program it is, of all that have begun.
+    /// The number of this run, among all that have begun.
     run: u64,
-    /// Whose program it is.
+    /// The client of the program.
     pub client: ClientId,
-    /// What it was told last, in words.
+    /// The program's last input, in words.
     pub input: String,
 }
 
-/// What programs did, of what shows whether they did anything.
+/// Evidence of what programs did, for reports of programs that did nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Deeds {
-    /// Somebody made a request.
+    /// Whether a program made a request.
     pub requests: bool,
-    /// Somebody asked for the time.
+    /// Whether a program read the clock.
     pub time: bool,
-    /// Somebody drew a random number.
+    /// Whether a program drew a random number.
     pub draws: bool,
     /// The names of the observations.
     pub observed: BTreeSet<Arc<str>>,
 }
 
-/// One client's part of the trie.
+/// The part of the trie that belongs to one client.
 struct Lane {
     program: Program,
     root: NodeId,
-    /// Ends are shared: the program has forgotten how it came there.
+    /// Ended programs share a node per result, because their history does not matter any more.
     ends: Mutex<BTreeMap<NodeState, NodeId>>,
     rounds: Mutex<Rounds>,
     wakers: Mutex<ForeignWakers>,
 }
 
-/// How large a trie is and what it took to make it.
+/// The size of a trie, and the work to build it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Nodes, roots and ends included.
+    /// Nodes, including roots and ends.
     pub nodes: u64,
-    /// How often a program was run from its beginning, or from that of one of its rounds.
+    /// How often a program was run from its beginning or from the beginning of one of its rounds.
     pub replays: u64,
     /// How often tasks of programs were polled.
     pub polls: u64,
 }
 
 impl Trie {
-    /// The trie of these programs, none of which has run: the first one is client 1's.
+    /// Creates the trie of these programs, none of which has run. The first one belongs to client 1.
     pub fn new(programs: Vec<Program>) -> Trie {
         let nodes = Arena::new();
         let lanes = programs.into_iter().enumerate().map(|(index, program)| {
@@ -162,54 +159,55 @@ impl Trie {
         }
     }
 
-    /// How many clients' programs these are.
+    /// Returns the number of clients.
     pub fn clients(&self) -> usize {
         self.lanes.len()
     }
 
-    /// Where a client's program has not started.
+    /// Returns the node of a client's program before its start.
     pub fn root(&self, client: ClientId) -> NodeId {
         self.lane(client).root
     }
 
-    /// A node of this trie.
+    /// Returns a node of this trie.
     pub fn node(&self, id: NodeId) -> &Node {
         self.nodes.get(id.0)
     }
 
-    /// What an input makes of a program. If that is not known yet, the program is run.
+    /// Returns the edge of an input from a node. Runs the program if the edge is new.
     ///
     /// # Panics
-    /// If the program cannot get this input, as [`vivarium_model::handle::port::Port::deliver`] does.
+    /// Panics if the program cannot receive this input, as [`vivarium_model::handle::port::Port::deliver`] does.
     pub fn edge(&self, from: NodeId, input: &Input) -> &Arc<Edge> {
         let from = self.node(from);
         let input = normalised(input, &from.waits);
         from.edges.get_or_make(&input, || self.new_edge(from, &input))
     }
 
-    /// From this time on programs are not run for checks alone, which can take long: the search stops then.
+    /// Sets the instant after which programs are not run for checks alone, because checks can take long and the search
+    /// stops then.
     pub fn check_until(&self, until: Instant) {
         let _ = self.until.set(until);
     }
 
-    /// Whether it is too late for checks.
+    /// Returns true if it is too late for checks.
     pub(crate) fn is_late(&self) -> bool {
         self.until.get().is_some_and(|until| Instant::now() >= *until)
     }
 
-    /// Why one of the programs is no function of its inputs, if that was noticed: a sentence that
-    /// names the client. Nothing that was explored with this trie is then worth anything.
+    /// Returns why one of the programs is no function of its inputs, if this was detected: a sentence that names the
+    /// client. All results of a search with this trie are then void.
     pub fn dependent(&self) -> Option<&str> {
         self.dependence.get().map(String::as_str)
     }
 
-    /// The programs that were told something and have not come back: one that stays among them loops
+    /// Returns the programs that received an input and have not returned. A program that stays in this list loops
     /// without awaiting.
     pub fn running(&self) -> Vec<Told> {
         lock(&self.running).now.values().cloned().collect()
     }
 
-    /// How large it is and what it took.
+    /// Returns the size of the trie and the work to build it.
     pub fn statistics(&self) -> Statistics {
         Statistics {
             nodes: self.nodes.len().into(),
@@ -218,8 +216,7 @@ impl Trie {
         }
     }
 
-    /// Whether a program made a request anywhere, and the names of all observations that one made. Asked
-    /// when no program runs.
+    /// Returns the evidence of what programs did. Called when no program runs.
     pub fn deeds(&self) -> Deeds {
         let mut deeds = Deeds::default();
         let edges = self.nodes.iter().flat_map(|node| node.edges.known());
@@ -269,7 +266,7 @@ impl Trie {
         })
     }
 
-    /// Runs a program, so that others can see that it runs.
+    /// Runs a program, and lists it as running meanwhile.
     fn told<T>(&self, client: ClientId, input: &Input, run: impl FnOnce() -> T) -> T {
         let mut running = lock(&self.running);
         running.begun += 1;
@@ -281,7 +278,7 @@ impl Trie {
         result
     }
 
-    /// The edge to where a program stands now.
+    /// Returns the edge to the node that a run has reached.
     fn joined(&self, from: &Node, input: &Input, mut run: Run) -> Result<Arc<Edge>, String> {
         let state = run.state();
         if state != NodeState::Running {
@@ -297,7 +294,7 @@ impl Trie {
         Ok(self.grow(from, input, run.outputs.into(), run.spawned, |node| node.waits = waits))
     }
 
-    /// A new node that remembers where it comes from, and the edge to it.
+    /// Creates a node that remembers its origin, and returns the edge to it.
     fn grow(
         &self,
         from: &Node,
@@ -317,7 +314,7 @@ impl Trie {
         edge
     }
 
-    /// The node of a program that ended like this.
+    /// Returns the node of programs that ended in this state.
     fn end(&self, client: ClientId, state: NodeState) -> NodeId {
         *lock(&self.lane(client).ends).entry(state).or_insert_with_key(|state| {
             let id = NodeId(self.nodes.reserve());
@@ -328,7 +325,7 @@ impl Trie {
     }
 }
 
-/// A lock is poisoned only by a broken assertion, which is on its way up already.
+/// A lock is poisoned only by a failed assertion, which ends the search anyway.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Places of programs, and what leads from one to the next.
+//! The nodes and edges of a trie of programs.
 
 use super::table::Table;
 use std::fmt;
@@ -11,7 +11,7 @@ use vivarium_model::handle::{Carried, Process};
 use vivarium_model::host::{Input, Output};
 use vivarium_model::id::{CallId, ClientId};
 
-/// Number of a node in its trie.
+/// The number of a node in its trie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub(super) NonZeroU32);
 
@@ -27,33 +27,33 @@ pub struct Node {
     pub(super) fingerprint: Fingerprint,
     pub(super) state: NodeState,
     pub(super) waits: Waits,
-    /// How many inputs the program was given since it started, or since its round began.
+    /// The number of inputs since the program started, or since its round began.
     pub(super) inputs: u32,
     pub(super) origin: Origin,
     pub(super) edges: Table,
 }
 
-/// Whether a program goes on.
+/// Whether a program can continue.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NodeState {
-    /// It has not started, or waits for its next input.
+    /// The program has not started, or waits for its next input.
     Running,
-    /// Its main future returned.
+    /// The program's main future returned.
     Finished(Result<(), String>),
-    /// It panicked.
+    /// The program panicked.
     Panicked(String),
-    /// It depends on something other than its handle, as this sentence tells; what it would do from
-    /// here is unknown. A search that comes here has failed, see [`Trie::dependent`](super::Trie::dependent).
+    /// The program depends on something other than its handle, as this sentence says; its further behaviour is unknown.
+    /// A search that reaches this node has failed, see [`Trie::dependent`](super::Trie::dependent).
     Dependent(String),
 }
 
-/// Where a program at a node comes from, as far as it matters to what it will do.
+/// The part of a program's past that matters to its future.
 pub(super) enum Origin {
-    /// Nowhere: it has not started, or it has ended.
+    /// Nothing: the program has not started, or it has ended.
     Nowhere,
-    /// It has begun this round, and was told nothing since.
+    /// The program has begun this round, and has received no input since.
     Round(Beginning),
-    /// From another node, along an edge.
+    /// The program came from another node along an edge.
     Node(NodeId, Arc<Edge>),
 }
 
@@ -61,14 +61,14 @@ pub(super) enum Origin {
 #[derive(Default, PartialEq, Eq)]
 pub(super) struct Waits {
     pub(super) pending: Box<[(CallId, Pending)]>,
-    /// Parts of the replies that it does not observe.
+    /// Parts of the replies that the program does not observe.
     pub(super) unseen: Box<[(CallId, Unseen)]>,
     pub(super) listens: bool,
-    /// It asks for the session of each change.
+    /// Whether the program asks for the session of each change.
     pub(super) listens_for_sessions: bool,
 }
 
-/// One input and what it makes a program do.
+/// An input and the program's reaction to it.
 #[derive(Debug)]
 pub struct Edge {
     pub(super) input: Input,
@@ -89,44 +89,44 @@ impl Node {
         Node { id, client, fingerprint, state, waits, inputs: 0, origin, edges: Table::default() }
     }
 
-    /// Its number in its trie.
+    /// Returns the node's number in its trie.
     pub fn id(&self) -> NodeId {
         self.id
     }
 
-    /// Whose program this is.
+    /// Returns the client whose program this is.
     pub fn client(&self) -> ClientId {
         self.client
     }
 
-    /// The fingerprint of the client, the state of its program's latest round that stands for all
-    /// before it, and the program's inputs since; of an ended program, of the client and how it ended.
+    /// Returns the fingerprint: of the client, the state of the program's latest round (which stands for everything
+    /// before it), and the program's inputs since. For an ended program, of the client and the result.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// Whether the program goes on.
+    /// Returns whether the program can continue.
     pub fn state(&self) -> &NodeState {
         &self.state
     }
 
-    /// What the program waits for, by call slot.
+    /// Returns what the program waits for, by call slot.
     pub fn pending(&self) -> &[(CallId, Pending)] {
         &self.waits.pending
     }
 
-    /// How many inputs the program was given since it started, or since its latest round began.
+    /// Returns the number of inputs since the program started, or since its latest round began.
     pub fn inputs(&self) -> u32 {
         self.inputs
     }
 
-    /// Whether anybody in the program would hear of a change of the session's state. Where nobody
-    /// does, such an input leads back to this node.
+    /// Returns true if a task of the program is notified of changes of the session's state. If none is, such an input
+    /// leads back to this node.
     pub fn listens(&self) -> bool {
         self.waits.listens
     }
 
-    /// Whether it is a program that was begun and has not ended.
+    /// Returns true if the program has begun and has not ended.
     pub(super) fn has_begun(&self) -> bool {
         !matches!(self.origin, Origin::Nowhere)
     }
@@ -161,28 +161,28 @@ impl Edge {
         Arc::new(Edge { input, outputs, spawned, visible, child })
     }
 
-    /// What the program is told.
+    /// Returns the program's input.
     pub fn input(&self) -> &Input {
         &self.input
     }
 
-    /// What it does in reaction.
+    /// Returns the program's reaction.
     pub fn outputs(&self) -> &Arc<[Output]> {
         &self.outputs
     }
 
-    /// Whether it spawns a task.
+    /// Returns true if the program spawns a task on this edge.
     pub fn spawned(&self) -> bool {
         self.spawned
     }
 
-    /// Whether it does more than begin and abandon calls: it tells the monitors something, sends to
-    /// another program, spawns a task, finishes or panics.
+    /// Returns true if the program does more than begin and abandon calls: it makes an observation, sends to another
+    /// program, spawns a task, finishes or panics.
     pub fn is_visible(&self) -> bool {
         self.visible
     }
 
-    /// Where it leads.
+    /// Returns the node that the edge leads to.
     pub fn child(&self) -> NodeId {
         self.child
     }
@@ -202,6 +202,6 @@ impl fmt::Debug for Node {
 /// The beginning of a round.
 pub(super) struct Beginning {
     pub(super) state: Carried,
-    /// What the program does before its first input.
+    /// The program's outputs before its first input in the round.
     pub(super) outputs: Arc<[Output]>,
 }

@@ -1,11 +1,10 @@
-//! Which inputs are the same to a program.
+//! Normalises inputs that a program cannot distinguish.
 //!
-//! A program can tell all that its inputs hold, but for what the method that it called keeps back
-//! ([`Unseen`]): the names of children come without the Stat that came along, a watch for a
-//! predecessor's deletion does not tell what was in it. Such an input stands for all that differ in
-//! nothing else, and is what the program is then fed. A change of a session's state comes without the
-//! session, where no task of the program asks for it. It matters: a Stat holds absolute zxids, so
-//! without this hardly any two histories of a program would be the same.
+//! A program can observe everything in its inputs except what the called method hides ([`Unseen`]): a list of children
+//! hides the Stat that came with it, and a watch for a predecessor's deletion hides the znode's content. All inputs
+//! that differ only in hidden parts are replaced by one input, which is fed to the program. A change of the session's
+//! state is fed without the session, if no task of the program asks for the session. This is important: a Stat contains
+//! absolute zxids, so without normalisation hardly any two histories of a program would be equal.
 
 use super::node::Waits;
 use std::borrow::Cow;
@@ -17,7 +16,7 @@ use vivarium_model::op::{OpResult, Response, WatchedEvent};
 use vivarium_model::stat::Stat;
 use vivarium_model::zxid::Zxid;
 
-/// The input that stands for all which a program cannot tell from this one.
+/// Returns the input that stands for all inputs that the program cannot distinguish from this one.
 pub(super) fn normalised<'a>(input: &'a Input, waits: &Waits) -> Cow<'a, Input> {
     if let Input::Session(change) = input
         && !waits.listens_for_sessions
@@ -58,7 +57,7 @@ fn without(response: &Response, unseen: Unseen) -> Response {
             Response::Acl(if content { AclList::OPEN } else { acl.clone() }, none)
         }
         Response::AclSet(_) => Response::AclSet(none),
-        // No method that keeps anything back asks for these.
+        // No method that hides anything sends these requests.
         Response::MultiRead(_)
         | Response::AllChildrenNumber(_)
         | Response::Ephemerals(_)

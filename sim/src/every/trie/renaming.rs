@@ -1,13 +1,12 @@
-//! Whether programs tell clients apart: each history is taken again in another client's place.
+//! Checks whether programs distinguish clients: each history is repeated in another client's place.
 //!
-//! Two clients change places: their sessions, their random numbers and their names as senders, wherever
-//! these stand in what a program is told, inside of paths and data too (in decimal and in hexadecimal);
-//! lists of children are put in order again. A program that is told a history like this in the other
-//! client's place must do the same things under the same change of names. Programs of which all
-//! histories pass are the same for every client, and go by nothing that the change does not keep.
+//! Two clients change places. Their sessions, their random numbers and their names as senders are exchanged everywhere
+//! in a program's inputs, including paths and data (in decimal and in hexadecimal); lists of children are sorted again.
+//! The other client's program, fed with the renamed history, must do the same things under the same renaming. Programs
+//! that pass for all histories are the same for every client, and depend on nothing that the renaming changes.
 //!
-//! A history that begins with a round has a value of the program's own at its start, in which nothing
-//! can be renamed. It is told to the other client's program as it is.
+//! A history that begins with a round starts with a value of the program's own type, in which nothing can be renamed.
+//! Such a history is fed to the other client's program unchanged.
 
 use super::node::Origin;
 use super::replay::{Way, parted};
@@ -22,17 +21,18 @@ use vivarium_model::host::{Input, Output};
 use vivarium_model::id::ClientId;
 use vivarium_model::session_order::SessionOrder;
 
-/// The random number that a client's program is given when it draws one, by how many it has drawn. Good
-/// ones are fresh; which one it is is no choice. All of them are equally long, in decimal and in
-/// hexadecimal, so that one can stand in a text in the place of another.
+/// Returns the random number of a client's draw, by the number of earlier draws. A good random number is fresh, so its
+/// value is no choice. All numbers have the same length, in decimal and in hexadecimal, so that one can replace another
+/// inside a text.
 pub(crate) fn random_number(client: ClientId, drawn: u64) -> u64 {
     const LEAST: u64 = 10_u64.pow(19);
     LEAST + Fingerprint::of(&("random", client, drawn)).0 as u64 % (u64::MAX - LEAST)
 }
 
-/// Two other numbers that the draw can give where a program goes by which it is. With [`random_number`]'s own they are an
-/// odd and an even one and have all three remainders by 3; one is in the upper half of the range, one in the second quarter,
-/// and one is small. No other draw of the search gives any of them: good random numbers of 64 bits are never equal.
+/// Returns two alternatives for a draw, for programs whose behaviour depends on the number. Together with
+/// [`random_number`]'s own, they contain an odd and an even number and have all three remainders modulo 3. One is in
+/// the upper half of the range, one in the second quarter, and one is small. No other draw of the search gives any of
+/// them, because good random numbers of 64 bits are never equal.
 pub(crate) fn other_random_numbers(client: ClientId, drawn: u64) -> [u64; 2] {
     let fresh = random_number(client, drawn);
     let own = u64::from(client.0) << 20 | drawn;
@@ -41,17 +41,17 @@ pub(crate) fn other_random_numbers(client: ClientId, drawn: u64) -> [u64; 2] {
     [small, middle]
 }
 
-/// So many sessions and random numbers of a client are known by their look.
+/// The number of sessions and of random numbers per client that are recognised in texts.
 const KNOWN: u32 = 256;
 
-/// Other names: of two clients that change places, or of numbers.
+/// A renaming: of two clients that change places, or of numbers.
 pub(super) struct Renaming {
     clients: (ClientId, ClientId),
     numbers: BTreeMap<u64, u64>,
 }
 
 impl Renaming {
-    /// Two clients change places.
+    /// Creates the renaming in which two clients change places.
     fn of(one: ClientId, other: ClientId, order: &SessionOrder) -> Renaming {
         let mut numbers = BTreeMap::new();
         let mut both = |here: u64, there: u64| {
@@ -67,17 +67,17 @@ impl Renaming {
         Renaming { clients: (one, other), numbers }
     }
 
-    /// All clients stay where they are, and numbers become others.
+    /// Creates a renaming of numbers only.
     pub(super) fn to(numbers: BTreeMap<u64, u64>) -> Renaming {
         Renaming { clients: (ClientId(0), ClientId(0)), numbers }
     }
 
-    /// Another number for one that is known, and any other one as it is.
+    /// Returns the new number for a known number; other numbers are unchanged.
     pub(super) fn number(&self, number: u64) -> u64 {
         self.numbers.get(&number).copied().unwrap_or(number)
     }
 
-    /// Where the client's program is told it then.
+    /// Returns the client whose program receives the renamed history.
     fn client(&self, client: ClientId) -> ClientId {
         match self.clients {
             (one, other) if client == one => other,
@@ -111,7 +111,7 @@ impl Renaming {
             Value::Array(values) => {
                 if let Some(bytes) = bytes_of(values) {
                     let renamed = self.bytes(&bytes);
-                    // A text with other names in it can be of another length.
+                    // A text with renamed numbers can have another length.
                     let form = values.first().cloned().expect("data is not empty here");
                     *values = renamed.into_iter().map(|byte| with_byte(&form, byte)).collect();
                     return;
@@ -130,7 +130,7 @@ impl Renaming {
         }
     }
 
-    /// Data with other names in it: as a text, if it is one, and as numbers of eight bytes, in either order of bytes.
+    /// Renames in data: as a text if the data is UTF-8, and as numbers of eight bytes in either byte order.
     pub(super) fn bytes(&self, data: &[u8]) -> Vec<u8> {
         let mut renamed = match std::str::from_utf8(data) {
             Ok(text) => self.text(text).into_bytes(),
@@ -151,7 +151,7 @@ impl Renaming {
         renamed
     }
 
-    /// A text with other names in it. What could be a number ends where no more digits follow.
+    /// Renames in a text. A number extends as far as its digits do.
     pub(super) fn text(&self, text: &str) -> String {
         let mut renamed = String::with_capacity(text.len());
         let mut rest = text;
@@ -183,7 +183,7 @@ impl Renaming {
     }
 }
 
-/// Data, or another list of small numbers.
+/// Returns the bytes of a list of small numbers, such as data.
 fn bytes_of(values: &[Value]) -> Option<Vec<u8>> {
     if values.is_empty() {
         return None;
@@ -196,7 +196,7 @@ fn bytes_of(values: &[Value]) -> Option<Vec<u8>> {
 }
 
 impl Trie {
-    /// From now on, what programs do is held against what they do in other clients' places.
+    /// From now on, compares what programs do with what they do in other clients' places.
     pub fn hold_against_each_other(&self, order: &SessionOrder) {
         let clients: Vec<ClientId> = (0..self.clients()).map(ClientId::at).collect();
         let renamings =
@@ -204,8 +204,8 @@ impl Trie {
         let _ = self.renamings.set(renamings);
     }
 
-    /// Takes a history, with one input more, in the place of other clients. `Err` is the sentence that
-    /// tells who does something else there.
+    /// Repeats a history and a further input in the place of other clients. Returns `Err` with a sentence that says
+    /// which client's program differs.
     pub(super) fn check_renamed(
         &self,
         way: &Way,
@@ -270,13 +270,13 @@ impl Trie {
     }
 }
 
-/// What is in an object with one field: an observation's list has a number's type with each number.
+/// Returns the value of an object with a single field: an observation's list stores a type name with each number.
 fn only(value: &Value) -> Option<&Value> {
     let fields = value.as_object().filter(|fields| fields.len() == 1)?;
     fields.values().next()
 }
 
-/// Another byte in the form of this one.
+/// Returns another byte in the form of this one.
 fn with_byte(form: &Value, byte: u8) -> Value {
     match form.as_object().and_then(|fields| fields.keys().next()) {
         Some(kind) => Value::Object([(kind.clone(), byte.into())].into_iter().collect()),
@@ -284,8 +284,8 @@ fn with_byte(form: &Value, byte: u8) -> Value {
     }
 }
 
-/// Whether these are the same under other names, by what is written of them. `Err` if that does not tell:
-/// an observation may be one that writes nothing, or not all that it holds.
+/// Compares the serialised outputs under a renaming. Returns `Err` if serialisation cannot decide: an observation may
+/// fail to serialise, or may omit part of its content.
 pub(super) fn does_the_same(
     renaming: &Renaming,
     client: ClientId,
@@ -320,7 +320,7 @@ mod tests {
     use vivarium_model::id::CallId;
     use vivarium_model::observation::{Observation, Observed};
 
-    /// Whose content is not written down, or not all of it.
+    /// Serialises nothing, or not all of its content.
     #[derive(Debug, PartialEq, Eq, Hash)]
     struct Hides {
         fails: bool,

@@ -1,11 +1,9 @@
-//! Taking an edge for the first time: the program runs, from its beginning or from that of the round
-//! that it is in.
+//! Takes a new edge: the program runs from its beginning, or from the beginning of its round.
 //!
-//! Every replay is also a check: a program that does another thing when it is told the same has
-//! something else to go by than its handle (a static, a clock, a channel to another program), and
-//! neither an explorer nor a recorded case can have it. An edge that ends the program is taken
-//! twice, because no later replay would come along it; what is checked where a round ends is told in
-//! `rounds.rs`.
+//! Every replay is also a check. A program that reacts differently to the same inputs depends on something other than
+//! its handle (a static, a clock, a channel to another program). Neither an explorer nor a recorded case supports such
+//! programs. An edge that ends the program is taken twice, because no later replay would pass it. `rounds.rs` describes
+//! the checks at the end of a round.
 
 use super::node::Origin;
 use super::{Edge, Node, NodeId, NodeState, Trie};
@@ -16,21 +14,21 @@ use vivarium_model::handle::{Process, Program};
 use vivarium_model::host::{Input, Output, woken_from_outside};
 use vivarium_model::id::ClientId;
 
-/// A program that stands behind a new edge.
+/// A program after a new edge.
 pub(super) struct Run {
     pub(super) process: Process,
     pub(super) outputs: Vec<Output>,
-    /// Whether it spawned a task on this edge.
+    /// Whether the program spawned a task on this edge.
     pub(super) spawned: bool,
-    /// Where on this edge it began the round that it is in, if that stands for all before.
+    /// The last beginning of a round on this edge, if nothing else of the program's past matters.
     pub(super) began: Option<Began>,
 }
 
-/// How to bring a process to a node.
+/// The history that brings a process to a node.
 pub(super) struct Way {
-    /// A root, or where a round begins.
+    /// A root, or the beginning of a round.
     pub(super) start: NodeId,
-    /// The inputs from there.
+    /// The inputs from the start.
     pub(super) edges: Vec<Arc<Edge>>,
 }
 
@@ -45,8 +43,8 @@ impl Run {
 }
 
 impl Trie {
-    /// Runs the program of a node along the node's history and then one input further. `Err` is the
-    /// sentence that tells what it depends on.
+    /// Runs the program of a node along the node's history and then one input further. Returns `Err` with a sentence
+    /// that says what the program depends on.
     pub(super) fn run(&self, from: &Node, input: &Input) -> Result<Run, String> {
         let mut way = self.way(from);
         let run = self.step(from.client, self.taken(&way)?, input)?;
@@ -61,7 +59,7 @@ impl Trie {
         Ok(run)
     }
 
-    /// The way to a program that runs: back to where its round began, or it did.
+    /// Returns the history of a running program, back to the beginning of its round or of the program.
     pub(super) fn way(&self, node: &Node) -> Way {
         let (mut edges, mut start) = (Vec::new(), node);
         while let Origin::Node(parent, edge) = &start.origin {
@@ -93,19 +91,19 @@ impl Trie {
         Ok(Run { spawned: process.tasks() > tasks, process, outputs, began })
     }
 
-    /// A process that has gone this way again, and has done what it did before.
+    /// Replays a history, checks that the process repeats its outputs, and returns the process.
     fn taken(&self, way: &Way) -> Result<Process, String> {
         let mut process = self.begun(way.start)?;
         self.follow(&mut process, self.node(way.start).client, &way.edges, 1)?;
         Ok(process)
     }
 
-    /// A new process that stands at a root or at the beginning of a round.
+    /// Creates a process at a root or at the beginning of a round.
     pub(super) fn begun(&self, start: NodeId) -> Result<Process, String> {
         self.begun_by(&self.lane(self.node(start).client).program, start)
     }
 
-    /// The same, of this program.
+    /// Like [`Trie::begun`], with this program.
     pub(super) fn begun_by(&self, program: &Program, start: NodeId) -> Result<Process, String> {
         self.replays.fetch_add(1, Ordering::Relaxed);
         let start = self.node(start);
@@ -121,7 +119,7 @@ impl Trie {
         Ok(run.process)
     }
 
-    /// Takes a process along edges that are known, the first of which is its input of this `number`.
+    /// Replays known edges with a process. The first edge is the process's input with this `number`.
     pub(super) fn follow(
         &self,
         process: &mut Process,
@@ -145,7 +143,7 @@ impl Trie {
     }
 }
 
-/// The first thing that a program did differently when it was told the same.
+/// Describes the first difference in a replay of the same inputs.
 pub(super) fn difference(client: ClientId, number: usize, edge: &Edge, now: &[Output]) -> String {
     let (before, now) = parted(&edge.outputs, now);
     let (place, input) = match number {
@@ -158,7 +156,7 @@ pub(super) fn difference(client: ClientId, number: usize, edge: &Edge, now: &[Ou
     )
 }
 
-/// The first thing that is different in what was done.
+/// Describes the first output that differs, on both sides.
 pub(super) fn parted(before: &[Output], now: &[Output]) -> (String, String) {
     let at = before.iter().zip(now).take_while(|(before, now)| before == now).count();
     let did = |outputs: &[Output]| match outputs.get(at) {

@@ -1,20 +1,19 @@
-//! Where a program begins a round anew, it is the state that the round begins with.
+//! Rounds: a program that begins a round is identified by the state that the round begins with.
 //!
-//! The node of such a place is found by that state, and every process that is to stand there is made
-//! from it: what was before is not taken again. So nothing can be forgotten that a program goes by,
-//! as far as the language sees to it: of a round nothing survives but its state, because the round's
-//! future is dropped, the closure that makes rounds cannot change what it holds, and the beginning
-//! counts only where the program has no call, watch, subscription or task left
+//! The node of a round's beginning is found by that state, and every process at this node is created from the state,
+//! without replaying what came before. The language guarantees most of what this needs. Only the state survives a
+//! round, because the round's future is dropped, the closure that creates rounds cannot change what it captures, and
+//! the beginning counts only if the program has no call, watch, subscription or task left
 //! ([`vivarium_model::handle::executor::Began`]).
 //!
-//! What the language lets through (a counter behind an `Arc`, in a static, in a thread; an `Eq` that
-//! leaves something out) is looked for:
+//! The language does not exclude a counter behind an `Arc`, in a static or in a thread, or an `Eq` that omits
+//! something. Such dependences are searched for:
 //!
-//! * A process that has come to the beginning of a round must have done there what one made from the
-//!   state does, and wait for the same.
-//! * From there on, what is new is also asked of a process that has come another way.
-//! * A way that closes a circle of rounds is gone round again and again by one and the same process,
-//!   which then does some of what is known besides.
+//! * A process that reaches the beginning of a round must have done what a process created from the state does, and
+//!   must wait for the same.
+//! * From there on, each new edge is also taken by a process that entered the round by another path.
+//! * A path that closes a cycle of rounds is repeated by one and the same process, which then takes some other known
+//!   edges.
 
 use super::node::{Beginning, Origin};
 use super::replay::{Run, Way, difference, parted};
@@ -27,39 +26,39 @@ use vivarium_model::handle::{Carried, Process};
 use vivarium_model::host::{Input, Output};
 use vivarium_model::id::ClientId;
 
-/// Through so many rounds one process goes in a circle. More than anything in practice is tried again.
+/// The number of rounds that one process repeats in a cycle: more attempts than any practical program retries.
 const ROUNDS: usize = 16;
 
-/// And so many for circles like those before.
+/// The same for a cycle like earlier ones.
 const FEWER_ROUNDS: usize = 4;
 
-/// How many of the ways to the beginning of a round are remembered.
+/// How many of the paths to the beginning of a round are remembered.
 const WAYS: usize = 16;
 
-/// So many circles with the same first lap are no circles like those before.
+/// The number of cycles with the same first lap that are repeated in full. Later ones count as similar to earlier ones.
 const CIRCLES: usize = 2;
 
-/// How many of the known walks from the beginning of a round are taken after such a circle, each by
-/// a process of its own; after the others it is one.
+/// The number of known walks from the beginning of a round that are taken after such a cycle, each by a process of its
+/// own. After other cycles, one walk is taken.
 const WALKS: usize = 8;
 
-/// A circle is looked for among so many rounds at most.
+/// The most rounds among which a cycle is searched for.
 const NEAR: usize = 16;
 
-/// One program's rounds.
+/// The rounds of one program.
 #[derive(Default)]
 pub(super) struct Rounds {
-    /// Where they begin, by their state.
+    /// The beginnings of rounds, by the fingerprint of their state.
     begun: BTreeMap<Fingerprint, NodeId>,
-    /// Of two rounds, how one leads to the other, and in how many ways.
+    /// For a pair of rounds, a path from one to the other, and the number of such paths.
     laps: BTreeMap<(NodeId, NodeId), (Lap, usize)>,
-    /// Some of the ways to each.
+    /// Some of the paths to each round.
     pub(super) arrivals: BTreeMap<NodeId, Vec<Lap>>,
-    /// The first way to each.
+    /// The first path to each round.
     first: BTreeMap<NodeId, Lap>,
 }
 
-/// The end of a way through a round, which begins the next one.
+/// The last edge of a path through a round, which begins the next round.
 #[derive(Clone)]
 pub(super) struct Lap {
     from: NodeId,
@@ -67,12 +66,12 @@ pub(super) struct Lap {
 }
 
 impl Rounds {
-    /// The end of the first way to the beginning of a round. None while it is being taken.
+    /// Returns the first path to the beginning of a round; `None` while that path is being taken.
     pub(super) fn first(&self, round: NodeId) -> Option<Lap> {
         self.first.get(&round).cloned()
     }
 
-    /// The fewest laps from the beginning of one round to that of another.
+    /// Returns the fewest laps from one round to another.
     fn path(&self, start: NodeId, end: NodeId) -> Option<Vec<Lap>> {
         let (mut queue, mut seen) =
             (VecDeque::from([(start, Vec::new())]), BTreeSet::from([start]));
@@ -92,7 +91,7 @@ impl Rounds {
 }
 
 impl Trie {
-    /// The edge to the beginning of a round.
+    /// Returns the edge to the beginning of a round, and checks the process that took it.
     pub(super) fn cross(
         &self,
         from: &Node,
@@ -117,7 +116,7 @@ impl Trie {
         Ok(edge)
     }
 
-    /// Where the round begins that begins with this state.
+    /// Returns the node of the round that begins with this state.
     fn round(&self, client: ClientId, state: &Carried) -> Result<NodeId, String> {
         let (rounds, key) = (&self.lane(client).rounds, state.fingerprint());
         if let Some(known) = lock(rounds).begun.get(&key) {
@@ -141,7 +140,8 @@ impl Trie {
         }))
     }
 
-    /// What a process did along a way, one that has come another way to its beginning must do too.
+    /// Checks that a process that entered the round by another path does the same as the process that took the new
+    /// edge.
     pub(super) fn check_another_way(
         &self,
         way: &Way,
@@ -172,8 +172,7 @@ impl Trie {
         Err(other_rounds(difference(client, number, &edge, &again.outputs)))
     }
 
-    /// If this edge to the beginning of a round closes a circle of rounds, one process goes round it
-    /// again and again.
+    /// If this edge closes a cycle of rounds, one process repeats the cycle.
     fn go_round(&self, from: &Node, edge: &Arc<Edge>) -> Result<(), String> {
         let lap = Lap { from: from.id, edge: Arc::clone(edge) };
         let start = self.way(from).start;
@@ -203,7 +202,7 @@ impl Trie {
         }
     }
 
-    /// One process goes round, and then for a walk.
+    /// Repeats a cycle with one process, which then takes a walk.
     fn circle(&self, circle: &Way, times: usize, walk: usize) -> Result<(), String> {
         let (client, mut number) = (self.node(circle.start).client, 1);
         let mut process = self.begun(circle.start)?;
@@ -218,20 +217,19 @@ impl Trie {
         Ok(())
     }
 
-    /// A whole lap.
+    /// Returns the history of a lap, including its last edge.
     pub(super) fn lap(&self, lap: &Lap) -> Way {
         let mut way = self.way(self.node(lap.from));
         way.edges.push(Arc::clone(&lap.edge));
         way
     }
 
-    /// Of the walks from the beginning of a round that are known now, one: different numbers give
-    /// different walks, while there are any.
+    /// Returns a known walk from the beginning of a round. Different numbers give different walks, while there are any.
     fn known_walk(&self, start: NodeId, mut number: usize) -> Vec<Arc<Edge>> {
         let (mut node, mut walk) = (self.node(start), Vec::new());
         loop {
             let mut edges = node.edges.known();
-            // These are laps, or lead nowhere.
+            // These edges are laps, or lead nowhere.
             edges.retain(|edge| edge.child != node.id);
             if edges.is_empty() {
                 return walk;
@@ -247,7 +245,7 @@ impl Trie {
     }
 }
 
-/// A process that came out of a round is not where a new one with the same state begins.
+/// Says that a process that came out of a round differs from a new process with the same state.
 fn carried_on(client: ClientId, input: &Input, came: &[Output], began: &[Output]) -> String {
     let (came, began) = match came == began {
         true => ("waits for one thing".to_owned(), "for another".to_owned()),
@@ -260,7 +258,7 @@ fn carried_on(client: ClientId, input: &Input, came: &[Output], began: &[Output]
     )
 }
 
-/// A process that came out of a round stays where one with the same state ends or begins the next.
+/// Says that a process waits at the beginning of a round where a new process with the same state does not.
 fn moved_on(client: ClientId) -> String {
     format!(
         "{client}'s program depends on something other than its handle and what its rounds hand on: \
@@ -269,7 +267,7 @@ fn moved_on(client: ClientId) -> String {
     )
 }
 
-/// Two states with one hash.
+/// Says that two unequal states have equal hashes.
 fn alike(client: ClientId) -> String {
     format!(
         "{client}'s program hands on two states that are not equal and hash alike: their `Hash` must \
@@ -277,7 +275,7 @@ fn alike(client: ClientId) -> String {
     )
 }
 
-/// What a process did that had been through other rounds.
+/// Extends the sentence about a process that had been through other rounds.
 pub(super) fn other_rounds(why: String) -> String {
     format!("{why}; it had been through other rounds, and what they hand on does not tell all")
 }

@@ -1,9 +1,8 @@
-//! The edges that leave a node: a hash table that many threads read while others add to it.
+//! The edges of a node: a hash table that many threads read while others add to it.
 //!
-//! It is a tree that branches by two bits of the input's hash at a time; each link holds one edge.
-//! Links are only ever added, in a place that is written once, so to read is a few atomic loads.
-//! Whoever comes first to an empty place makes the edge; who comes second waits for it there, so no
-//! edge is made twice.
+//! The table is a tree that branches by two bits of the input's hash at a time; each link holds one edge. Links are
+//! only added, each in a slot that is written once, so a read takes a few atomic loads. The first thread at an empty
+//! slot makes the edge and the others wait, so no edge is made twice.
 
 use super::Edge;
 use std::hash::{Hash, Hasher};
@@ -16,12 +15,12 @@ pub(super) struct Table([OnceLock<Box<Link>>; 4]);
 struct Link {
     hash: u64,
     edge: Arc<Edge>,
-    /// Edges of other inputs whose hashes are alike so far.
+    /// Edges of other inputs whose hashes agree so far.
     more: Table,
 }
 
 impl Table {
-    /// The edge of an input, made if there is none.
+    /// Returns the edge of an input, made if there is none.
     pub(super) fn get_or_make(
         &self,
         input: &Input,
@@ -42,7 +41,7 @@ impl Table {
         }
     }
 
-    /// The edges that are there now.
+    /// Returns the edges known now.
     pub(super) fn known(&self) -> Vec<Arc<Edge>> {
         let mut edges = Vec::new();
         let mut tables = vec![self];
@@ -62,8 +61,8 @@ fn hash(input: &Input) -> u64 {
     hasher.finish()
 }
 
-/// A quick hash: multiply and fold, eight bytes at a time. Never leaves the process, and two inputs
-/// with the same one are still told apart.
+/// A fast hash: multiplies and folds, eight bytes at a time. The hash must not leave the process; inputs with equal
+/// hashes are still distinguished.
 struct Mixer(u64);
 
 impl Mixer {

@@ -1,14 +1,14 @@
-//! Whether programs go by values that a search does not vary: which random number a draw gives, which of two session
-//! ids is the larger, and at what time a znode was changed.
+//! Checks whether programs depend on values that a search does not vary: the random number of a draw, the order of two
+//! session ids, and the times of a znode's changes.
 //!
-//! A search gives each of these one value. That is enough for a program that only copies and compares them for
-//! equality. So histories are replayed with other values wherever they stand in the inputs, inside of
-//! paths and data too, from the program's beginning on, through all of its rounds. A program that does not do the same
-//! under the same change of values goes by them, and the first sentence that says so is kept. It is no verdict: who
-//! asked searches again, with these values as a choice, or says that the search is inconclusive.
+//! A search gives each of these one value, which is enough for a program that only copies them and compares them for
+//! equality. So histories are replayed with other values wherever these occur in the inputs, including paths and data,
+//! from the program's beginning through all its rounds. A program that does not do the same under the same change of
+//! values depends on them, and the first sentence that says so is kept. It is no verdict: the caller searches again
+//! with these values as a choice, or reports that the search is inconclusive.
 //!
-//! That a program did the same along some histories with some values is no proof. A search says how many were told
-//! again.
+//! Equal behaviour along some histories with some values is no proof. A search reports how many histories were
+//! replayed.
 
 use super::node::Origin;
 use super::renaming::does_the_same;
@@ -27,24 +27,24 @@ use vivarium_model::op::{Op, ReadOp, Request};
 use vivarium_model::session_order::SessionOrder;
 use vivarium_model::time::Duration;
 
-/// All histories are replayed while a trie has no more nodes than this, and then one in [`RARITY`].
+/// All histories are replayed while a trie has at most this many nodes, and then one in [`RARITY`].
 const ALL_OF: u32 = 4_096;
 const RARITY: u128 = 16;
 
-/// Other numbers for each draw, for the first [`DRAWS`] draws.
+/// The number of alternative numbers for each draw, for the first [`DRAWS`] draws.
 const NUMBERS: u32 = 32;
 const DRAWS: u64 = 256;
 
-/// The differences that are compared with replays of the same inputs, and the replays for each.
+/// The number of differences that are compared with replays of the same inputs, and the number of replays for each.
 const CONTROLLED: u64 = 32;
 const CONTROLS: usize = 32;
 
-/// What is varied, and what came of it.
+/// The values that are varied, and the results.
 pub(super) struct Others {
     clients: u8,
     order: SessionOrder,
     valued: Vec<Valued>,
-    /// Made when they are needed: with all kinds of values changed, and with each alone.
+    /// Made when needed: variations with all kinds of values changed, and with each kind alone.
     all: OnceLock<[Variation; 2]>,
     each: OnceLock<Vec<(Valued, Variation)>>,
     draws: OnceLock<Vec<Variation>>,
@@ -58,11 +58,11 @@ pub(super) struct Others {
 /// The histories that were replayed with other values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToldAgain {
-    /// How many histories were.
+    /// The number of replayed histories.
     pub histories: u64,
-    /// How many there are that have a value in them.
+    /// The number of all histories.
     pub of: u64,
-    /// Which values a program goes by: what it did, as a sentence.
+    /// The values that a program depends on, each with a sentence about what the program did.
     pub goes_by: BTreeMap<Valued, String>,
 }
 
@@ -70,7 +70,7 @@ fn is_a_reading(input: &Input) -> bool {
     matches!(input, Input::Reply { outcome: Outcome::Now(_), .. })
 }
 
-/// Whether a program begins and drops the same calls, and goes on or ends in both.
+/// Returns true if a program begins and drops the same calls, and continues or ends, in both cases.
 fn is_alike(here: &[Output], there: &[Output]) -> bool {
     let alike = |(here, there): (&Output, &Output)| match (here, there) {
         (Output::Submit { call, operation }, Output::Submit { call: other, operation: theirs }) => {
@@ -82,7 +82,7 @@ fn is_alike(here: &[Output], there: &[Output]) -> bool {
     here.len() == there.len() && here.iter().zip(there).all(alike)
 }
 
-/// Whether the answer to one can be an answer to the other.
+/// Returns true if any answer to one operation can be an answer to the other.
 fn are_answered_alike(one: &Operation, other: &Operation) -> bool {
     let (
         Operation::Request { request: one, watch: first, .. },
@@ -138,16 +138,16 @@ impl Others {
     }
 }
 
-/// A history from a program's beginning, and what the program does behind it.
+/// A history from a program's beginning, with the program's reactions.
 struct History {
     client: ClientId,
-    /// The last one is new.
+    /// The last edge is the new one.
     edges: Vec<Arc<Edge>>,
 }
 
 impl Trie {
-    /// From now on, what programs do is held against what they do when these are others. `order` is that of the
-    /// session ids here.
+    /// From now on, compares what programs do with what they do with other values of these kinds. `order` is the order
+    /// of the session ids in the search.
     pub fn tell_others(&self, order: SessionOrder, valued: Vec<Valued>) {
         let clients = u8::try_from(self.clients()).expect("a search has few clients");
         let _ = self.others.set(Others {
@@ -165,7 +165,7 @@ impl Trie {
         });
     }
 
-    /// What came of telling histories again.
+    /// Returns the results of replays with other values.
     pub fn told_again(&self) -> ToldAgain {
         self.others.get().map_or_else(ToldAgain::default, |others| ToldAgain {
             histories: others.told_again.load(Ordering::Relaxed),
@@ -174,8 +174,8 @@ impl Trie {
         })
     }
 
-    /// Tells a history with one input more again, with other values. `Err` is the sentence that tells that the program
-    /// goes by something other than its handle.
+    /// Replays a history and a further input with other values. Returns `Err` with a sentence if the program depends on
+    /// something other than its handle.
     pub(super) fn check_values(
         &self,
         from: &Node,
@@ -213,7 +213,8 @@ impl Trie {
         Ok(())
     }
 
-    /// The first times that a program differs with other values, the same inputs are replayed, again and again: if it does not always do the same, it is not the values that it goes by.
+    /// For the first differences with other values, replays the same inputs several times: if the program's behaviour
+    /// varies, the values are not the cause.
     fn control(&self, others: &Others, history: &History) -> Result<(), String> {
         match others.controlled.fetch_add(1, Ordering::Relaxed) < CONTROLLED {
             true => (0..CONTROLS).try_for_each(|_| self.same_again(history)),
@@ -227,7 +228,7 @@ impl Trie {
         self.follow(&mut process, *client, edges, 1)
     }
 
-    /// Which values it was that made the difference: those that make one alone, or all together.
+    /// Determines which values made the difference: kinds that make a difference alone, or else all kinds together.
     fn attribute(&self, others: &Others, history: &History) {
         let mut found = BTreeMap::new();
         for (kind, variation) in others.each() {
@@ -244,7 +245,7 @@ impl Trie {
         found.into_iter().for_each(|(kind, sentence)| _ = goes_by.entry(kind).or_insert(sentence));
     }
 
-    /// What differs in a replay with other values, as a sentence; `None` if nothing does.
+    /// Describes what differs in a replay with other values; `None` if nothing does.
     fn parts(&self, variation: &Variation, history: &History) -> Option<String> {
         let History { client, edges } = history;
         let told: Vec<Input> = edges.iter().map(|edge| variation.told(&edge.input)).collect();
@@ -258,8 +259,8 @@ impl Trie {
             done.clear();
             process.feed(told.clone(), &mut done);
             has_read |= is_a_reading(input);
-            // A program that does something else waits for something else: it cannot be told the rest. What it says in
-            // between was compared when that was new.
+            // After a different call, the program waits for something else and cannot receive the rest. Its other
+            // outputs were compared when this edge was new.
             let same = match at + 1 == edges.len() {
                 true => self.is_same(variation, *client, outputs, &mut done, has_read),
                 false => is_alike(outputs, &done),
@@ -274,7 +275,7 @@ impl Trie {
         None
     }
 
-    /// Whether the program did the same with other values.
+    /// Returns true if the program did the same with other values.
     fn is_same(
         &self,
         variation: &Variation,
@@ -285,13 +286,13 @@ impl Trie {
     ) -> bool {
         let mut here = outputs.to_vec();
         if !has_read {
-            // How long a sleep takes is nothing that a search, or a program without a clock, could tell.
+            // A search, or a program without a clock, cannot observe how long a sleep takes.
             here.iter_mut().chain(&mut *done).for_each(forget_span);
         }
         *done == *here || does_the_same(&variation.renaming, client, &here, done).unwrap_or(false)
     }
 
-    /// All edges from the program's beginning to a node; `None` where they are not known.
+    /// Returns all edges from the program's beginning to a node; `None` if they are not known.
     fn edges_from_root(&self, node: &Node) -> Option<Vec<Arc<Edge>>> {
         let mut parts = Vec::new();
         let mut way = self.way(node);
@@ -306,7 +307,7 @@ impl Trie {
         Some(parts.into_iter().rev().flatten().collect())
     }
 
-    /// The way on which a program first came to the beginning of a round.
+    /// Returns the path by which a program first reached the beginning of a round.
     fn first_arrival(&self, client: ClientId, round: NodeId) -> Option<super::replay::Way> {
         let lap = lock(&self.lane(client).rounds).first(round)?;
         Some(self.lap(&lap))

@@ -1,4 +1,4 @@
-//! Other values for those that a program has been given: random numbers, session ids and times of znodes.
+//! Variations of the values in a program's inputs: random numbers, session ids and times of znodes.
 
 use super::renaming::{Renaming, random_number};
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ use vivarium_model::session_order::SessionOrder;
 use vivarium_model::stat::Stat;
 use vivarium_model::zxid::Zxid;
 
-/// What a search gives one value in what programs learn.
+/// A kind of value in a program's inputs for which a search uses only one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Valued {
-    /// What a draw gives ([`vivarium_model::handle::ZooKeeper::random`]).
+    /// The results of draws ([`vivarium_model::handle::ZooKeeper::random`]).
     RandomNumbers,
     /// Session ids.
     SessionIds,
@@ -25,32 +25,33 @@ pub enum Valued {
 }
 
 impl Valued {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Valued; 3] = [Valued::RandomNumbers, Valued::SessionIds, Valued::ZnodeTimes];
 }
 
-/// The sessions and random numbers of a client that are known by their look.
+/// The number of sessions and of random numbers per client that are recognised in inputs.
 const KNOWN: u32 = 256;
 
-/// Other values for those that a history has.
+/// A replacement for the values in a history.
 pub(super) struct Variation {
     pub(super) renaming: Renaming,
     times: Times,
 }
 
-/// When znodes were changed.
+/// The times of znodes' changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Times {
-    /// At 0, as in the search.
+    /// All times are 0, as in the search.
     Zero,
-    /// Ten seconds after the transaction before.
+    /// Each time is ten seconds after the time of the previous transaction.
     Up,
-    /// Ten seconds before it: the leader's clock is behind that of its predecessor.
+    /// Each time is ten seconds before the time of the previous transaction, as if each leader's clock were behind that
+    /// of its predecessor.
     Down,
 }
 
 impl Variation {
-    /// The values of these kinds are others; `number` says which.
+    /// Creates a variation of these kinds of values; `number` selects one of several.
     pub(super) fn of(
         valued: &[Valued],
         clients: u8,
@@ -59,14 +60,14 @@ impl Variation {
     ) -> Variation {
         let mut numbers = BTreeMap::new();
         let has = |kind| valued.contains(&kind);
-        // The last order is the reverse of the first, as far as four kinds of order have one.
+        // The last order is the reverse of the first, as far as the orders can be reversed.
         let last = SessionOrder::nth(clients, SessionOrder::count(clients) - 1);
         let other = if last == *order { SessionOrder::default() } else { last };
         for client in ClientId::first(clients) {
             for known in 0..KNOWN {
                 if has(Valued::SessionIds) {
                     let session = order.session(client, known + 1).0;
-                    // A larger number too, for those who count.
+                    // With a larger session number too, for programs that compute with it.
                     numbers.insert(session, other.session(client, known + 1 + number).0);
                 }
                 if has(Valued::RandomNumbers) {
@@ -83,7 +84,7 @@ impl Variation {
         Variation { renaming: Renaming::to(numbers), times }
     }
 
-    /// The same input with other values.
+    /// Returns the same input with other values.
     pub(super) fn told(&self, input: &Input) -> Input {
         match input {
             Input::Start => Input::Start,
@@ -207,8 +208,9 @@ impl Variation {
     }
 }
 
-/// Another random number. The first is odd where the one here is even, and differs in the next bits too; in every other
-/// one the highest bit is not set, as it is here. All have as many hexadecimal digits.
+/// Returns another random number. Variation 0 has other low bits, so it is odd if the original is even; in variations
+/// with odd numbers, the highest bit is not set, as it is in the original. All have the same number of hexadecimal
+/// digits.
 fn other_number(here: u64, client: ClientId, number: u32) -> u64 {
     let other = Fingerprint::of(&("another number", here, client, number)).0 as u64;
     let low = if number == 0 { !here & 0xf } else { other & 0xf };
@@ -216,7 +218,7 @@ fn other_number(here: u64, client: ClientId, number: u32) -> u64 {
     high | other & ((1 << 60) - 16) | low
 }
 
-/// Whether a text has as many digits in a row as the shortest of these values, in decimal or hexadecimal.
+/// Returns true if a text has as many digits in a row as the shortest of these values, in decimal or hexadecimal.
 fn may_hold_a_value(text: &[u8]) -> bool {
     text.split(|byte| !byte.is_ascii_hexdigit()).any(|word| word.len() >= 15)
 }
@@ -225,7 +227,7 @@ fn may_hold_a_value(text: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// A search numbers creates in blocks of 65,536, so few of them come to a large zxid.
+    /// A search numbers creates in blocks of 65,536, so even a few of them reach a large zxid.
     #[test]
     fn times_fall_up_to_the_last_zxid() {
         let falling = Variation::of(&[Valued::ZnodeTimes], 1, &SessionOrder::default(), 1);

@@ -1,4 +1,4 @@
-//! The shortest way to a violation by programs.
+//! Finds the shortest path to a violation by programs.
 
 use super::budget::account_of;
 use super::{Action, Budget, ProgramModel, Reductions};
@@ -18,15 +18,14 @@ use vivarium_model::time::Duration;
 use vivarium_model::timer::Timer;
 use vivarium_model::world::World;
 
-/// Shorter ways than this are worth a search.
+/// The most steps of a path for which a search looks for a shorter one.
 const WORTH: usize = 200;
 
 impl ProgramModel {
-    /// Makes a counterexample shorter, and looks within the bounds of these options whether there is
-    /// anything shorter still. `None` if taking its steps again does not lead to an objection: a
-    /// program that is no function of its inputs.
+    /// Shortens a counterexample, and searches within these options for a shorter one. Returns `None` if the replayed
+    /// steps do not lead to an objection, because a program is no function of its inputs.
     ///
-    /// Which way it is does not depend on the threads. With a bound of time it can depend on that.
+    /// The result does not depend on the schedule of threads. It can depend on a time bound.
     pub fn shortest(
         &self,
         counterexample: &Counterexample<Action>,
@@ -47,8 +46,8 @@ impl ProgramModel {
         Some(shortest.or_shorter(&reduced, &options, observer, |found| reduced.all_steps(found)))
     }
 
-    /// Leaves steps out as long as the same property is violated at the end, within the budget: steps that
-    /// stand together, and the last steps of one client.
+    /// Leaves out steps while the same property is violated at the end, within the budget. The candidates are adjacent
+    /// steps, and the last steps of one client.
     pub fn shorten(&self, steps: &[Step], property: &str) -> Option<(Vec<Step>, Objection)> {
         let of = |at| move |step: &Step| client_of(step).is_some_and(|owner| owner.index() == at);
         let clients: Vec<_> = (0..self.config.clients.len()).map(of).collect();
@@ -56,8 +55,7 @@ impl ProgramModel {
         minimise(steps, &kinds, &mut |steps| self.violating(steps, property))
     }
 
-    /// The steps that can be taken of these within the budget, if at their end the property is
-    /// violated.
+    /// Returns the steps that can be taken within the budget, if their end violates the property.
     fn violating(&self, steps: &[Step], property: &str) -> Option<(Vec<Step>, Objection)> {
         let mut left = self.budget;
         let mut allow =
@@ -67,7 +65,7 @@ impl ProgramModel {
         Some((taken, objection))
     }
 
-    /// The same with these reductions; its programs share what they have been through.
+    /// Returns the same model with these reductions. Both share the programs' trie.
     pub fn with_reductions(&self, reductions: Reductions) -> ProgramModel {
         ProgramModel {
             config: Arc::clone(&self.config),
@@ -89,7 +87,8 @@ impl ProgramModel {
 }
 
 impl Budget {
-    /// Whether a step may be taken: a search would offer it, and what it takes is left. Takes it.
+    /// Returns true, and takes the step off the budget, if a search would offer the step and enough of the budget is
+    /// left.
     fn spend<H: Host>(
         &mut self,
         world: &World<H, Service>,
@@ -124,7 +123,7 @@ impl Budget {
     }
 }
 
-/// Whose step it is. At this grain a session's number begins with its client's.
+/// Returns the client of a step. At the service grain, a session id begins with the client's number.
 fn client_of(step: &Step) -> Option<ClientId> {
     match *step {
         Step::ToServer(connection)

@@ -1,4 +1,4 @@
-//! Ways are made as short as they get, and stay within the budget.
+//! Tests that paths are shortened as far as possible, within the budget.
 
 use super::super::Budget;
 use super::*;
@@ -11,7 +11,7 @@ use vivarium_model::op::CreateMode;
 use vivarium_model::property::{Asked, Monitor, View};
 use vivarium_model::setup::Setup;
 
-/// Objects to a znode.
+/// Objects to the existence of a znode.
 #[derive(Clone, Hash)]
 struct Never(&'static str);
 
@@ -36,7 +36,7 @@ impl Monitor for Never {
     }
 }
 
-/// Creates znodes one after the other; fails when one's fate is unknown.
+/// Creates znodes one after the other; fails if the result of a create is unknown.
 fn creates(paths: &'static [&'static str]) -> Program {
     program(move |zookeeper: ZooKeeper| async move {
         zookeeper.connect().await;
@@ -52,7 +52,7 @@ fn model(programs: Vec<Program>, budget: Budget) -> ProgramModel {
     ProgramModel::new(programs, vec![Box::new(Never("/b"))], Setup::NONE, budget)
 }
 
-/// A long way: whatever comes first, from a list that begins with what is `preferred`.
+/// Builds a long path: always takes the first action, with `preferred` steps sorted to the front.
 fn long_way(model: &ProgramModel, preferred: impl Fn(&Step) -> bool) -> Counterexample<Action> {
     let (mut state, mut path) = (model.init_states().swap_remove(0), Vec::new());
     loop {
@@ -73,7 +73,7 @@ fn is_of_client_1(step: &Step) -> bool {
     client_of(step) == Some(ClientId(1))
 }
 
-/// Client 1 does all it can before client 2 makes the objectionable znode; nothing of that is needed.
+/// Client 1 takes all its steps before client 2 creates the objectionable znode; none of client 1's steps is needed.
 #[test]
 fn what_the_violation_does_not_need_is_left_out() {
     let model = model(vec![creates(&["/a", "/c"]), creates(&["/b"])], Budget::default());
@@ -98,7 +98,7 @@ fn what_the_violation_does_not_need_is_left_out() {
     assert_eq!(found.length as usize, steps.len());
 }
 
-/// A way that needs a lost connection is none where no connection can be lost.
+/// A path with a lost connection is invalid if the budget has no lost connection.
 #[test]
 fn a_way_is_kept_within_the_budget() {
     let lost = |lost| model(vec![creates(&["/a"])], Budget { lost, ..Budget::default() });

@@ -1,4 +1,4 @@
-//! Programs that are no function of their inputs are found out and named.
+//! Tests that programs that are no function of their inputs are detected and named.
 
 use super::*;
 use std::future::poll_fn;
@@ -21,13 +21,13 @@ fn a_program_that_counts_in_a_static_is_named() {
                     the same, \"asks: sleep 2s (call 0)\"";
     assert_eq!(memo.dependent(), Some(sentence));
     assert_eq!(state(&memo), &NodeState::Dependent(sentence.to_owned()));
-    // Nobody knows what it would do next.
+    // Its further behaviour is unknown.
     let there = memo.clone();
     assert_eq!(reply(&mut memo, 0, Outcome::Random(1)), []);
     assert_eq!(memo, there);
 }
 
-/// No later replay passes the last edge, so it is checked when it is made.
+/// No later replay passes the last edge, so the edge is checked when it is made.
 #[test]
 fn a_program_whose_last_word_differs_is_named() {
     static COUNTER: AtomicU32 = AtomicU32::new(0);
@@ -50,7 +50,7 @@ fn a_program_whose_last_word_differs_is_named() {
     assert!(sentence.ends_with("told the same, \"returns Ok\""), "{sentence}");
 }
 
-/// A queue in a static: what one program puts there, a replay of the other finds.
+/// A queue in a static: a replay of one program finds what the other program put there.
 #[test]
 fn a_channel_between_programs_is_named() {
     static QUEUE: Mutex<Vec<u32>> = Mutex::new(Vec::new());
@@ -79,7 +79,7 @@ fn place(shared: &Shared) -> std::sync::MutexGuard<'_, Option<Waker>> {
     shared.lock().expect("nothing panics while it is held")
 }
 
-/// Waits for what is woken from outside, and for a call. `keep` decides which waker stays.
+/// A program that waits for a wake-up from outside, and for a call. `keep` decides which waker is stored.
 fn waiter(shared: &Shared, keep: fn(&mut Option<Waker>, Waker)) -> Program {
     let shared = Arc::clone(shared);
     program(move |zookeeper| {
@@ -97,7 +97,7 @@ fn waiter(shared: &Shared, keep: fn(&mut Option<Waker>, Waker)) -> Program {
     })
 }
 
-/// Wakes it when its sleep is over.
+/// Wakes the waiter when its own sleep is over.
 fn rouser(shared: &Shared) -> Program {
     let shared = Arc::clone(shared);
     program(move |zookeeper| {
@@ -126,7 +126,7 @@ fn a_program_that_another_one_wakes_is_named() {
     assert_eq!(memo.dependent(), Some(WOKEN));
 }
 
-/// The process whose waker is kept has long been replaced by a later replay.
+/// The process whose waker is stored has been replaced by a later replay.
 #[test]
 fn a_program_whose_dead_process_is_woken_is_named() {
     let shared = Shared::default();
@@ -142,7 +142,7 @@ fn a_program_whose_dead_process_is_woken_is_named() {
     assert_eq!(memo.dependent(), Some(WOKEN));
 }
 
-/// Tasks of one program may wake one another as they like: that is inside the program.
+/// Tasks of one program may wake each other: that stays inside the program.
 #[test]
 fn a_channel_within_a_program_is_its_own_affair() {
     let mut memo = alone(|zookeeper| async move {

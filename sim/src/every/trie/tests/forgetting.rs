@@ -1,4 +1,4 @@
-//! What a program does not see keeps no two of its states apart.
+//! Tests that parts of inputs that a program does not observe do not separate its states.
 
 use super::*;
 use vivarium_model::error::Error;

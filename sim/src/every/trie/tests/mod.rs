@@ -1,5 +1,5 @@
-//! Programs in a trie do what they do on their own, and those that are no function of their inputs
-//! are found out.
+//! Tests that programs in a trie behave as plain processes do, and that programs that are no function of their inputs
+//! are detected.
 
 mod dependent;
 mod forgetting;
@@ -20,7 +20,7 @@ use vivarium_model::time::Duration;
 const ONE: ClientId = ClientId(1);
 const TWO: ClientId = ClientId(2);
 
-/// A host of these programs, all of them started and fed their first input.
+/// Creates a host of these programs, all started and fed their first input.
 fn begun(programs: Vec<Program>) -> Memo {
     let clients = programs.len();
     let mut memo = Memo::new(Arc::new(Trie::new(programs)));
@@ -31,7 +31,7 @@ fn begun(programs: Vec<Program>) -> Memo {
     memo
 }
 
-/// A host of one program.
+/// Creates a host of one program.
 fn alone<P, F>(main: P) -> Memo
 where
     P: Fn(ZooKeeper) -> F + Send + Sync + 'static,

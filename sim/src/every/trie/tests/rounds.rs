@@ -1,5 +1,5 @@
-//! A program that begins a round is the round's state, and one that goes by something else is found
-//! out.
+//! Tests that a program that begins a round is identified by the round's state, and that a program that depends on
+//! something else is detected.
 
 use super::*;
 use std::cell::Cell;
@@ -12,7 +12,7 @@ use vivarium_model::op::{
 };
 use vivarium_model::zxid::Zxid;
 
-/// A host of one program that is a loop.
+/// Creates a host of one program in rounds.
 fn in_rounds<S, P, F>(first: S, round: P) -> Memo
 where
     S: Clone + Eq + Hash + Send + Sync + 'static,
@@ -26,7 +26,7 @@ fn draw(memo: &mut Memo, value: u64) -> Vec<Output> {
     reply(memo, 0, Outcome::Random(value))
 }
 
-/// Draws numbers, and begins anew after each odd one.
+/// Draws numbers, and begins a new round after each odd one.
 async fn gamble(zookeeper: ZooKeeper, (): ()) -> Result<Round<()>, String> {
     if zookeeper.random().await % 2 == 1 {
         return Ok(Round::Again(()));
@@ -43,12 +43,12 @@ fn a_round_that_begins_anew_is_where_it_began() {
         assert_eq!(draw(&mut memo, odd), [submit(0, Operation::Random)]);
         assert_eq!(memo.fingerprint(), beginning);
     }
-    // The root and the round, however often it was begun.
+    // The nodes are the root and the round, however often the round began.
     assert_eq!(nodes(&memo), 2);
     assert_eq!(draw(&mut memo, 2), [submit(0, Operation::Sleep(seconds(1)))]);
     assert_eq!(reply(&mut memo, 0, Outcome::Elapsed), [Output::Finished(Ok(()))]);
     assert_eq!(memo.dependent(), None);
-    // So it is in another life.
+    // The same holds after a restart of the program.
     memo.kill(ONE);
     memo.start(ONE);
     feed(&mut memo, ONE, Input::Start);
@@ -68,14 +68,14 @@ fn the_state_is_all_that_tells_rounds_apart() {
     }
     for (value, sum) in [(1, 4), (3, 2), (4, 1), (4, 0), (3, 3)] {
         draw(&mut memo, value);
-        // It went 0, 2, 4, 1, 3.
+        // The sums went 0, 2, 4, 1, 3.
         let place = [0, 2, 4, 1, 3].iter().position(|at| *at == sum).expect("one of five");
         assert_eq!(memo.fingerprint(), places[place]);
     }
     assert_eq!((nodes(&memo), memo.dependent()), (6, None));
 }
 
-/// Rounds that wait for nothing are passed through; the last of them is the place.
+/// Rounds that wait for nothing get no node; the last of them, which waits, does.
 #[test]
 fn rounds_without_a_wait_are_no_places() {
     let mut memo = in_rounds(9, |zookeeper: ZooKeeper, left: u8| async move {
@@ -109,7 +109,7 @@ fn a_task_at_work_keeps_the_ways_apart_until_it_is_done() {
     let idle = memo.fingerprint();
     draw(&mut memo, 0);
     assert_eq!(memo.fingerprint(), idle);
-    // The next round begins before the task.
+    // The next round begins before the task runs.
     let outputs = draw(&mut memo, 1);
     assert_eq!(outputs, [submit(0, Operation::Random), submit(1, Operation::Sleep(seconds(9)))]);
     let busy = memo.fingerprint();
@@ -121,12 +121,12 @@ fn a_task_at_work_keeps_the_ways_apart_until_it_is_done() {
     assert_ne!(memo.fingerprint(), idle, "it has gone on, but the round has not begun without it");
     assert_eq!(draw(&mut memo, 0), [submit(0, Operation::Random)]);
     assert_eq!((memo.fingerprint(), memo.dependent()), (idle, None));
-    // It goes with the program.
+    // The task ends with the program.
     draw(&mut memo, 1);
     assert_eq!(draw(&mut memo, 2), [Output::Finished(Ok(()))]);
 }
 
-/// A round's watches end with it, what they have told and was not read included.
+/// A round's watches end with it, including events that were received and not read.
 #[test]
 fn what_a_round_did_not_read_is_gone() {
     let mut memo = in_rounds((), |zookeeper: ZooKeeper, ()| async move {
@@ -154,8 +154,8 @@ fn what_a_round_did_not_read_is_gone() {
     assert!(memo.node(ONE).is_some_and(|node| node.pending().len() == 1), "it waits for the event");
 }
 
-/// What is smuggled past the end of a round (here a call, by leaking its future) keeps the ways
-/// apart: the round's state is not all that there is.
+/// A call that survives its round (here because its future is leaked) keeps histories apart, because the round's state
+/// is not everything.
 #[test]
 fn what_outlives_a_round_keeps_the_ways_apart() {
     let mut memo = in_rounds((), |zookeeper: ZooKeeper, ()| async move {
@@ -181,8 +181,7 @@ fn what_outlives_a_round_keeps_the_ways_apart() {
     assert_eq!(memo.dependent(), None);
 }
 
-/// A bounded retry whose count is not in its state. `count` tells how many tries there were, this one
-/// included, and is asked again for each.
+/// A bounded retry whose count is not in its state. `count` returns the number of attempts so far, including this one.
 async fn retry(zookeeper: ZooKeeper, count: impl FnOnce() -> u64) -> Result<Round<bool>, String> {
     match zookeeper.create("/a", b"", CreateMode::Persistent).await {
         Ok(_) | Err(Error::NodeExists) => Ok(Round::Done),
@@ -195,7 +194,7 @@ fn lose(memo: &mut Memo) -> Vec<Output> {
     reply(memo, 0, Outcome::Response(Err(Error::ConnectionLoss)))
 }
 
-/// What a host says of a program whose first try is lost: no more than that is known of it.
+/// Checks that a host detects a program that counts lost attempts, without knowing more about the program.
 fn found_out(mut memo: Memo) {
     lose(&mut memo);
     lose(&mut memo);
@@ -213,7 +212,7 @@ fn a_count_behind_an_arc_is_found_out() {
     }));
 }
 
-/// It is as it should be in every new life, so that no replay from the beginning differs.
+/// The count is right in every new process, so no replay from the beginning differs.
 #[test]
 fn a_count_that_each_life_begins_anew_is_found_out() {
     let tries = Arc::new(AtomicU64::new(0));
@@ -240,7 +239,7 @@ fn a_count_in_a_thread_is_found_out() {
     found_out(in_rounds(false, move |zookeeper: ZooKeeper, _| retry(zookeeper, count)));
 }
 
-/// A counter that its `Eq` takes no notice of.
+/// A counter that `Eq` ignores.
 #[derive(Clone, Copy)]
 struct Unseen(u64);
 
@@ -270,7 +269,7 @@ fn a_count_that_eq_leaves_out_is_found_out() {
     assert!(memo.dependent().is_some_and(|why| why.contains("been through other rounds")));
 }
 
-/// A count that its `Hash` takes no notice of.
+/// A count that `Hash` ignores.
 #[derive(Clone, PartialEq, Eq)]
 struct Unhashed(u64);
 
@@ -290,7 +289,7 @@ fn states_that_hash_alike_are_refused() {
     assert_eq!(memo.dependent(), Some(sentence));
 }
 
-/// The next round shows at once that it was there before.
+/// The next round reveals immediately that the process had been in it before.
 #[test]
 fn a_round_that_begins_otherwise_is_found_out() {
     let lives = Arc::new(AtomicU64::new(0));
@@ -312,7 +311,7 @@ fn a_round_that_begins_otherwise_is_found_out() {
     assert!(why.starts_with(sentence), "{why}");
 }
 
-/// The same, but all that it does differently is to listen.
+/// Like the previous test, but the only difference is that the program listens.
 #[test]
 fn a_round_that_waits_for_something_else_is_found_out() {
     let lives = Arc::new(AtomicU64::new(0));
@@ -334,8 +333,8 @@ fn a_round_that_waits_for_something_else_is_found_out() {
     );
 }
 
-/// Draws numbers and begins anew after each odd one, like [`gamble`]; but after an even one it tells
-/// how many there were.
+/// Draws numbers and begins a new round after each odd one, like [`gamble`]; but after an even one it sleeps for as
+/// many seconds as there were odd ones.
 fn counting() -> Memo {
     let odd = Arc::new(Mutex::new(0));
     in_rounds(false, move |zookeeper: ZooKeeper, again| {
@@ -355,7 +354,8 @@ fn counting() -> Memo {
     })
 }
 
-/// Whichever way of a round is known first: the one that counts, or the one that tells.
+/// The detection works whichever path of a round is known first: the one that counts, or the one that depends on the
+/// count.
 #[test]
 fn a_count_that_another_way_tells_is_found_out() {
     let mut first_counts = counting();
@@ -373,7 +373,7 @@ fn a_count_that_another_way_tells_is_found_out() {
     assert!(first_tells.dependent().is_some_and(|why| why.contains("been through other rounds")));
 }
 
-/// No round leads to itself; two lead to each other.
+/// No round leads to itself; two rounds lead to each other.
 #[test]
 fn a_count_round_two_rounds_is_found_out() {
     let tries = Arc::new(AtomicU64::new(0));

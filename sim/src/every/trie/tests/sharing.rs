@@ -1,4 +1,4 @@
-//! What is run once and what is shared: histories, ends, clones, threads.
+//! Tests what is run once and shared: histories, ends, clones, threads.
 
 use super::*;
 use vivarium_model::fingerprint::Fingerprint;
@@ -6,7 +6,7 @@ use vivarium_model::handle::join;
 use vivarium_model::handle::port::Pending;
 use vivarium_model::op::SessionState;
 
-/// Two calls in flight, and a word when both are answered.
+/// Has two calls in flight, and makes an observation when both are answered.
 async fn two_calls(zookeeper: ZooKeeper) -> Result<(), String> {
     join(zookeeper.sleep(seconds(1)), zookeeper.random()).await;
     zookeeper.custom("both", &[]);
@@ -50,12 +50,12 @@ fn interleavings_share_what_they_have_in_common() {
     assert_eq!(nodes(&left), 4);
     assert_ne!(left, right);
     assert_ne!(left.fingerprint(), right.fingerprint());
-    // The order in which the answers came is history, though the program cannot tell any more.
+    // The order of the answers is history, although the program cannot observe it any more.
     let outputs = reply(&mut left, 1, Outcome::Random(7));
     assert_eq!(reply(&mut right, 0, Outcome::Elapsed), outputs);
     assert_eq!(nodes(&left), 6);
     assert_ne!(left.fingerprint(), right.fingerprint());
-    // Ended programs have forgotten it.
+    // An ended program's history does not count.
     reply(&mut left, 0, Outcome::Elapsed);
     reply(&mut right, 0, Outcome::Elapsed);
     assert_eq!((nodes(&left), &left), (7, &right));
@@ -92,7 +92,7 @@ fn an_ended_program_is_how_it_ended() {
     assert_eq!(state(&panicked), &NodeState::Panicked(message));
     assert_ne!(panicked.fingerprint(), ended(ONE, 21).0.fingerprint());
 
-    // Whose end it is counts.
+    // The client of the end counts.
     let both = |one, two| {
         let mut memo = waiting.clone();
         feed(&mut memo, ONE, answered(0, Outcome::Random(one)));
@@ -113,7 +113,7 @@ fn an_ended_program_gets_no_input() {
     feed(&mut memo, ONE, Input::Session(SessionState::Expired.into()));
 }
 
-/// A mistake of the world is told as plainly as elsewhere, and spoils nothing: the edge is not made.
+/// An impossible input panics with a plain message, and does not corrupt the trie: the edge is not made.
 #[test]
 fn an_input_that_no_program_could_get_panics() {
     let memo = alone(two_calls);
@@ -137,7 +137,7 @@ fn clones_go_their_own_ways() {
     assert_ne!(walker.fingerprint(), before);
     assert_ne!(walker, waiting);
 
-    // A process that is killed and started again has forgotten everything.
+    // A process that was killed and restarted has no history.
     walker.kill(ONE);
     assert!(walker.node(ONE).is_none());
     assert_eq!(walker.node(TWO).map(|node| node.client()), Some(TWO));

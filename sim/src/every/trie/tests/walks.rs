@@ -1,5 +1,5 @@
-//! Random walks through the trie equal the same walks through plain processes, and two threads
-//! build the trie that one builds.
+//! Tests that random walks through the trie equal the same walks through plain processes, and that two threads build
+//! the same trie as one.
 
 use super::*;
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ use vivarium_model::op::{
 use vivarium_model::stat::Stat;
 use vivarium_model::zxid::Zxid;
 
-/// A lock's life, more or less: create, look, watch, with a deadline, again and again.
+/// Roughly a lock: creates, looks and watches, with a deadline, repeatedly.
 async fn queueing(zookeeper: ZooKeeper) -> Result<(), String> {
     zookeeper.connect().await;
     let mode = CreateMode::EphemeralSequential;
@@ -37,7 +37,7 @@ async fn queueing(zookeeper: ZooKeeper) -> Result<(), String> {
     Ok(())
 }
 
-/// Tasks beside the program, a race, a branch that the engine may cancel, and a panic.
+/// Has tasks beside the program, a race, a branch that the engine may cancel, and a panic.
 async fn busy(zookeeper: ZooKeeper) -> Result<(), String> {
     let (watcher, worker) = (zookeeper.clone(), zookeeper.clone());
     zookeeper.spawn(async move {
@@ -63,7 +63,7 @@ async fn busy(zookeeper: ZooKeeper) -> Result<(), String> {
     zookeeper.write_resource("disk", None, 1).await.map_err(|token| format!("{token:?}"))
 }
 
-/// Watches that stay: one that is read, one that is not, one that is dropped and added again.
+/// Has persistent watches: one that is read, one that is not, one that is dropped and added again.
 async fn listening(zookeeper: ZooKeeper) -> Result<(), String> {
     zookeeper.add_auth_info("digest", b"ann:secret").await.map_err(|error| error.to_string())?;
     let recursive = AddWatchMode::PersistentRecursive;
@@ -84,7 +84,7 @@ async fn listening(zookeeper: ZooKeeper) -> Result<(), String> {
     Ok(())
 }
 
-/// Rounds that end with something left over: calls and watches of every kind, a subscription, a task.
+/// Has rounds that end with something left over: calls and watches of every kind, a subscription, a task.
 async fn roaming(zookeeper: ZooKeeper, state: u8) -> Result<Round<u8>, String> {
     let mut events = zookeeper.session_events();
     let stays = zookeeper.add_watch("/lock", AddWatchMode::Persistent).await;
@@ -110,7 +110,7 @@ fn programs() -> Vec<Program> {
     vec![program(queueing), program(busy), program(listening)]
 }
 
-/// An answer to a call, `choice` among those that it can have.
+/// Returns an answer to a call; `choice` selects one of the possible answers.
 fn answer(operation: &Operation, choice: u8) -> Outcome {
     let number = u64::from(choice % 8);
     let stat = Stat { version: i32::from(choice % 2), ..Stat::default() };
@@ -165,14 +165,14 @@ fn fired(choice: u8) -> Outcome {
     Outcome::Watch(if ended { Err(Error::SessionExpired) } else { Ok(event(choice)) })
 }
 
-/// The end of a watch that stays.
+/// Returns the end of a persistent watch.
 fn over(choice: u8) -> Outcome {
     let kind = EventType::PersistentWatchRemoved;
     let removed = WatchedEvent { kind, ..event(choice) };
     Outcome::Watch(if choice.is_multiple_of(2) { Err(Error::SessionExpired) } else { Ok(removed) })
 }
 
-/// An input that a program with these calls pending can get.
+/// Returns a possible input of a program with these pending calls.
 fn input(pending: &[(CallId, Pending)], which: u8, choice: u8) -> Input {
     let states = [SessionState::Disconnected, SessionState::SyncConnected, SessionState::Expired];
     let possible: Vec<Input> = pending
@@ -195,7 +195,7 @@ fn input(pending: &[(CallId, Pending)], which: u8, choice: u8) -> Input {
     possible[usize::from(which) % possible.len()].clone()
 }
 
-/// A program that lives as a plain process, beside its double in the trie.
+/// Programs as plain processes, each beside the same program in the trie.
 struct Pair<'a> {
     memo: &'a mut Memo,
     programs: &'a [Program],
@@ -215,7 +215,7 @@ impl Pair<'_> {
         self.memo.kill(client);
     }
 
-    /// Feeds both and compares all that can be seen of them.
+    /// Feeds both and compares everything observable.
     fn feed(&mut self, client: ClientId, input: Input) {
         let process = self.processes[client.index()].as_mut().expect("it has started");
         let mut outputs = Vec::new();
@@ -230,7 +230,7 @@ impl Pair<'_> {
         assert_eq!(*node.state() == NodeState::Running, process.is_running());
     }
 
-    /// One step of a walk: a program that runs is fed or, rarely, killed; one that does not begins.
+    /// Takes one step of a walk: feeds (or rarely kills) a running program, or starts one that does not run.
     fn step(&mut self, (who, which, choice): (u8, u8, u8)) {
         let client = ClientId::at(usize::from(who) % self.programs.len());
         match &self.processes[client.index()] {
@@ -256,7 +256,7 @@ fn steps() -> impl Strategy<Value = Vec<(u8, u8, u8)>> {
     prop::collection::vec((any::<u8>(), any::<u8>(), any::<u8>()), 0..120)
 }
 
-/// All walks go through one trie, so that they meet edges which others have made.
+/// All walks use one trie, so that they meet edges that others have made.
 #[test]
 fn walks_through_the_trie_equal_walks_through_processes() {
     let programs = programs();
@@ -265,7 +265,7 @@ fn walks_through_the_trie_equal_walks_through_processes() {
     let checked = runner.run(&steps(), |steps| {
         let memo = walk(&trie, &programs, &steps);
         prop_assert_eq!(memo.dependent(), None);
-        // By itself it comes to the same.
+        // A trie of its own gives the same result.
         let fresh = Arc::new(Trie::new(programs.clone()));
         prop_assert_eq!(walk(&fresh, &programs, &steps).fingerprint(), memo.fingerprint());
         Ok(())
@@ -274,7 +274,7 @@ fn walks_through_the_trie_equal_walks_through_processes() {
     assert!(trie.statistics().nodes > 1000, "the walks are walks: {:?}", trie.statistics());
 }
 
-/// The states of rounds are places, and nothing that a round leaves over is in its way.
+/// The states of rounds are nodes, and leftovers of rounds do not disturb this.
 #[test]
 fn walks_in_rounds_equal_walks_through_processes() {
     let programs = vec![rounds(0, roaming), rounds(9, roaming)];
@@ -309,7 +309,7 @@ fn walks_in_rounds_equal_walks_through_processes() {
     assert!(in_rounds * 2 < as_loops, "{in_rounds} places in rounds, {as_loops} in loops");
 }
 
-/// The comparison of a walk can object: a process that is told something else differs.
+/// The comparison of a walk can fail: a process with another program differs.
 #[test]
 #[should_panic(expected = "assertion `left == right` failed")]
 fn a_walk_that_differs_is_noticed() {
@@ -319,7 +319,7 @@ fn a_walk_that_differs_is_noticed() {
     Pair { memo: &mut memo, programs: &programs, processes }.begin(ONE);
 }
 
-/// Every state within a number of inputs, depth first; what is met is the same whoever made it.
+/// Visits every state within a number of inputs, depth first. The states must be the same whichever thread made them.
 fn explore(
     memo: &Memo,
     clients: usize,
