@@ -1,4 +1,4 @@
-//! Writes whose outcome must be known, or does not matter.
+//! Writes whose result must be known, or does not matter.
 
 use super::retry::until_known;
 use vivarium_model::error::Error;
@@ -41,19 +41,20 @@ use vivarium_model::path;
 /// (recipe rule 1.2.5 says when not), and its ephemeral znodes go. `AuthFailed`, which ends the session too.
 pub async fn settle(zookeeper: &ZooKeeper) -> Result<(), Error> {
     match until_known(zookeeper, || zookeeper.delete("/", Version::Any)).await {
-        // It was refused in its turn: that is all that it is for.
+        // The refusal is the expected answer.
         Err(Error::BadArguments) => Ok(()),
         other => other,
     }
 }
 
-/// Creates this znode and all its parents, persistent and without data, where they are missing.
+/// Creates this znode and all its parents, persistent and without data, if they are missing.
 ///
 /// # Errors
-/// As [`ZooKeeper::create`], except `NodeExists`, `NoNode` and `ConnectionLoss`; but `NoNode` where the
+/// Fails like [`ZooKeeper::create`], except with `NodeExists`, `NoNode` and `ConnectionLoss`; but with `NoNode` if the
 /// chroot itself is missing.
 pub async fn ensure_path(zookeeper: &ZooKeeper, path: &str) -> Result<(), Error> {
-    // From below: where only the last one is missing, nothing above is asked for, which may be forbidden.
+    // From the last component up: if only the last one is missing, no request is made for its ancestors, which may be
+    // forbidden.
     let mut missing = vec![path];
     while let Some(path) = missing.last() {
         let create = || zookeeper.create(path, b"", CreateMode::Persistent);
@@ -69,13 +70,13 @@ pub async fn ensure_path(zookeeper: &ZooKeeper, path: &str) -> Result<(), Error>
     Ok(())
 }
 
-/// Deletes this znode if it is there, whatever its version.
+/// Deletes this znode if it exists, whatever its version.
 ///
-/// It may delete what somebody else has created meanwhile under the same name: after `ConnectionLoss` it
-/// deletes once more.
+/// This may delete a znode that another client has created meanwhile under the same name, because the delete is
+/// repeated after `ConnectionLoss`.
 ///
 /// # Errors
-/// As [`ZooKeeper::delete`], except `NoNode` and `ConnectionLoss`.
+/// Fails like [`ZooKeeper::delete`], except with `NoNode` and `ConnectionLoss`.
 pub async fn ensure_deleted(zookeeper: &ZooKeeper, path: &str) -> Result<(), Error> {
     match until_known(zookeeper, || zookeeper.delete(path, Version::Any)).await {
         Err(Error::NoNode) => Ok(()),
