@@ -18,8 +18,8 @@
 //!             Ok(_) | Err(Error::NodeExists) => {}
 //!             Err(error) => return Err(error),
 //!         }
-//!         // Waits for the end of the session, and begins anew.
 //!         // Waits for the end of the session, and begins again.
+//!         let (_, _, mut watch) = zookeeper.get_data_watch(&own).await?;
 //!         watch.changed().await.map(drop)
 //!     })
 //!     .await
