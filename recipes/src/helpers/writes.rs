@@ -6,15 +6,15 @@ use vivarium_model::handle::ZooKeeper;
 use vivarium_model::op::{CreateMode, Version};
 use vivarium_model::path;
 
-/// Waits until the fate of all earlier writes of this session is settled: each of them has been applied and
-/// is seen by every read from now on, or never will be. To be called after `ConnectionLoss`, before looking
-/// what the lost write did.
+/// Waits until the outcome of all earlier writes of this session is settled: each of them has been applied and is
+/// visible to every later read, or will never be applied. Call it after `ConnectionLoss`, before you read what the lost
+/// write did.
 ///
-/// A look alone proves nothing: the write may still be pending at the leader, while the session has moved to
-/// a server that lags behind. Nor does `sync` under every setting where the session has moved to the leader
-/// (recipe rule 1.1.4). Another write does, also one that is refused: it takes a zxid behind everything
-/// proposed, and its answer comes from a server that has applied all of that (recipe rule 1.1.3).
-/// This one asks to delete `/`, which ZooKeeper always refuses.
+/// A read alone proves nothing: the write may still be pending at the leader, while the session has moved to a server
+/// that lags. Nor does `sync` suffice under every setting if the session has moved to the leader (recipe rule 1.1.4).
+/// Another write does suffice, even one that is refused: it gets a zxid after everything proposed before, and its reply
+/// comes from a server that has applied all of that (recipe rule 1.1.3). This function requests the deletion of `/`,
+/// which ZooKeeper always refuses.
 ///
 /// ```
 /// use vivarium_model::error::Error;
@@ -22,7 +22,7 @@ use vivarium_model::path;
 /// use vivarium_model::op::CreateMode;
 /// use vivarium_recipes::helpers::settle;
 ///
-/// /// Whether this create made the znode. (Nobody else uses its name.)
+/// /// Returns true if this create made the znode. (No other client uses its name.)
 /// async fn create(zookeeper: &ZooKeeper, own: &str) -> Result<bool, Error> {
 ///     match zookeeper.create(own, b"", CreateMode::Ephemeral).await {
 ///         Ok(_) => Ok(true),

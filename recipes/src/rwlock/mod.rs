@@ -71,7 +71,7 @@ pub struct WriteGuard {
 }
 
 impl RwLock {
-    /// The lock in `directory`, which the first attempt creates where it is missing.
+    /// Creates a handle of the lock in `directory`, which the first attempt creates if it is missing.
     pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> RwLock {
         RwLock { zookeeper, directory: directory.into(), mutants: Mutants::NONE }
     }
@@ -83,17 +83,17 @@ impl RwLock {
         RwLock { mutants, ..self }
     }
 
-    /// Waits until it may read, for as long as it takes.
+    /// Waits until it may read, without a time limit.
     ///
     /// Cancel-safe: dropping the future withdraws from the line.
     ///
     /// # Errors
-    /// As [`Lock::acquire`](crate::lock::Lock::acquire).
+    /// Fails like [`Lock::acquire`](crate::lock::Lock::acquire).
     pub async fn read(&self) -> Result<ReadGuard, AcquireError> {
         Ok(ReadGuard(self.contest(Kind::Read).acquire().await?))
     }
 
-    /// Waits until it may read, but not longer than `patience`.
+    /// Like [`RwLock::read`], but waits no longer than `patience`.
     ///
     /// # Errors
     /// [`AcquireError::TimedOut`], and those of [`RwLock::read`].
@@ -101,18 +101,18 @@ impl RwLock {
         Ok(ReadGuard(self.contest(Kind::Read).acquire_timeout(patience).await?))
     }
 
-    /// Waits until it may write, for as long as it takes.
+    /// Waits until it may write, without a time limit.
     ///
     /// Cancel-safe: dropping the future withdraws from the line.
     ///
     /// # Errors
-    /// As [`Lock::acquire`](crate::lock::Lock::acquire).
+    /// Fails like [`Lock::acquire`](crate::lock::Lock::acquire).
     pub async fn write(&self) -> Result<WriteGuard, AcquireError> {
         let guard = self.contest(Kind::Write).acquire().await?;
         Ok(WriteGuard { guard, mutants: self.mutants })
     }
 
-    /// Waits until it may write, but not longer than `patience`.
+    /// Like [`RwLock::write`], but waits no longer than `patience`.
     ///
     /// # Errors
     /// [`AcquireError::TimedOut`], and those of [`RwLock::write`].
@@ -134,12 +134,12 @@ impl RwLock {
 }
 
 impl WriteGuard {
-    /// Goes on reading, before everybody who waits by now.
+    /// Becomes a reader, ahead of everyone who waits by now.
     ///
     /// Cancel-safe: dropping the future releases the lock in the background.
     ///
     /// # Errors
-    /// How the lock was lost.
+    /// Returns how the lock was lost.
     pub async fn downgrade(self) -> Result<ReadGuard, Loss> {
         let place = match self.mutants.has(Mutant::DowngradeFreshSequence) {
             true => ReadersPlace::Last,
@@ -148,14 +148,14 @@ impl WriteGuard {
         Ok(ReadGuard(self.guard.downgrade(place).await?))
     }
 
-    /// Releases the lock, as [`Guard::release`].
+    /// Releases the lock, like [`Guard::release`].
     pub async fn release(self) -> contention::Release {
         self.guard.release().await
     }
 }
 
 impl ReadGuard {
-    /// Releases the lock, as [`Guard::release`].
+    /// Releases the lock, like [`Guard::release`].
     pub async fn release(self) -> contention::Release {
         self.0.release().await
     }
@@ -178,7 +178,7 @@ impl Deref for WriteGuard {
 }
 
 impl Mutants {
-    /// Whom a contender of this kind waits for.
+    /// Returns the rule by which a contender of this kind finds the contender that it waits for.
     fn predecessor(self, kind: Kind) -> contention::Predecessor {
         match kind {
             Kind::Read if self.has(Mutant::ReaderSeesNoWriter) => mutant::nobody,

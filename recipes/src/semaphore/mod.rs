@@ -68,7 +68,8 @@ pub struct Semaphore {
 pub type Permit = Guard;
 
 impl Semaphore {
-    /// The semaphore in `directory`, of so many permits. The first attempt creates what is missing.
+    /// Creates a handle of the semaphore in `directory`, with this number of permits. The first attempt creates missing
+    /// directories.
     pub fn new(zookeeper: ZooKeeper, directory: &str, permits: u32) -> Semaphore {
         let (turns, leases) = (turns(directory).into(), leases(directory).into());
         Semaphore { zookeeper, turns, leases, permits, mutants: Mutants::NONE }
@@ -81,12 +82,13 @@ impl Semaphore {
         Semaphore { mutants, ..self }
     }
 
-    /// Waits for a permit, for as long as it takes.
+    /// Waits for a permit, without a time limit.
     ///
     /// Cancel-safe: dropping the future gives up the turn and the lease.
     ///
     /// # Errors
-    /// As [`Lock::acquire`]; [`AcquireError::Refused`] with `BadArguments` where there are no permits at all.
+    /// Fails like [`Lock::acquire`]; also with [`AcquireError::Refused`] of `BadArguments` if the number of permits is
+    /// 0.
     pub async fn acquire(&self) -> Result<Permit, AcquireError> {
         if self.permits == 0 {
             return Err(AcquireError::Refused(Error::BadArguments));
@@ -102,13 +104,13 @@ impl Semaphore {
                     return Ok(permit);
                 }
                 Err(FencedError::Lost(Loss::SessionEnded)) => {
-                    // A caller that tries again at once shall get a new session.
+                    // A caller that retries immediately must get a new session.
                     let session = turn.session();
                     drop(turn);
                     next_session(&self.zookeeper, session).await;
                     return Err(AcquireError::SessionExpired);
                 }
-                // Somebody deleted the znode of the turn, or the lease.
+                // Another client deleted the znode of the turn, or the lease.
                 Err(FencedError::Lost(Loss::NodeDeleted)) => {}
                 Err(
                     FencedError::Operation { error: Error::NoNode, .. }
@@ -121,7 +123,7 @@ impl Semaphore {
         }
     }
 
-    /// Waits for a permit, but not longer than `patience`.
+    /// Like [`Semaphore::acquire`], but waits no longer than `patience`.
     ///
     /// # Errors
     /// [`AcquireError::TimedOut`], and those of [`Semaphore::acquire`].
@@ -171,7 +173,7 @@ impl Semaphore {
         Ok(ensure_path(&zookeeper, &self.leases).await?)
     }
 
-    /// The mutant: who sees a free permit makes a lease, in nobody's turn.
+    /// The mutant: a client that counts a free permit creates a lease without holding the turn.
     async fn count_then_create(&self) -> Result<Permit, AcquireError> {
         let session = self.zookeeper.connect().await;
         let zookeeper = self.zookeeper.scope(session);
@@ -190,12 +192,12 @@ impl Semaphore {
     }
 }
 
-/// Where turns are taken.
+/// The directory of the turn's lock.
 pub(crate) fn turns(directory: &str) -> String {
     contender::child(directory, "turns")
 }
 
-/// Where leases are.
+/// The directory of the leases.
 pub(crate) fn leases(directory: &str) -> String {
     contender::child(directory, "leases")
 }
