@@ -2,36 +2,33 @@
 //!
 //! # Contract
 //!
-//! A queue is a directory, each item a persistent, sequential znode in it. Every [`Queue`] has a ledger
-//! ([`Ledger`]) beside the directory, by which each put and each take is one multi that
-//! is applied once.
+//! A queue is a directory, and each item is a persistent sequential znode in it. Every [`Queue`] has a ledger
+//! ([`Ledger`]) beside the directory, which makes each put and each take one multi that is applied once.
 //!
-//! *What is promised.* An item that was put is in the queue once, until one consumer takes it, and no other
-//! gets it: exactly once, as long as the consumer lives. It is lost where a consumer's program dies between
-//! the take and its return: at most once, then. Who cannot bear that takes [`crate::ack_queue`], whose
-//! items stay until they are acknowledged. A put or take whose connection is lost, or whose session ends, is
-//! settled, never guessed: neither returns before it is known what became of it. This holds under every
-//! fault.
+//! *Guarantees.* An item that was put is in the queue once, until one consumer takes it, and no other consumer gets it:
+//! exactly once, as long as the consumer lives. The item is lost if a consumer's program dies between the take and its
+//! return: at most once, then. If that is unacceptable, use [`crate::ack_queue`], whose items stay until they are
+//! acknowledged. A put or take whose connection is lost, or whose session ends, is settled, never guessed: neither
+//! returns before its outcome is known. This holds under every fault.
 //!
-//! *Order.* What one consumer takes comes in the order in which it was put; with priorities, the smallest
-//! first, and of one priority in that order. Each take goes by a list of its own: nothing that was there
-//! before this consumer's last take, and is better, is passed over. Between consumers there is no order but
-//! that of their takes.
+//! *Order.* One consumer takes items in the order in which they were put; with priorities, the smallest number first,
+//! and items of equal priority in that order. Each take reads its own list: it skips no better item that existed before
+//! this consumer's last take. Between consumers, the only order is that of their takes.
 //!
-//! *Cancelling is safe.* Futures of this module may be dropped at any await point. A take that was dropped
-//! half-way may have its item already: the next [`Queue::take`] of the same queue value gives it out. A put
-//! that was dropped half-way has put the item or not.
+//! *Cancelling is safe.* Futures of this module may be dropped at any await point. A take that was dropped half-way may
+//! have its item already: the next [`Queue::take`] of the same queue value returns it. A put that was dropped half-way
+//! has put the item or not.
 //!
-//! *Who wakes.* Every consumer that waits is woken by each put, and one of them gets the item. A consumer that was
-//! disconnected is woken when it is connected again.
+//! *Wake-ups.* Each put wakes every waiting consumer, and one of them gets the item. A consumer that was disconnected
+//! is woken when it is connected again.
 //!
-//! *What stays behind.* The ledger, one small znode, where a queue value is not [closed](Queue::close).
+//! *Leftovers.* The ledger, one small znode, remains if a queue value is not [closed](Queue::close).
 //!
-//! The directory may be deleted while it is empty, by a container manager or by hand: puts and takes make it
-//! anew, and items have names that never come twice.
+//! The directory may be deleted while it is empty, by a container manager or by hand: puts and takes create it again,
+//! and names of items never repeat.
 //!
-//! What the recipe tells the monitors is a [`QueueSeen`]; its properties are in [`properties`], its
-//! published mistakes are [`Mutant`]s.
+//! The recipe's observations are [`QueueSeen`]; its properties are in [`properties`], its published mistakes are
+//! [`Mutant`]s.
 //!
 //! # How far it has been tried
 //!

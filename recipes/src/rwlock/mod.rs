@@ -2,23 +2,24 @@
 //!
 //! # Contract
 //!
-//! Who wants to read or write lines up as at the exclusive [lock](crate::lock), in one directory and in order of
-//! arrival. A writer waits for whoever is before it, a reader for the nearest *writer* before it. So nobody
-//! overtakes: a reader that comes behind a waiting writer waits for it, and neither kind starves.
+//! Readers and writers line up as at the exclusive [lock](crate::lock), in one directory and in order of arrival. A
+//! writer waits for its predecessor, a reader for the nearest *writer* before it. No client overtakes: a reader that
+//! comes after a waiting writer waits for it, so neither kind starves.
 //!
-//! *Wake-ups.* Each waiter watches one znode. When a reader leaves, at most one writer wakes; when a writer
-//! leaves, exactly the readers up to the next writer, or that writer: all of them may go on.
+//! *Wake-ups.* Each waiter watches one znode. When a reader leaves, at most one writer wakes; when a writer leaves,
+//! either the readers up to the next writer wake, or that writer: all that wake may continue.
 //!
-//! *Downgrade.* [`WriteGuard::downgrade`] makes a reader of the writer in its own place of the line, in one
-//! transaction: no writer that queued meanwhile gets in between or beside (CURATOR-621). There is no upgrade. Two
-//! readers that both wait for the other to leave would wait for ever; who may have to write asks to write.
+//! *Downgrade.* [`WriteGuard::downgrade`] turns the writer into a reader at the same place of the line, in one
+//! transaction: no writer that queued meanwhile gets the lock before or together with it (CURATOR-621). There is no
+//! upgrade. Two readers that each wait for the other to leave would wait for ever; a client that may have to write must
+//! acquire the lock for writing.
 //!
-//! Everything else is as with the exclusive lock: what a grant means, when a belief ends, fencing by
-//! [`Guard::token`], one attempt in one session, cancelling at any await point. The tokens of *writers* grow
-//! from grant to grant; a reader's says nothing of the order of readers.
+//! Everything else is as with the exclusive lock: what a grant means, when a belief ends, fencing by [`Guard::token`],
+//! one attempt in one session, cancelling at any await point. The tokens of *writers* grow from grant to grant; those
+//! of readers are not ordered.
 //!
-//! What the recipe tells the monitors is [`LockSeen`]; a znode's name says which kind it is of. Its
-//! properties are in [`properties`], its published mistakes are [`Mutant`]s.
+//! The recipe's observations are [`LockSeen`], in which a znode's name contains its kind. Its properties are in
+//! [`properties`], its published mistakes are [`Mutant`]s.
 //!
 //! # How far it has been tried
 //!

@@ -1,26 +1,27 @@
-//! The semaphore (recipe rule 2.14): at most so many live holders of a permit.
+//! The semaphore (recipe rule 2.14): a limited number of live holders of a permit.
 //!
 //! # Contract
 //!
-//! A permit is a *lease*: an ephemeral znode in the directory `leases`. Whoever wants one first takes the turn,
-//! an exclusive [lock] in the directory `turns`, creates its lease in a transaction that checks
-//! the turn's znode, waits until there are no more leases than permits, and gives the turn to the next one. So
-//! leases are created one at a time, and permits are had in order of arrival.
+//! A permit is a *lease*: an ephemeral znode in the directory `leases`. A client that wants a permit first takes the
+//! turn, an exclusive [lock] in the directory `turns`. It then creates its lease in a transaction that checks the
+//! turn's znode, waits until there are no more leases than permits, and releases the turn. So leases are created one at
+//! a time, and permits are granted in order of arrival.
 //!
-//! *One session.* Turn and lease are of one session, because the transaction says so: a turn that is lost cannot
-//! have a lease made in the next session, where two of them would count each other and wait for ever although
-//! all permits are free.
+//! *One session.* Turn and lease belong to one session, because the transaction checks that. Otherwise a client that
+//! lost its turn could create a lease in the next session, and two such clients would count each other's leases and
+//! wait for ever although all permits are free.
 //!
-//! *Wake-ups.* The one that has the turn wakes when a lease comes or goes; everybody else waits for the turn.
+//! *Wake-ups.* The holder of the turn wakes when a lease is created or deleted; all others wait for the turn.
 //!
-//! *All must agree* on the number of permits. It is an argument, and nothing compares it.
+//! *All clients must agree* on the number of permits. It is an argument, which the recipe does not compare between
+//! clients.
 //!
-//! What a [`Permit`] means, its token, its loss and what becomes of dropped futures are as with the lock. Tokens
-//! grow with the order in which leases were made; with more than one permit that is no reason for a resource
-//! to refuse a smaller one.
+//! The meaning of a [`Permit`], its token, its loss and the effect of dropped futures are as with the lock. Tokens grow
+//! in the order in which leases were created; with more than one permit, a resource must not refuse a smaller one for
+//! that reason.
 //!
-//! What the recipe tells the monitors is [`LockSeen`], of both directories. Its properties are in
-//! [`properties`], its published mistakes are [`Mutant`]s.
+//! The recipe's observations are [`LockSeen`], of both directories. Its properties are in [`properties`], its published
+//! mistakes are [`Mutant`]s.
 //!
 //! # How far it has been tried
 //!

@@ -162,8 +162,8 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Reads what is not watched of a site. It reads the presence first, because the presence of a site that has voted
-    /// does not matter.
+    /// Reads what is not watched of a site. It reads the presence first and, if that is gone, the vote after it: a site
+    /// that has voted may leave.
     async fn look(&self, one: &mut Open) -> Result<Known, Error> {
         let mut gone = false;
         if one.presence.is_none() {

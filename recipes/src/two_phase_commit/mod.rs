@@ -2,18 +2,16 @@
 //!
 //! # Contract
 //!
-//! A transaction is a directory. Whoever begins it creates, in one multi, its znode with the list of the
-//! sites and one znode per site without content. A site votes by writing its own znode from version 0
-//! to version 1: a vote cannot be changed, and a vote sent twice is one vote. The decision is one more
-//! znode, created once. Whoever comes first with it has decided; everybody else reads what stands and
-//! obeys.
+//! A transaction is a directory. The participant that begins it creates, in one multi, its znode with the list of the
+//! sites and one empty znode per site. A site votes by writing its own znode from version 0 to version 1: a vote cannot
+//! be changed, and a vote that is sent twice is one vote. The decision is one more znode, created once. The participant
+//! that creates it has decided; all others read the decision and obey.
 //!
-//! *What a decision means.* All who return from a method of this module with a decision return with the
-//! same. It is [`Decision::Commit`] only if every listed site has voted for it. It is
-//! [`Decision::Abort`] only if a site has voted for that, or somebody has said why it aborts without such
-//! a vote ([`Why`]).
+//! *Guarantees of a decision.* All calls of this module's methods that return a decision return the same one. It is
+//! [`Decision::Commit`] only if every listed site has voted commit. It is [`Decision::Abort`] only if a site has voted
+//! abort, or a participant has given a reason to abort without such a vote ([`Why`]).
 //!
-//! *Three ways to take part.* They differ in who looks at the votes:
+//! *Three ways to take part.* They differ in which participants read the votes:
 //!
 //! | | who looks at the votes | woken per vote | blocks while |
 //! |---|---|---|---|
@@ -21,21 +19,21 @@
 //! | [`coordinate`](TwoPhaseCommit::coordinate), [`obey`](TwoPhaseCommit::obey) | the coordinator | one | the same, or the coordinator is dead |
 //! | [`coordinate_detecting`](TwoPhaseCommit::coordinate_detecting), [`obey_detecting`](TwoPhaseCommit::obey_detecting) | the coordinator, who also sees sites die, as they see it | one | a listed site has never joined |
 //!
-//! A decision wakes everybody who waits for it, in all three. Who does not want to be blocked gives up
-//! ([`give_up`](TwoPhaseCommit::give_up)): that proposes to abort, and obeys what stands, which may be
-//! a commit.
+//! A decision wakes every participant that waits for it, in all three. A participant that does not want to block gives
+//! up ([`give_up`](TwoPhaseCommit::give_up)): it proposes to abort, and obeys the decision that stands, which may be a
+//! commit.
 //!
-//! *Sessions.* Votes, list and decision are persistent and idempotent: what is lost with a session or a
-//! process is simply done again, by the same names ([`in_sessions`](crate::helpers::in_sessions)). Only
-//! the presence of [the detecting way](TwoPhaseCommit::obey_detecting) is ephemeral; it decides nothing by
-//! itself, but lets others propose to abort. It goes with its session.
+//! *Sessions.* Votes, list and decision are persistent and idempotent: what is lost with a session or a process is
+//! repeated under the same names ([`in_sessions`](crate::helpers::in_sessions)). Only the presence of [the detecting
+//! way](TwoPhaseCommit::obey_detecting) is ephemeral; it decides nothing by itself, but lets others propose to abort.
+//! It is deleted with its session.
 //!
-//! *Cancelling is safe.* Any future of this module may be dropped at any await point. A vote or a
-//! decision that was sent may then stand or not; asking again tells.
+//! *Cancelling is safe.* Any future of this module may be dropped at any await point. A vote or a decision that was
+//! sent may then stand or not; a repeated call returns which.
 //!
-//! *What it does not promise.* That anything is decided while somebody is silent, except as the table
-//! says. That a site has *done* what was decided: that is the site's affair, which it can repeat from the
-//! decision. Nobody deletes the transaction; whoever knows that all sites have obeyed may.
+//! *Not guaranteed.* Nothing need be decided while a participant is silent, except as the table says. A decision does
+//! not mean that a site has *carried it out*: the site must do that, and can repeat it from the decision. The recipe
+//! never deletes the transaction; a client that knows that all sites have obeyed may delete it.
 //!
 //! # How far it has been tried
 //!
