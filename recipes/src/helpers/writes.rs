@@ -37,8 +37,9 @@ use vivarium_model::path;
 /// ```
 ///
 /// # Errors
-/// `SessionExpired`: as a rule all writes of the session are settled for whoever reads in the next one
-/// (recipe rule 1.2.5 says when not), and its ephemeral znodes go. `AuthFailed`, which ends the session too.
+/// `SessionExpired`: as a rule all writes of the session are then settled for a client that reads in its next session
+/// (recipe rule 1.2.5 gives the exception), and its ephemeral znodes are deleted. `AuthFailed`, which ends the session
+/// too.
 pub async fn settle(zookeeper: &ZooKeeper) -> Result<(), Error> {
     match until_known(zookeeper, || zookeeper.delete("/", Version::Any)).await {
         // The refusal is the expected answer.

@@ -38,7 +38,7 @@ async fn acquire(attempt: &Attempt, lives: Lives) -> Result<Own, Error> {
         // 1. Create the znode: the lock is held.
         match until_known(&attempt.zookeeper, || attempt.zookeeper.create(&node, b"", mode)).await {
             Ok((path, stat)) => return Ok(Own { node: path.into(), token: stat.czxid }),
-            // 2. It is there: somebody else holds the lock.
+            // 2. It exists: another client holds the lock.
             Err(Error::NodeExists) => {}
             Err(error) => return Err(error),
         }

@@ -7,7 +7,7 @@
 //!    a watch. *Translation:* before that.
 //! 2. List the children, without a watch.
 //! 3. The own znode is the lowest: the lock is held.
-//! 4. Otherwise watch the next lower one; go to 2 when it is gone, at once or when the watch fires.
+//! 4. Otherwise watch the next lower one; go to 2 immediately if it is gone, otherwise when the watch fires.
 //! 5. A client that wants the lock writes `unlock` into the znode.
 //! 6. When the watch of step 1 fires, read the data once more, with a watch, and look for `unlock`: then the lock must
 //!    be released.
@@ -40,7 +40,7 @@ pub enum Text {
     Translation,
 }
 
-/// An owner that follows the text: it holds the lock once, for `hold`, or until it is told to release it.
+/// An owner that follows the text: it holds the lock once, for `hold`, or until a request asks it to release it.
 pub fn published_owner(directory: &str, text: Text, hold: Duration) -> Program {
     let directory: Arc<str> = directory.into();
     program(move |zookeeper| {

@@ -16,7 +16,7 @@ pub enum RevocationSeen {
         /// The token of the grant.
         token: Zxid,
     },
-    /// An owner's release is complete: it is told of no further request.
+    /// An owner's release is complete: no later request can reach it.
     LetGo { lock: Arc<str>, token: Zxid },
     /// The requester believes that a request is in this znode.
     Requested {
