@@ -1,9 +1,8 @@
-//! What a program owes once nothing keeps it from doing it: as a property of runs, which gives it some time
-//! ([`WithinATime`]), and where nothing can happen any more but that time passes ([`AtRest`]).
+//! Checks what a program owes once nothing keeps it from doing it: in runs, within a time ([`WithinATime`]), and in a
+//! state in which only time can pass ([`AtRest`]).
 //!
-//! The time of a client starts again with every change of its connection, with every pause, and with
-//! whatever changes what is owed. While the client is disconnected, stands still or
-//! does not run, none passes.
+//! A client's time starts again with every change of its connection, with every pause, and with every change of what is
+//! owed. No time passes while the client is disconnected, paused or not running.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -21,20 +20,20 @@ pub(crate) trait Owed: Clone + Debug + Hash + Send + Sync + 'static {
     /// The names of its properties, within a time and at rest.
     const NAMES: [&'static str; 2];
 
-    /// The events that move the account. None of them objects.
+    /// Returns true if an event of this kind can change the account.
     const MINDS: Minds<Self>;
 
-    /// Whether such a transaction changes what is owed, by everybody.
+    /// Returns true if such a transaction changes what any client owes.
     fn is_changed_by(&self, body: &TxnBody) -> bool;
 
-    /// Who may owe something.
+    /// Returns the clients that may owe something.
     fn clients(&self) -> Vec<ClientId>;
 
-    /// What a client owes.
+    /// Says what a client owes, if anything.
     fn owes(&self, view: View<'_>, client: ClientId) -> Option<String>;
 }
 
-/// It must be there when a client was connected, undisturbed, for some time.
+/// A client must have done what it owes after it was connected without a disturbance for some time.
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct WithinATime<O> {
     owed: O,
@@ -74,8 +73,8 @@ impl<O: Owed> WithinATime<O> {
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        // First: this event may be the one that ends the time. But one that changes what is owed is in the
-        // tree already, and nobody owes that yet.
+        // Check first, because this event may end the client's time. But an event that changes what is owed is already
+        // in the tree, and the new debt is not due yet.
         let is_change = matches!(event, Event::Committed { txn, .. }
             if view.history.is_new(txn) && self.owed.is_changed_by(&txn.body));
         if !is_change {
@@ -95,7 +94,7 @@ impl<O: Owed> WithinATime<O> {
     }
 }
 
-/// It must be there when nothing can happen any more but that time passes.
+/// All must be done in a state in which only time can pass.
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct AtRest<O> {
     owed: O,
@@ -133,7 +132,7 @@ impl<O: Owed> AtRest<O> {
     }
 }
 
-/// Since when each client is undisturbed. See the module.
+/// The time since which each client is undisturbed. See the module.
 #[derive(Clone, Debug, Hash)]
 struct Calm {
     bound: Duration,
@@ -144,17 +143,17 @@ struct Calm {
 struct Client {
     connected: bool,
     paused: bool,
-    /// `None` while no time passes, and when it has been asked for after its bound.
+    /// `None` while no time passes, and after the check at its bound.
     since: Option<Time>,
 }
 
 impl Calm {
-    /// Whoever is calm for `bound` must have done it.
+    /// A client that is calm for `bound` must have done what it owes.
     fn new(bound: Duration) -> Calm {
         Calm { bound, clients: BTreeMap::new() }
     }
 
-    /// Takes in what happens to clients.
+    /// Processes an event of a client.
     fn event(&mut self, at: Time, event: &Event) {
         match event {
             Event::Session { client, state, .. } => {
@@ -168,7 +167,7 @@ impl Calm {
                 known.start(at);
             }
             Event::Started { client } => self.stir(at, *client),
-            // Nobody is left who could do it. Its successor connects anew.
+            // The program cannot do it any more. Its successor connects again.
             Event::Killed { client }
             | Event::Finished { client, .. }
             | Event::Panicked { client, .. } => {
@@ -180,17 +179,17 @@ impl Calm {
         }
     }
 
-    /// A client's time starts again.
+    /// Restarts a client's time.
     fn stir(&mut self, at: Time, client: ClientId) {
         self.clients.entry(client).or_default().start(at);
     }
 
-    /// Everybody's does.
+    /// Restarts the time of all clients.
     fn stir_all(&mut self, at: Time) {
         self.clients.values_mut().for_each(|client| client.start(at));
     }
 
-    /// The clients whose time is up: each once, until its time starts again.
+    /// Returns the clients whose time is up: each once, until its time starts again.
     fn due(&mut self, at: Time) -> Vec<ClientId> {
         let bound = self.bound;
         let is_due = |client: &Client| client.since.is_some_and(|since| at.since(since) >= bound);
@@ -244,7 +243,7 @@ mod tests {
         }
     }
 
-    /// However long the client has been undisturbed before.
+    /// A new debt gets its full time, however long the client has been undisturbed before.
     #[test]
     fn what_has_just_changed_is_not_owed_yet() {
         let bound = Duration::from_secs(5);
@@ -253,7 +252,7 @@ mod tests {
             scene.pass(Duration::from_secs(before));
             let zxid = scene.create(S1, 2, ZNODE);
             scene.pass(Duration::from_secs(after));
-            // That another leader reports it once more changes nothing.
+            // A repeated report by another leader changes nothing.
             scene.report_again(zxid);
             scene.end()
         };

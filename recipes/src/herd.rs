@@ -1,13 +1,13 @@
-//! How many clients one change wakes (recipe rule 1.2.8).
+//! Counts how many clients one change wakes (recipe rule 1.2.8).
 //!
-//! A recipe that lets everybody who waits watch one znode wakes all of them by one change, and all but one of
-//! them in vain: a herd. [`Herd`] counts the other clients that a client's transaction wakes by watches at a znode
-//! and directly below it, and objects where they are more than the recipe declares.
+//! If all waiters of a recipe watch one znode, one change wakes all of them, and all except one in vain: a herd.
+//! [`Herd`] counts the other clients that a client's transaction wakes by watches at a znode and directly below it, and
+//! objects if they are more than the recipe declares.
 //!
 //! ```
 //! use vivarium_recipes::herd::Herd;
 //!
-//! // Whoever releases the lock wakes one other client at most.
+//! // A release of the lock wakes at most one other client.
 //! let herd = Herd::new("/lock", 1);
 //! # let _ = herd;
 //! ```
@@ -24,46 +24,45 @@ use vivarium_model::property::{Declaration, Declared, LooksBack, Measure, Object
 use vivarium_model::txn::Txn;
 use vivarium_model::zxid::Zxid;
 
-/// So many transactions back a client can still be told of one. Later notifications are not counted, as if
-/// nobody else had been woken.
+/// The number of recent transactions whose notifications are counted. Later notifications are ignored.
 const REMEMBERED: usize = 256;
 
-/// Which znode a client's attempt waits for.
+/// The znode that a client's attempt waits for.
 type Waits = BTreeMap<(ClientId, Arc<str>), Arc<str>>;
 
-/// What is remembered of a transaction.
+/// The record of a transaction.
 #[derive(Clone, Debug, Hash)]
 struct Change {
-    /// Whose it is. It does not wake others if its own watches tell it what it has done.
+    /// The session that sent it. A client does not wake others if its own watches fire on its own change.
     author: SessionId,
-    /// By the znode that they watched: one transaction can delete several.
+    /// The clients that were woken, by the znode that they watched: one transaction can delete several.
     woken: BTreeMap<Arc<str>, BTreeSet<ClientId>>,
 }
 
-/// The monitor. Asked in sweeps: what it remembers would keep a search from its end.
+/// The monitor. Used in sweeps only, because its memory would keep a search from ending.
 #[derive(Clone, Debug, Hash)]
 pub struct Herd {
     directory: Arc<str>,
     bound: Option<usize>,
-    /// Of programs that tell what they wait for: it does not wake one that has given up waiting and has its
-    /// watch all the same.
+    /// The waits of programs that report them. A change does not wake a program that has given up waiting but still has
+    /// its watch.
     waiters: Option<Waits>,
-    /// Who comes back to a server, and is told by it what it has missed.
+    /// The clients that are reconnecting, and are being notified of missed changes.
     rearming: BTreeSet<ClientId>,
     changes: BTreeMap<Zxid, Change>,
     most: Unhashed<usize>,
-    /// Whose attempt was woken and has not said since how it goes on.
+    /// The attempts that were woken and have not reported since how they continue.
     awake: BTreeSet<(ClientId, Arc<str>)>,
     in_vain: Unhashed<u64>,
 }
 
 impl Herd {
-    /// One change at `directory` or directly below it wakes at most so many clients.
+    /// Creates a monitor for one directory: a change at `directory` or directly below it wakes at most `bound` clients.
     pub fn new(directory: &str, bound: usize) -> Herd {
         Herd { bound: Some(bound), ..Herd::unbounded(directory) }
     }
 
-    /// One change there may wake everybody who waits: this is measured, and nothing is objected to.
+    /// Creates a monitor that measures and never objects: one change may wake all waiters.
     pub fn unbounded(directory: &str) -> Herd {
         Herd {
             directory: directory.into(),
@@ -77,9 +76,10 @@ impl Herd {
         }
     }
 
-    /// One change wakes at most so many of those that wait in this directory for a predecessor to go, as they
-    /// tell ([`LockSeen`]). One that has given up waiting may be told all the same, by a watch that is left. One that
-    /// is so slow that its client machine is told before it says that it waits is not counted.
+    /// Creates a monitor for contenders: one change wakes at most `bound` of those that wait in this directory for a
+    /// predecessor's deletion, as they report ([`LockSeen`]). A contender that has given up waiting may still be
+    /// notified by a remaining watch. A contender whose client machine is notified before the program reports its wait
+    /// is not counted.
     pub fn of_contenders(directory: &str, bound: usize) -> Herd {
         Herd { waiters: Some(BTreeMap::new()), ..Herd::new(directory, bound) }
     }
@@ -93,7 +93,7 @@ impl Herd {
         }
     }
 
-    /// What a program tells of its waiting.
+    /// Processes a program's report about its wait.
     fn told(&mut self, client: ClientId, seen: &LockSeen) {
         let Some(waiters) = &mut self.waiters else { return };
         match seen {
@@ -111,7 +111,7 @@ impl Herd {
         }
     }
 
-    /// An attempt of this client waits no longer.
+    /// Marks this client's attempts at a znode as woken.
     fn wake(&mut self, client: ClientId, at: &str) {
         let waiters = self.waiters.iter().flatten();
         let woken = waiters.filter(|((waiter, _), on)| *waiter == client && ***on == *at);
@@ -206,7 +206,7 @@ mod tests {
 
     const CHANGE: Zxid = Zxid(7);
 
-    /// The monitor, told of a change of the session 1.
+    /// Gives the monitor a change by session 1.
     fn told(mut herd: Herd) -> Herd {
         let body = TxnBody::CreateSession { timeout: Duration::from_secs(1) };
         let txn = Txn { zxid: CHANGE, session: SessionId(1), cxid: Xid(0), time: 0, body };
@@ -233,7 +233,7 @@ mod tests {
         let mut herd = told(Herd::new("/lock", 1));
         assert_eq!(tell(&mut herd, &notified(1, "/lock/a")), Ok(()));
         assert_eq!(tell(&mut herd, &notified(2, "/lock/a")), Ok(()));
-        // The transaction has deleted another one too.
+        // The transaction has deleted another znode too.
         assert_eq!(tell(&mut herd, &notified(3, "/lock/b")), Ok(()));
         let objection = tell(&mut herd, &notified(3, "/lock/a")).expect_err("two are woken");
         assert!(
@@ -242,7 +242,7 @@ mod tests {
         );
     }
 
-    /// Somebody in the middle of the line has gone; or a loser is woken.
+    /// For example, a contender in the middle of the queue is gone, or a losing contender is woken.
     #[test]
     fn who_wakes_and_waits_again_was_woken_in_vain() {
         let mut herd = told(Herd::of_contenders("/lock", 1));
@@ -258,7 +258,7 @@ mod tests {
             found.expect("it is measured").value
         };
         herd.told(ClientId(2), &waits("/lock/a"));
-        // The same is said again, and nobody was woken.
+        // The same wait is reported again without a wake-up.
         herd.told(ClientId(2), &waits("/lock/a"));
         assert_eq!(in_vain(&herd), Measured::Count(0));
         assert_eq!(tell(&mut herd, &notified(2, "/lock/a")), Ok(()));

@@ -1,19 +1,17 @@
-//! What people build on ZooKeeper: coordination recipes as async Rust over the handle, each with its
-//! properties and its published mistakes beside it.
+//! Coordination recipes for ZooKeeper as async Rust code for the handle, each with its properties and its published
+//! mistakes.
 //!
-//! A recipe touches nothing but [`vivarium_model::handle::ZooKeeper`]: it owns no clock, thread,
-//! socket or random number. So the source that the simulator and the explorer run is the source
-//! that a service uses.
+//! A recipe uses nothing but [`vivarium_model::handle::ZooKeeper`]: it has no clock, thread, socket or random number of
+//! its own. So the simulator, the explorer and a service run the same source.
 //!
-//! A number such as `recipe rule 2.8.3` is that of a rule in `RULES.md`, the book of this crate,
-//! where the register of properties (M2) is as well; `rule 6.7.1` is one of ZooKeeper, in the book
-//! of `vivarium-zk-model`.
+//! A number such as `recipe rule 2.8.3` refers to a rule in this crate's `RULES.md`, which also contains the register
+//! of properties (M2). `rule 6.7.1` refers to a rule of ZooKeeper in the book of `vivarium-model`.
 //!
-//! The feature `checking`, which is on by default, brings what checks the recipes: properties, workers, mutants and
-//! published texts. A service that only uses recipes is built without it.
+//! The feature `checking`, which is on by default, contains everything that checks the recipes: properties, workers,
+//! mutants and published texts. A service that only uses recipes is built without it.
 
 #![forbid(unsafe_code)]
-// What is public for those who check the recipes is private without them.
+// Items that are public for the checks are private without them.
 #![cfg_attr(not(feature = "checking"), allow(unreachable_pub))]
 
 pub mod ack_queue;

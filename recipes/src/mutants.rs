@@ -1,9 +1,8 @@
-//! Which published mistakes of a recipe are switched on: none, unless a reader wants to see the checkers
-//! object.
+//! The switches of a recipe's published mistakes: off, unless the user wants to see a violation.
 //!
-//! Every recipe declares its own mistakes by [`named!`](vivarium_model::named!), and asks for each at the one
-//! place where the rule that it breaks is kept. Without the feature `checking` no mutant can be switched on, and
-//! `no_mutants` stands here.
+//! Every recipe declares its own mistakes by [`named!`](vivarium_model::named!), and checks each switch at the one
+//! place where the broken rule is implemented. Without the feature `checking`, no mutant can be switched on, and
+//! `no_mutants` replaces this module.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -20,26 +19,26 @@ pub struct Mutants<M> {
 }
 
 impl<M: Named + PartialEq> Mutants<M> {
-    /// The recipe as it should be.
+    /// The empty set: the correct recipe.
     pub const NONE: Mutants<M> = Mutants { bits: 0, of: PhantomData };
 
-    /// This set and one more.
+    /// Returns this set and one more mutant.
     #[must_use]
     pub fn with(self, mutant: M) -> Mutants<M> {
         Mutants { bits: self.bits | Self::bit(mutant), ..self }
     }
 
-    /// Whether the switch is on.
+    /// Returns true if the mutant is switched on.
     pub fn has(self, mutant: M) -> bool {
         self.bits != 0 && self.bits & Self::bit(mutant) != 0
     }
 
-    /// The mutants that are on.
+    /// Returns the mutants that are switched on.
     pub fn iter(self) -> impl Iterator<Item = M> {
         M::VARIANTS.iter().copied().filter(move |mutant| self.has(*mutant))
     }
 
-    /// Those of these names; names of anything else are left out.
+    /// Returns the mutants with these names; other names are ignored.
     pub fn of_names(names: &[&str]) -> Mutants<M> {
         M::VARIANTS.iter().copied().filter(|mutant| names.contains(&mutant.name())).collect()
     }

@@ -1,5 +1,5 @@
-//! Stands for `mutants` without the feature `checking`: no mutant has a name or a switch, and each question for one
-//! is answered by a constant.
+//! Replaces `mutants` without the feature `checking`: no mutant has a name or a switch, and each check of a switch is a
+//! constant.
 
 use std::marker::PhantomData;
 
@@ -26,10 +26,10 @@ pub(crate) use named;
 pub struct Mutants<M>(PhantomData<M>);
 
 impl<M> Mutants<M> {
-    /// The recipe as it should be.
+    /// The correct recipe.
     pub(crate) const NONE: Mutants<M> = Mutants(PhantomData);
 
-    /// No mutant is ever on.
+    /// Returns false: no mutant is ever on.
     #[inline]
     pub(crate) fn has(self, _mutant: M) -> bool {
         false

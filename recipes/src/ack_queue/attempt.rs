@@ -12,11 +12,11 @@ use vivarium_model::op::CreateMode;
 use vivarium_model::path;
 use vivarium_model::zxid::Zxid;
 
-/// An attempt. Dropping it before its end is giving up.
+/// An attempt. Dropping it before its end gives up.
 pub(super) struct Attempt {
     /// Pinned to the attempt's session.
     zookeeper: ZooKeeper,
-    /// Pinned to none.
+    /// Not pinned to a session.
     unpinned: ZooKeeper,
     session: SessionId,
     queue: Arc<str>,
@@ -24,15 +24,15 @@ pub(super) struct Attempt {
     node: Arc<str>,
     /// Full path of the claim.
     path: Arc<str>,
-    /// Fresh for the attempt; it stands in the claim's data.
+    /// Unique to the attempt; stored in the claim's data.
     id: Arc<str>,
     mutants: Mutants,
-    /// A create was sent, and what it may have made is nobody's yet.
+    /// True while a create was sent whose znode is not part of a claim yet.
     traces: bool,
 }
 
 impl Attempt {
-    /// Begins one.
+    /// Begins an attempt.
     pub(super) fn begin(queue: &mut AckQueue, session: SessionId, name: &str) -> Attempt {
         let entry = queue.queue.ledger.entry();
         Attempt {
@@ -48,7 +48,7 @@ impl Attempt {
         }
     }
 
-    /// Sees it through: `None` where somebody else has the item, or it is gone.
+    /// Runs the attempt. Returns `None` if another session has the item, or if the item is gone.
     pub(super) async fn run(mut self) -> Result<Option<Claim>, Error> {
         let claimed = self.claim().await;
         if let Err(Error::SessionExpired) = claimed {
@@ -67,7 +67,7 @@ impl Attempt {
             self.traces = false;
             return Ok(None);
         };
-        // Only now: before, it could have been acknowledged by somebody else (recipe rule 2.6.2).
+        // Only now: before the claim, another consumer could have acknowledged the item (recipe rule 2.6.2).
         let read = if early.is_some() { early } else { self.read().await? };
         let Some(data) = read else {
             delete_exactly(&self.zookeeper, &self.path, token).await?;
@@ -94,7 +94,7 @@ impl Attempt {
         }))
     }
 
-    /// Makes the claim, whatever becomes of the reply: its czxid; `None` where somebody else has it.
+    /// Creates the claim, even if replies are lost, and returns its czxid; `None` if another session has the item.
     async fn create(&mut self) -> Result<Option<Zxid>, Error> {
         let mode = match self.mutants.has(Mutant::ClaimNotEphemeral) {
             true => CreateMode::Persistent,
@@ -121,8 +121,8 @@ impl Attempt {
         }
     }
 
-    /// Whose a claim is that exists: the copy of a create finds the claim that the first one has made
-    /// (recipe rule 2.6.3).
+    /// Finds the owner of an existing claim: a repeated create finds the claim that the first one has made (recipe rule
+    /// 2.6.3).
     async fn owned(&self) -> Result<Claimed, Error> {
         let zookeeper = &self.zookeeper;
         if self.mutants.has(Mutant::NodeExistsMeansOther) {
@@ -146,14 +146,14 @@ impl Attempt {
     }
 }
 
-/// Whose a claim is.
+/// The owner of a claim.
 enum Claimed {
     Ours(Zxid),
     Others,
     Gone,
 }
 
-/// However an attempt ends without a claim, also by being dropped at an await point, its znode is deleted.
+/// If an attempt ends without a claim, also by being dropped at an await point, its znode is deleted.
 impl Drop for Attempt {
     fn drop(&mut self) {
         if !self.traces || self.mutants.has(Mutant::ClaimLeakOnCancel) {
@@ -162,7 +162,7 @@ impl Drop for Attempt {
         let background = self.zookeeper.clone();
         let (path, id) = (Arc::clone(&self.path), Arc::clone(&self.id));
         self.zookeeper.spawn(async move {
-            // It fails only when the session is over, and with it the duty.
+            // Fails only when the session is over, and then the servers delete the znode.
             let _ = sweep(&background, &path, &id).await;
         });
     }

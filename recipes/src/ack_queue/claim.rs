@@ -1,5 +1,4 @@
-//! What a consumer has of an item: the item, the token, the signal of its loss, and the duty to say what
-//! became of it.
+//! A consumer's claim of an item: the item, the token, the signal of the claim's loss, and the duty to end the claim.
 
 use super::deletion::{delete_exactly, delete_what_is_left};
 use super::{AckSeen, Mutant, Mutants};
@@ -21,29 +20,29 @@ use vivarium_model::zxid::Zxid;
 pub enum Loss {
     /// The session expired or was closed.
     SessionEnded,
-    /// Somebody deleted the claim.
+    /// The claim's znode was deleted by another client.
     NodeDeleted,
 }
 
-/// How an acknowledgement ended.
+/// The result of an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ack {
-    /// The item is gone, by this one.
+    /// The item is gone by this acknowledgement.
     Acked,
-    /// The claim was lost before. The item is there, or is somebody else's.
+    /// The claim was lost before. The item is still in the queue, or another consumer has it.
     Lost,
-    /// A reply was lost, and the session ended meanwhile: one of the two.
+    /// A reply was lost and the session ended meanwhile, so either may be true.
     Unknown,
 }
 
 /// A claimed item. Dropping it releases it in the background.
 ///
-/// There is one for each claim: it cannot be cloned.
+/// There is one value per claim: it cannot be cloned.
 #[must_use = "dropping the claim releases the item"]
 pub struct Claim {
     /// Pinned to the session that has claimed it.
     pub(super) zookeeper: ZooKeeper,
-    /// Pinned to none.
+    /// Not pinned to a session.
     pub(super) unpinned: ZooKeeper,
     pub(super) session: SessionId,
     pub(super) queue: Arc<str>,
@@ -53,14 +52,14 @@ pub struct Claim {
     pub(super) data: Arc<[u8]>,
     pub(super) token: Zxid,
     pub(super) mutants: Mutants,
-    /// What ends it was sent, and may still be pending.
+    /// True after the request that ends the claim was sent, which may still be pending.
     pub(super) ending: bool,
-    /// What is to be done about it is done, or is the servers'.
+    /// True when nothing is left to do, or when the servers will do it.
     pub(super) done: bool,
 }
 
 impl Claim {
-    /// The item, as it was put.
+    /// The item's data.
     pub fn data(&self) -> &[u8] {
         &self.data
     }
@@ -70,8 +69,8 @@ impl Claim {
         path::name(&self.node)
     }
 
-    /// The fencing token: the czxid of the claim, which grows from claim to claim of one item. A resource that
-    /// refuses a smaller one than it has seen for the item is safe from whoever had claimed it before.
+    /// The fencing token: the czxid of the claim, which grows from claim to claim of one item. A resource that refuses
+    /// smaller tokens than the largest one seen for the item is safe from earlier claimants.
     pub fn token(&self) -> Zxid {
         self.token
     }
@@ -81,8 +80,8 @@ impl Claim {
         self.session
     }
 
-    /// Resolves when the claim is lost: on the notice that the session has ended, or when its znode is seen
-    /// to be deleted. Not on a disconnection.
+    /// Resolves when the claim is lost: when the session has ended, or when the claim's znode is seen to be deleted. A
+    /// disconnection is no loss.
     ///
     /// Cancel-safe.
     pub async fn lost(&self) -> Loss {
@@ -100,10 +99,10 @@ impl Claim {
         }
     }
 
-    /// Does `work` until it is done or the claim is lost; then it is dropped at its await point.
+    /// Runs `work` until it is done or the claim is lost; then drops it at its await point.
     ///
     /// # Errors
-    /// How the claim was lost.
+    /// Returns how the claim was lost.
     pub async fn while_held<F: Future>(&self, work: F) -> Result<F::Output, Loss> {
         match race(self.lost(), work).await {
             Either::Left(loss) => Err(loss),
@@ -111,9 +110,10 @@ impl Claim {
         }
     }
 
-    /// Says that the work is done: item and claim go together, or neither does (recipe rule 2.6.5).
+    /// Acknowledges the item: item and claim are deleted together, or neither is (recipe rule 2.6.5).
     ///
-    /// Dropped half-way, it is done or not; if not, the claim is released in the background.
+    /// If the future is dropped, the acknowledgement may have happened or not; if not, the claim is released in the
+    /// background.
     pub async fn ack(mut self) -> Ack {
         self.begin_to_end();
         let ack = match self.mutants.has(Mutant::AckAcrossSessions) {
@@ -131,10 +131,10 @@ impl Claim {
         ack
     }
 
-    /// Puts the item behind all others, and gives it up: for work that cannot be done now. It gets a name of
-    /// its own, and goes from the one to the other at once (recipe rule 2.6.6).
+    /// Moves the item to the end of the queue and ends the claim, for work that cannot be done now. The item gets a new
+    /// name, and both changes are one transaction (recipe rule 2.6.6).
     ///
-    /// Dropped half-way, it is done or not; if not, the claim is released in the background.
+    /// If the future is dropped, this may have happened or not; if not, the claim is released in the background.
     pub async fn requeue(mut self) -> Ack {
         self.begin_to_end();
         let prefix = match self.mutants.has(Mutant::RequeueFromOldName) {
@@ -147,12 +147,12 @@ impl Claim {
         requeued
     }
 
-    /// Gives the item up where it is: the next one may claim it.
+    /// Releases the claim and leaves the item at its place, so that the next consumer may claim it.
     ///
-    /// Dropped half-way, it goes on in the background.
+    /// If the future is dropped, the release continues in the background.
     pub async fn release(mut self) {
         self.begin_to_end();
-        // It fails only when the session is over: the servers do it then.
+        // Fails only when the session is over, and then the servers delete the claim.
         let _ = delete_exactly(&self.zookeeper, &self.path, self.token).await;
         self.done = true;
     }
@@ -162,10 +162,10 @@ impl Claim {
         self.ending = true;
     }
 
-    /// Deletes claim and item, and does what else there is, at once.
+    /// Deletes claim and item and applies the further operations, in one transaction.
     ///
-    /// The claim goes by its name. That is exact: it belongs to this session, by which all of this is sent,
-    /// and this session makes no other of that name as long as the item is there.
+    /// The claim is deleted by its name. This is exact, because the claim belongs to this session, which sends the
+    /// request and creates no other claim of that name as long as the item exists.
     async fn finish(&self, more: Vec<Op>) -> Ack {
         let (claim, item) = (Arc::clone(&self.path), Arc::clone(&self.node));
         let mut ops = vec![Op::delete(claim, Version::Any), Op::delete(item, Version::Any)];
@@ -181,12 +181,12 @@ impl Claim {
                         return Ack::Unknown;
                     }
                 }
-                // Whoever ignores what the servers say takes any answer for the right one.
+                // The mutant takes any answer for success.
                 Err(_) if self.mutants.has(Mutant::MultiResultIgnored) => return Ack::Acked,
                 Err(MultiError { error: Error::SessionExpired, .. }) => {
                     return if lost { Ack::Unknown } else { Ack::Lost };
                 }
-                // Only one of its own copies can have been faster, if the item is gone as well.
+                // If the item is gone as well, an earlier copy of this request must have been applied.
                 Err(_) if lost => return self.is_gone().await,
                 Err(_) => return Ack::Lost,
             }
@@ -202,8 +202,7 @@ impl Claim {
         }
     }
 
-    /// Goes on in the next session, where the claim of that name can be somebody else's
-    /// (`AckAcrossSessions`).
+    /// Continues in the next session, where another consumer may have the claim of that name (`AckAcrossSessions`).
     async fn ack_in_any_session(&self) -> Ack {
         let (claim, item) = (Arc::clone(&self.path), Arc::clone(&self.node));
         let ops = vec![Op::delete(claim, Version::Any), Op::delete(item, Version::Any)];
@@ -236,7 +235,7 @@ impl Drop for Claim {
         let (background, path, token) =
             (self.zookeeper.clone(), Arc::clone(&self.path), self.token);
         self.zookeeper.spawn(async move {
-            // It fails only when the session is over, and with it the duty.
+            // Fails only when the session is over, and then the servers delete the claim.
             let _ = match is_first {
                 true => delete_exactly(&background, &path, token).await.map(drop),
                 false => delete_what_is_left(&background, &path, token).await,

@@ -1,4 +1,4 @@
-//! Deletes one claim, and no claim of the same name that was made after it.
+//! Deletes one claim, and no later claim of the same name.
 
 use crate::helpers::{settle, until_known};
 use vivarium_model::error::Error;
@@ -6,7 +6,7 @@ use vivarium_model::handle::ZooKeeper;
 use vivarium_model::op::Version;
 use vivarium_model::zxid::Zxid;
 
-/// Deletes the znode that was created at `czxid`, if that has not been done by what this session has sent already.
+/// Deletes the znode that was created at `czxid`, unless an earlier request of this session has done so.
 pub(super) async fn delete_what_is_left(
     zookeeper: &ZooKeeper,
     path: &str,
@@ -18,14 +18,15 @@ pub(super) async fn delete_what_is_left(
     }
 }
 
-/// Whether the znode that was created at `czxid` stands, all that this session has sent being settled.
+/// Returns true if the znode that was created at `czxid` still exists after all earlier requests of this session are
+/// settled.
 async fn is_left(zookeeper: &ZooKeeper, path: &str, czxid: Zxid) -> Result<bool, Error> {
     settle(zookeeper).await?;
     let stat = until_known(zookeeper, || zookeeper.exists(path)).await?;
     Ok(stat.is_some_and(|stat| stat.czxid == czxid))
 }
 
-/// Deletes a claim of this id, also one whose create is still in flight.
+/// Deletes a claim with this id, even if its create is still in flight.
 pub(super) async fn sweep(zookeeper: &ZooKeeper, path: &str, id: &str) -> Result<(), Error> {
     settle(zookeeper).await?;
     match until_known(zookeeper, || zookeeper.get_data(path)).await {
@@ -37,11 +38,11 @@ pub(super) async fn sweep(zookeeper: &ZooKeeper, path: &str, id: &str) -> Result
     }
 }
 
-/// Deletes the znode that was created at `czxid`, and no other of its name, however often the connection is
-/// lost. Returns whether this call deleted it, where that is known. No delete of it may have been sent before.
+/// Deletes the znode that was created at `czxid`, and no other of its name, however often the connection is lost.
+/// Returns whether this call deleted it, if that is known. The caller has not sent a delete of it before.
 ///
 /// Another client may have claimed the item again meanwhile, and a delete that is simply repeated would remove that
-/// claim (recipe rule 2.6.4). So a lost delete is settled first, and repeated only while the znode of `czxid` stands.
+/// claim (recipe rule 2.6.4). So a lost delete is settled first, and repeated only while the znode of `czxid` exists.
 pub(super) async fn delete_exactly(
     zookeeper: &ZooKeeper,
     path: &str,

@@ -1,35 +1,34 @@
-//! A queue whose items stay until they are acknowledged (recipe rule 2.6).
+//! A queue whose items remain until they are acknowledged (recipe rule 2.6).
 //!
 //! # Contract
 //!
-//! Items are put as into a [`Queue`], and an item that was put is in the queue once. A consumer
-//! *claims* the first item that nobody has claimed, by an ephemeral znode of the item's name in a directory
-//! beside the queue; does what the item asks for; and *acknowledges* it, by which item and claim go at once.
+//! Items are put as into a [`Queue`], and an item that was put is in the queue once. A consumer *claims* the first
+//! unclaimed item, by an ephemeral znode with the item's name in a directory beside the queue. It processes the item,
+//! and *acknowledges* it, which deletes item and claim in one transaction.
 //!
-//! *What is promised.* An item goes only by an acknowledgement (or a [requeue](Claim::requeue)) of the one
-//! who has claimed it. At most one session that is open has claimed it. [`Ack::Acked`] means that the item
-//! has gone by this acknowledgement, [`Ack::Lost`] that it has not, and never will by this one.
+//! *What is promised.* An item is removed only by an acknowledgement (or a [requeue](Claim::requeue)) of its claimant.
+//! At most one open session has claimed it. [`Ack::Acked`] means that this acknowledgement removed the item,
+//! [`Ack::Lost`] that it did not and never will.
 //!
-//! *At least once.* Whoever loses its session loses its claims, and somebody else claims the items: what an
-//! item asks for may then be done twice, and even at the same time, since a program learns of the end of its
-//! session only afterwards (recipe rule 1.2.4). [`Claim::lost`] tells it as soon as it can be known. That is
-//! as much as a queue can do. Who must not do the work twice checks the token of the claim
-//! ([`Claim::token`]) where the work is done: tokens of one item grow from claim to claim.
+//! *At least once.* A consumer that loses its session loses its claims, and other consumers claim the items. So an item
+//! may be processed twice, and even at the same time, because a program learns of the end of its session only
+//! afterwards (recipe rule 1.2.4). [`Claim::lost`] reports the loss as soon as the client can know. A queue cannot do
+//! more. To process an item only once, check the token of the claim ([`Claim::token`]) where the work is done: tokens
+//! of one item grow from claim to claim.
 //!
-//! *Order.* Items are claimed first in, first out. A claim that is lost or released leaves the item where it
-//! is, which is then the first again, while others may have been acknowledged before it.
+//! *Order.* Items are claimed first in, first out. A claim that is lost or released leaves the item at its place, so it
+//! is the first again, although later items may have been acknowledged before it.
 //!
-//! *Cancelling is safe.* Futures of this module may be dropped at any await point. Dropping
-//! [`AckQueue::claim`] or a [`Claim`] hands the duty to delete the claim's znode to a task beside the
-//! program, which repeats until it is done or the session is over. Who can be cancelled should close its
-//! session at the end. An acknowledgement whose future is dropped has been done or not; if not, the claim is
-//! released.
+//! *Cancelling is safe.* Futures of this module may be dropped at any await point. Dropping [`AckQueue::claim`] or a
+//! [`Claim`] starts a background task that deletes the claim's znode, and repeats the delete until it is done or the
+//! session is over. A program that can be cancelled should close its session at the end. An acknowledgement whose
+//! future is dropped may have been applied or not; if not, the claim is released.
 //!
-//! *Who wakes.* Every consumer that waits is woken by each put, each claim and each end of a claim (two
-//! child watches); one of them gets an item.
+//! *Wake-ups.* Each put, each claim and each end of a claim wakes every waiting consumer (two child watches); one of
+//! them gets an item.
 //!
-//! What the recipe tells the monitors is an [`AckSeen`]; its properties are in [`properties`], its
-//! published mistakes are [`Mutant`]s.
+//! The recipe's observations are [`AckSeen`]; its properties are in [`properties`], its published mistakes are
+//! [`Mutant`]s.
 //!
 //! # How far it has been tried
 //!
@@ -77,20 +76,20 @@ pub struct AckQueue {
     mutants: Mutants,
 }
 
-/// What there is to claim.
+/// What a look at the queue has found.
 enum Look {
-    /// The name of the first item that nobody has claimed.
+    /// The name of the first unclaimed item.
     Free(String),
-    /// Nothing is left, and nothing will come.
+    /// No items are left, and none will come.
     Ended,
-    /// No items now. This tells when to look again.
+    /// There are no items now. The wake-up tells when to look again.
     Empty(Wake),
-    /// All items are claimed now. One of these tells when to look again.
+    /// All items are claimed now. Either wake-up tells when to look again.
     Claimed(Wake, Wake),
 }
 
 impl AckQueue {
-    /// The queue in `directory`. As [`Queue::open`].
+    /// Opens the queue in `directory`, like [`Queue::open`].
     pub async fn open(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> AckQueue {
         let directory = directory.into();
         let claims = claims(&directory).into();
@@ -105,35 +104,35 @@ impl AckQueue {
         AckQueue { mutants, ..self }
     }
 
-    /// As [`Queue::with_producers`].
+    /// Like [`Queue::with_producers`].
     #[must_use]
     pub fn with_producers(self, producers: usize) -> AckQueue {
         AckQueue { queue: self.queue.with_producers(producers), ..self }
     }
 
-    /// Puts an item behind all others. As [`Queue::put`].
+    /// Puts an item at the end of the queue, like [`Queue::put`].
     ///
     /// # Errors
-    /// As [`Queue::put`].
+    /// Fails like [`Queue::put`].
     pub async fn put(&mut self, item: &[u8]) -> Result<(), Error> {
         self.queue.put(item).await
     }
 
-    /// As [`Queue::end`].
+    /// Like [`Queue::end`].
     ///
     /// # Errors
-    /// As [`Queue::end`].
+    /// Fails like [`Queue::end`].
     pub async fn end(&mut self, producer: &str) -> Result<(), Error> {
         self.queue.end(producer).await
     }
 
-    /// Claims the first item that nobody has claimed, and waits for one where there is none. `None` when
-    /// there will be none.
+    /// Claims the first unclaimed item, and waits for one if there is none. Returns `None` when no more items will
+    /// come.
     ///
-    /// Cancel-safe: dropping the future gives the claim up.
+    /// Cancel-safe: dropping the future gives up the claim.
     ///
     /// # Errors
-    /// The server refuses the directory.
+    /// Fails if the server refuses the directory.
     pub async fn claim(&mut self) -> Result<Option<Claim>, Error> {
         loop {
             if let ControlFlow::Break(claimed) = self.claim_or_wait().await? {
@@ -142,27 +141,27 @@ impl AckQueue {
         }
     }
 
-    /// One turn of [`AckQueue::claim`]: it goes on when it is time to look again. Nothing is kept from one turn to
-    /// the next but what [`Kept`] has.
+    /// Runs one turn of [`AckQueue::claim`]; continues when it is time to look again. Only the content of [`Kept`]
+    /// survives from one turn to the next.
     ///
-    /// Cancel-safe as [`AckQueue::claim`].
+    /// Cancel-safe like [`AckQueue::claim`].
     ///
     /// # Errors
-    /// As [`AckQueue::claim`].
+    /// Fails like [`AckQueue::claim`].
     pub(crate) async fn claim_or_wait(&mut self) -> Result<ControlFlow<Option<Claim>>, Error> {
         match self.look().await? {
             Look::Free(name) => {
                 let session = self.queue.patient.session();
                 match Attempt::begin(self, session, &name).run().await {
                     Ok(Some(claim)) => return Ok(ControlFlow::Break(Some(claim))),
-                    // Somebody else was faster.
+                    // Another consumer was faster.
                     Ok(None) => {}
                     Err(Error::SessionExpired) => self.queue.patient.leave(session).await,
                     Err(error) => return Err(error),
                 }
             }
             Look::Ended => return Ok(ControlFlow::Break(None)),
-            // Watches end with their session, which the next look finds out.
+            // Watches end with their session; the next look detects this.
             Look::Empty(mut items) => drop(items.wakes().await),
             Look::Claimed(mut items, mut claims) => {
                 race(items.wakes(), claims.wakes()).await;
@@ -173,10 +172,10 @@ impl AckQueue {
 
     /// Claims the first item, but does not wait longer than `patience` for one.
     ///
-    /// Cancel-safe as [`AckQueue::claim`].
+    /// Cancel-safe like [`AckQueue::claim`].
     ///
     /// # Errors
-    /// [`TimedOut`] outside, those of [`AckQueue::claim`] inside.
+    /// Returns [`TimedOut`] in the outer result, and the errors of [`AckQueue::claim`] in the inner one.
     pub async fn claim_timeout(
         &mut self,
         patience: Duration,
@@ -190,16 +189,16 @@ impl AckQueue {
         self.queue.zookeeper()
     }
 
-    /// Takes this client's ledger away.
+    /// Deletes this client's ledger.
     ///
     /// # Errors
-    /// The server refuses the path.
+    /// Fails if the server refuses the path.
     pub async fn close(self) -> Result<(), Error> {
         self.queue.close().await
     }
 
-    /// The claims are listed after the items: who is missing among these by then has no claim, or has gone
-    /// with it.
+    /// Lists the claims after the items: a listed item without a claim then is unclaimed, or is gone together with its
+    /// claim.
     async fn look(&mut self) -> Result<Look, Error> {
         let (items, of_items) = self.queue.list().await?;
         let items_in_order = self.queue.in_order(&items).await?;
@@ -219,7 +218,7 @@ impl AckQueue {
     }
 }
 
-/// Where the claims of a queue are.
+/// Returns the directory of a queue's claims.
 pub fn claims(directory: &str) -> String {
     format!("{directory}.claims")
 }

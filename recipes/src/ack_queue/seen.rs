@@ -1,4 +1,4 @@
-//! What an acknowledged queue tells the monitors, beside what it tells of its puts
+//! The observations of an acknowledged queue, in addition to those of its puts
 //! ([`QueueSeen`](crate::queue::QueueSeen)).
 
 use serde::Serialize;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 use vivarium_model::observation::Observation;
 use vivarium_model::zxid::Zxid;
 
-/// What can be seen of a consumer of an acknowledged queue. Its properties ([`super::properties`]) read
-/// nothing else of consumers.
+/// An observation of a consumer of an acknowledged queue. Its properties ([`super::properties`]) use no other
+/// observations of consumers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum AckSeen {
-    /// The program believes that the item is its to work on from now on.
+    /// The program believes from now on that the item is its to work on.
     Claimed {
-        /// The directory whose children the items are.
+        /// The directory of the items.
         queue: Arc<str>,
         /// The item's data.
         item: Arc<str>,
@@ -22,13 +22,13 @@ pub enum AckSeen {
         /// The czxid of the claim.
         token: Zxid,
     },
-    /// It acknowledges, requeues or releases it: the belief ends here.
+    /// The program acknowledges, requeues or releases the item: the belief ends here.
     Finishing { queue: Arc<str>, node: Arc<str>, token: Zxid },
-    /// It was told that the claim is lost, and believes it.
+    /// The program was notified that the claim is lost.
     Lost { queue: Arc<str>, node: Arc<str>, token: Zxid },
-    /// It knows that its acknowledgement was done.
+    /// The program knows that its acknowledgement was applied.
     Acked { queue: Arc<str>, node: Arc<str>, token: Zxid },
-    /// It knows that its acknowledgement was not done, and never will be.
+    /// The program knows that its acknowledgement was not applied and never will be.
     NotAcked { queue: Arc<str>, node: Arc<str>, token: Zxid },
 }
 

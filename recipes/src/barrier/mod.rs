@@ -1,30 +1,29 @@
-//! The barrier (recipe rule 2.2): everybody waits while one znode exists.
+//! The barrier (recipe rule 2.2): all waiters wait while one znode exists.
 //!
 //! # Contract
 //!
-//! *What a return of [`Barrier::wait`] means.* At some moment of the committed history the znode was absent,
-//! and that moment does not lie before anything that the caller knew when it called: not before a raise that
-//! somebody told it of beside ZooKeeper, nor before what an earlier session of it was shown. It says nothing of
-//! later: the barrier may be up again.
+//! *What a return of [`Barrier::wait`] means.* At some moment of the committed history the znode was absent, and that
+//! moment is not before anything that the caller knew when it called: not before a raise that it learned of outside of
+//! ZooKeeper, nor before what an earlier session of it observed. The return says nothing about later: the barrier may
+//! be up again.
 //!
-//! *Names are fresh.* A barrier is raised under a name once. Whoever needs it again takes another name, such as
-//! one with a generation or a random id in it: a delete that is repeated after a lost connection must not take
-//! down the next barrier (recipe rule 2.2.5). There is one owner; the znode is persistent, so an owner that dies
-//! leaves the barrier up, and its successor lowers it.
+//! *Names are fresh.* A barrier is raised under a name once. To raise it again, use another name, such as one with a
+//! generation or a random id: a delete that is repeated after a lost connection must not lower the next barrier (recipe
+//! rule 2.2.5). There is one owner. The znode is persistent, so an owner that dies leaves the barrier up, and its
+//! successor lowers it.
 //!
-//! *Faults.* Lost connections, expired sessions, pauses and stale servers delay a waiter and nothing else: waiting
-//! is bound to no session. A crashed owner keeps everybody waiting until somebody lowers the barrier.
+//! *Faults.* Lost connections, expired sessions, pauses and stale servers only delay a waiter: waiting is not bound to
+//! a session. If the owner crashes, all wait until some client lowers the barrier.
 //!
-//! *Herd.* Lowering it wakes every waiter, which all may go on. No other change costs a waiter more than one
+//! *Herd.* Lowering the barrier wakes every waiter, and all may proceed. No other change costs a waiter more than one
 //! look.
 //!
-//! *Cancelling is safe* at every await: a waiter leaves nothing behind. A raise or a lowering that is dropped may
-//! have happened or not, and may be asked for again.
+//! *Cancelling is safe* at every await: a waiter leaves nothing behind. A raise or a lowering that is dropped may have
+//! happened or not, and may be repeated.
 //!
-//! *Not promised.* That waiters go on at the same time; that nobody passes before the barrier goes up.
+//! *Not promised.* That waiters proceed at the same time; that no waiter passes before the barrier is raised.
 //!
-//! Waiters are not members: who waits, and for how many, is the business of
-//! [`double_barrier`](crate::double_barrier).
+//! Waiters are not members: [`double_barrier`](crate::double_barrier) counts its participants.
 //!
 //! # How far it has been tried
 //!
@@ -65,10 +64,10 @@ pub struct Barrier {
     mutants: Mutants,
 }
 
-/// Why a wait with an end was not successful.
+/// Why a wait with a timeout failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum WaitError {
-    /// The barrier was still up when the time was.
+    /// The barrier was still up when the time was over.
     #[error("the barrier was not lowered in time")]
     TimedOut,
     /// The server refuses the path.
@@ -77,7 +76,7 @@ pub enum WaitError {
 }
 
 impl Barrier {
-    /// The barrier that is up while the znode `node` exists.
+    /// Creates a handle of the barrier that is up while the znode `node` exists.
     pub fn new(zookeeper: ZooKeeper, node: impl Into<Arc<str>>) -> Barrier {
         Barrier { zookeeper, node: node.into(), mutants: Mutants::NONE }
     }
@@ -89,12 +88,12 @@ impl Barrier {
         Barrier { mutants, ..self }
     }
 
-    /// Raises it, and says by which transaction: whoever is told this zxid can tell that it has seen as much.
-    /// One that is up already is fine, since there is one owner: it was raised by a create whose reply was lost,
-    /// or by the owner's process before it died (recipe rule 2.2.4).
+    /// Raises the barrier, and returns the zxid of the transaction that raised it. A client that is told this zxid can
+    /// check whether it has seen the raise. If the barrier is already up, this succeeds, because there is one owner: a
+    /// create whose reply was lost has raised it, or the owner's process did before it died (recipe rule 2.2.4).
     ///
     /// # Errors
-    /// The server's refusal of the path.
+    /// Returns the server's refusal of the path.
     pub async fn raise(&self) -> Result<Zxid, Error> {
         in_sessions(&self.zookeeper, |zookeeper, _| async move {
             loop {
@@ -118,10 +117,10 @@ impl Barrier {
         .await
     }
 
-    /// Lowers it. One that is down already is fine: nobody raises it again (recipe rule 2.2.5).
+    /// Lowers the barrier. If it is already down, this succeeds, because it is never raised again (recipe rule 2.2.5).
     ///
     /// # Errors
-    /// The server's refusal of the path.
+    /// Returns the server's refusal of the path.
     pub async fn lower(&self) -> Result<(), Error> {
         in_sessions(&self.zookeeper, |zookeeper, _| async move {
             ensure_deleted(&zookeeper, &self.node).await
@@ -129,12 +128,12 @@ impl Barrier {
         .await
     }
 
-    /// Waits while it is up, for as long as it takes, in one session after the other.
+    /// Waits while the barrier is up, without a time limit and across sessions.
     ///
     /// Cancel-safe.
     ///
     /// # Errors
-    /// The server's refusal of the path.
+    /// Returns the server's refusal of the path.
     pub async fn wait(&self) -> Result<(), Error> {
         in_sessions(&self.zookeeper, |zookeeper, _| async move { self.look(&zookeeper).await })
             .await?;
@@ -142,10 +141,10 @@ impl Barrier {
         Ok(())
     }
 
-    /// As [`Barrier::wait`], but not longer than `patience`.
+    /// Like [`Barrier::wait`], but waits no longer than `patience`.
     ///
     /// # Errors
-    /// [`WaitError`].
+    /// Returns [`WaitError`].
     pub async fn wait_timeout(&self, patience: Duration) -> Result<(), WaitError> {
         match self.zookeeper.timeout(patience, self.wait()).await {
             Ok(waited) => waited.map_err(WaitError::Refused),
@@ -153,9 +152,9 @@ impl Barrier {
         }
     }
 
-    /// Looks until it is down, in one session (recipe rules 2.2.1 and 2.2.2).
+    /// Looks until the barrier is down, in one session (recipe rules 2.2.1 and 2.2.2).
     async fn look(&self, zookeeper: &ZooKeeper) -> Result<(), Error> {
-        // Whether what this session is shown is at least as new as what the caller knew.
+        // True if this session's view is at least as new as what the caller knew.
         let mut is_current = self.mutants.has(Mutant::NoSyncBeforeRead);
         let mut was_woken = false;
         loop {
@@ -176,7 +175,8 @@ impl Barrier {
             }
             match up {
                 None if is_current => return Ok(()),
-                // Not up yet, for this server? A write of our own brings it up to date (recipe rule 2.2.3).
+                // This server may not have applied the raise yet. A write of our own brings it up to date (recipe rule
+                // 2.2.3).
                 None => {
                     settle(zookeeper).await?;
                     is_current = true;
@@ -184,7 +184,7 @@ impl Barrier {
                 Some((raised, mut watch)) => {
                     self.found(raised);
                     let event = watch.changed().await?;
-                    // Anything that happens to the znode uses the watch up: look again, whatever it was.
+                    // Any change of the znode uses up the watch, so look again.
                     let other = event.kind != EventType::NodeDeleted;
                     if other && self.mutants.has(Mutant::EventTypeFilterNoRearm) {
                         pending::<()>().await;

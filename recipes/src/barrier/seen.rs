@@ -1,29 +1,28 @@
-//! What the barrier tells the monitors.
+//! The observations of the barrier.
 
 use serde::Serialize;
 use std::sync::Arc;
 use vivarium_model::observation::Observation;
 use vivarium_model::zxid::Zxid;
 
-/// What can be seen of a program at a barrier. Its properties ([`super::properties`]) read nothing else of
-/// programs.
+/// An observation of a program at a barrier. Its properties ([`super::properties`]) use no other observations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum BarrierSeen {
-    /// Somebody has told the program, beside ZooKeeper, that the barrier was raised.
+    /// The program was told outside of ZooKeeper that the barrier was raised.
     Told {
         /// The barrier's znode.
         node: Arc<str>,
         /// The transaction that raised it.
         raised: Zxid,
     },
-    /// The program was shown that the barrier is up.
+    /// The program observed that the barrier is up.
     Found {
         node: Arc<str>,
         /// The transaction that raised it.
         raised: Zxid,
     },
-    /// Its wait is over: it goes on.
+    /// The program's wait is over, and it proceeds.
     Passed { node: Arc<str> },
 }
 

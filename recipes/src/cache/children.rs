@@ -15,7 +15,7 @@ pub struct ChildrenCache {
 }
 
 impl ChildrenCache {
-    /// A cache of the children of this znode. It is empty until [`ChildrenCache::next`] is awaited.
+    /// Creates a cache of the children of this znode. It is empty until [`ChildrenCache::next`] is awaited.
     pub fn new(zookeeper: ZooKeeper, parent: impl Into<Arc<str>>) -> ChildrenCache {
         let parent = parent.into();
         let engine = Engine::new(zookeeper, Arc::clone(&parent), Extent::Children);
@@ -29,27 +29,27 @@ impl ChildrenCache {
         ChildrenCache { engine: self.engine.with_mutants(mutants), ..self }
     }
 
-    /// The next event, across sessions; the copy changes with it. Its path is the child's whole one.
+    /// Returns the next event, across sessions, and applies it to the copy. The event contains the child's full path.
     ///
-    /// Cancel-safe: the next call goes on waiting.
+    /// Cancel-safe: the next call continues to wait.
     ///
     /// # Errors
-    /// The server's refusal to let a znode be read; `NotReadOnly` at a server that only reads.
+    /// Returns the server's refusal to let a znode be read; `NotReadOnly` at a read-only server.
     pub async fn next(&mut self) -> Result<CacheEvent, Error> {
         self.engine.next().await
     }
 
-    /// The children, by their names, in lexical order.
+    /// Returns the children with their names, in lexical order.
     pub fn children(&self) -> impl Iterator<Item = (&str, &Cached)> {
         self.engine.content().iter().map(|(path, znode)| (path::name(path), znode))
     }
 
-    /// The child of this name.
+    /// Returns the child with this name.
     pub fn get(&self, name: &str) -> Option<&Cached> {
         self.engine.content().get(&child(&self.parent, name))
     }
 
-    /// Whether this session's synchronisation is complete.
+    /// Returns true if this session's synchronisation is complete.
     pub fn is_initialized(&self) -> bool {
         self.engine.is_initialized()
     }

@@ -1,7 +1,7 @@
-//! What all caches share: the copy, the session in which it is kept up to date, and the events.
+//! The common part of all caches: the copy, the session that keeps it up to date, and the events.
 //!
-//! The copy changes in [`Engine::deliver`] only. What a look has found is compared with it when all earlier
-//! events are delivered, so that no event is about a content that nobody has seen.
+//! The copy changes in [`Engine::deliver`] only. The result of a look is compared with the copy after all earlier
+//! events are delivered, so that no event refers to a content that the program has not seen.
 
 use super::event::{CacheEvent, Cached, Extent, is_below};
 use super::look::{Found, Look, Part};
@@ -27,26 +27,26 @@ pub(super) struct Engine {
     content: BTreeMap<Arc<str>, Cached>,
     /// Events that are not delivered yet.
     ready: VecDeque<CacheEvent>,
-    /// The present session; `None` between two.
+    /// The present session; `None` between two sessions.
     scope: Option<Scope>,
     has_begun: bool,
 }
 
-/// What belongs to one session.
+/// The state that belongs to one session.
 struct Scope {
     zookeeper: ZooKeeper,
     session: SessionId,
-    /// The server has caught up with the beginning of the synchronisation.
+    /// True if the server has caught up with the beginning of the synchronisation.
     is_settled: bool,
-    /// The synchronisation is complete.
+    /// True if the synchronisation is complete.
     is_initialized: bool,
     places: Places,
-    /// What looks have found, and was not compared with the copy yet.
+    /// The results of looks that were not compared with the copy yet.
     found: VecDeque<(Look, Found)>,
-    /// Children that have vanished before they were read, and are waited for: a mutant's.
+    /// Children that vanished before they were read, and are waited for: for a mutant.
     vanished: u32,
     events: SessionEvents,
-    /// It does not look again when it was disconnected: a mutant's.
+    /// True if it does not look again after a disconnection: for a mutant.
     forgets: bool,
 }
 
@@ -70,7 +70,7 @@ impl Engine {
         self.scope.as_ref().is_some_and(|scope| scope.is_initialized)
     }
 
-    /// The next event. Cancel-safe.
+    /// Returns the next event. Cancel-safe.
     pub(super) async fn next(&mut self) -> Result<CacheEvent, Error> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -103,7 +103,7 @@ impl Engine {
         event
     }
 
-    /// One thing after the other, each of which leaves everything sound where it is dropped.
+    /// Runs one step. Each step leaves a consistent state if it is dropped.
     async fn advance(&mut self) -> Result<(), Error> {
         let Some(scope) = &mut self.scope else {
             self.scope = Some(self.begin().await);
@@ -114,7 +114,7 @@ impl Engine {
             return self.compare(&look, found);
         }
         if !scope.is_settled {
-            // What the server has may be older than what there was when this began (recipe rule 2.16.2).
+            // The server's state may be older than the beginning of this synchronisation (recipe rule 2.16.2).
             if !self.mutants.has(Mutant::CacheBelievesLaggard) {
                 settle(&scope.zookeeper).await?;
             }
@@ -156,7 +156,7 @@ impl Engine {
         }
     }
 
-    /// What was found is compared with the copy.
+    /// Compares the result of a look with the copy.
     fn compare(&mut self, look: &Look, found: Found) -> Result<(), Error> {
         let Some(scope) = &mut self.scope else { return Ok(()) };
         let is_believed = self.mutants.has(Mutant::CacheChildBeforeParent);
@@ -194,7 +194,7 @@ impl Engine {
             });
         let is_anew = known.is_none_or(|known| known.czxid != znode.czxid) && !is_same;
         if is_anew {
-            // Whatever was below the old one had to go before it.
+            // Everything below the old znode had to be deleted before it.
             self.remove(path);
         }
         let Some(scope) = &mut self.scope else { return };
@@ -228,7 +228,7 @@ impl Engine {
         let listed: BTreeSet<&str> = names.iter().map(String::as_str).collect();
         let mut gone: Vec<Arc<str>> = scope.places.children(parent).cloned().collect();
         if !self.mutants.has(Mutant::CacheKeepsVanished) {
-            // Also what is known from an earlier session (recipe rule 2.16.5).
+            // Also children known from an earlier session (recipe rule 2.16.5).
             let of_parent = |path: &&Arc<str>| path::parent(path) == Some(&**parent);
             gone.extend(self.content.keys().filter(of_parent).cloned());
         }
@@ -241,11 +241,11 @@ impl Engine {
         }
     }
 
-    /// There is no such znode.
+    /// Processes a look that found no znode.
     fn compare_nothing(&mut self, look: &Look) -> Result<(), Error> {
         let (root, path) = (Arc::clone(&self.root), &look.path);
         if look.part == Part::Children && self.extent == Extent::Tree {
-            // The watch for its data tells the same.
+            // The watch for the znode's data reports the same.
             return Ok(());
         }
         let Some(scope) = &mut self.scope else { return Ok(()) };
@@ -257,7 +257,7 @@ impl Engine {
                 place.children.looked_at(None);
             }
         } else {
-            // The watch for its parent's children tells when it is back (recipe rule 2.16.4).
+            // The watch for its parent's children fires when it is back (recipe rule 2.16.4).
             if self.mutants.has(Mutant::FailOnVanishedPeer) {
                 return Err(Error::NoNode);
             }
@@ -270,7 +270,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Tells that this znode and all below are gone.
+    /// Queues the removal of this znode and all its descendants.
     fn remove(&mut self, path: &str) {
         Engine::remove_from(&mut self.content, &mut self.ready, self.mutants, path);
     }
@@ -284,7 +284,7 @@ impl Engine {
         if mutants.has(Mutant::CacheForgetsDescendants) {
             content.retain(|path, _| !is_below(gone, path));
         }
-        // From below, so that no child is without its parent.
+        // In reverse order, so that no child is without its parent.
         for (path, znode) in content.iter().rev() {
             if **path == *gone || is_below(gone, path) {
                 let (path, znode) = (Arc::clone(path), znode.clone());
@@ -295,13 +295,13 @@ impl Engine {
 }
 
 impl Scope {
-    /// Takes looks, all at once.
+    /// Takes these looks concurrently.
     async fn take(&mut self, looks: Vec<Look>, mutants: Mutants) -> Result<(), Error> {
         let taken = looks.iter().map(|look| look.take(&self.zookeeper, mutants));
         let found: Result<Vec<Found>, Error> = join_all(taken).await.into_iter().collect();
         let found = found?;
-        // An event comes before the reply that shows what it tells of (rule 3.2.1): so what has fired by
-        // now tells which of these findings belong to another znode of the same path.
+        // An event comes before the reply that reflects it (rule 3.2.1). So the watches that have fired by now identify
+        // the results that belong to another znode of the same path.
         self.places.notice().await?;
         self.found.extend(looks.into_iter().zip(found));
         Ok(())
@@ -314,8 +314,8 @@ impl Scope {
         }
         match race(self.places.changed(), reconnected(&mut self.events)).await {
             Either::Left(changed) => changed,
-            // The client sets its watches again, but one for children is told nothing of some that were created
-            // (recipe rule 1.2.7).
+            // The client sets its watches again, but one for children is not notified of some creations (recipe rule
+            // 1.2.7).
             Either::Right(connected) => {
                 connected?;
                 self.places.want_children_again();
@@ -324,11 +324,10 @@ impl Scope {
         }
     }
 
-    /// `CacheNoRecheckOnReconnect`.
+    /// Waits like the mutant `CacheNoRecheckOnReconnect`.
     async fn wait_forgetfully(&mut self) -> Result<(), Error> {
         let events = &mut self.events;
-        // A client that forgets its watches when the connection is lost, and looks at nothing when it is
-        // back.
+        // Models a client that forgets its watches when the connection is lost, and reads nothing when it is back.
         while let Either::Right(state) = race(self.places.changed(), events.next()).await {
             if state.is_final() {
                 return Err(Error::SessionExpired);
@@ -355,7 +354,7 @@ impl Scope {
         Ok(())
     }
 
-    /// Whether the root's children have been listed: a mutant's question.
+    /// Returns true if the root's children have been listed: for a mutant.
     fn is_listed(&mut self, root: &str) -> bool {
         let is_looked_at = |place: &mut super::places::Place| {
             !matches!(place.data, super::places::State::New)

@@ -1,4 +1,4 @@
-//! What a cache holds, and what it tells.
+//! The content of a cache, and its events.
 
 use serde::Serialize;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use vivarium_model::path;
 use vivarium_model::stat::Stat;
 use vivarium_model::zxid::Zxid;
 
-/// A znode as a cache has it: as it was when it was read.
+/// A znode in a cache, as it was when it was read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Cached {
-    /// The zxid that has created it.
+    /// The zxid that created it.
     pub czxid: Zxid,
-    /// The zxid that has written its data.
+    /// The zxid that wrote its data.
     pub mzxid: Zxid,
     /// The version of its data, for a conditional write.
     pub version: i32,
@@ -26,25 +26,25 @@ impl Cached {
     }
 }
 
-/// A change of a cache's content, or that it is complete.
+/// A change of a cache's content, or the notice that it is complete.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum CacheEvent {
-    /// This znode is there now.
+    /// The znode exists now.
     Added { path: Arc<str>, znode: Cached },
-    /// Its data was written.
+    /// The znode's data was written.
     Changed { path: Arc<str>, znode: Cached },
-    /// It is not there any more.
+    /// The znode does not exist any more.
     Removed {
         path: Arc<str>,
-        /// As it was last.
+        /// Its last known state.
         znode: Cached,
     },
-    /// The content is complete: everything that was there has been told. Once per session.
+    /// The content is complete: everything that existed has been reported. Once per session.
     Initialized,
 }
 
-/// What of a znode and its descendants a cache holds.
+/// The part of a znode's subtree that a cache holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Extent {
     /// The znode.
@@ -56,7 +56,7 @@ pub enum Extent {
 }
 
 impl Extent {
-    /// Whether a cache of `root` holds `path`, if that is there.
+    /// Returns true if a cache of `root` holds `path`, if that exists.
     pub fn holds(self, root: &str, path: &str) -> bool {
         match self {
             Extent::Node => path == root,
@@ -70,13 +70,13 @@ impl Extent {
     }
 }
 
-/// Whether `path` is a descendant of `ancestor`.
+/// Returns true if `path` is a descendant of `ancestor`.
 pub(super) fn is_below(ancestor: &str, path: &str) -> bool {
     let rest = path.strip_prefix(ancestor.trim_end_matches('/'));
     rest.is_some_and(|rest| rest.len() > 1 && rest.starts_with('/'))
 }
 
-/// The path of a child.
+/// Returns the path of a child.
 pub(super) fn child(parent: &str, name: &str) -> Arc<str> {
     format!("{}/{name}", parent.trim_end_matches('/')).into()
 }

@@ -1,4 +1,4 @@
-//! One look at a znode, with a watch for whatever comes after it.
+//! A look: a read of a znode that sets a watch for later changes.
 
 use super::{Mutant, Mutants};
 use crate::helpers::until_known;
@@ -8,7 +8,7 @@ use vivarium_model::handle::{Watch, ZooKeeper};
 use vivarium_model::op::Data;
 use vivarium_model::stat::Stat;
 
-/// What is looked at.
+/// The part of a znode that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Part {
     /// A znode's data.
@@ -22,25 +22,25 @@ pub(super) enum Part {
 pub(super) struct Look {
     pub(super) path: Arc<str>,
     pub(super) part: Part,
-    /// Nobody else tells when the znode comes: no parent is listed.
+    /// True if no parent is listed, so that only this look can notice the znode's creation.
     pub(super) is_first_of_all: bool,
-    /// A watch of an earlier look has fired.
+    /// True if a watch of an earlier look has fired.
     pub(super) is_again: bool,
 }
 
-/// What a look has found. The watch is missing where a mutant sets none.
+/// The result of a look. The watch is missing if a mutant sets none.
 pub(super) enum Found {
     Data(Data, Stat, Option<Watch>),
     Children(Vec<String>, Option<Watch>),
-    /// There is no such znode. With a watch for its creation, if that is asked for.
+    /// There is no such znode. Contains a watch for its creation, if requested.
     Nothing(Option<Watch>),
 }
 
 impl Look {
-    /// Takes it (recipe rule 2.16.1).
+    /// Takes the look (recipe rule 2.16.1).
     ///
     /// # Errors
-    /// `SessionExpired`; the server's refusal to let the znode be read.
+    /// Returns `SessionExpired`, or the server's refusal to let the znode be read.
     pub(super) async fn take(
         &self,
         zookeeper: &ZooKeeper,

@@ -10,7 +10,7 @@ use vivarium_model::handle::ZooKeeper;
 pub struct NodeCache(Engine);
 
 impl NodeCache {
-    /// A cache of this znode. It is empty until [`NodeCache::next`] is awaited.
+    /// Creates a cache of this znode. It is empty until [`NodeCache::next`] is awaited.
     pub fn new(zookeeper: ZooKeeper, path: impl Into<Arc<str>>) -> NodeCache {
         NodeCache(Engine::new(zookeeper, path.into(), Extent::Node))
     }
@@ -22,22 +22,22 @@ impl NodeCache {
         NodeCache(self.0.with_mutants(mutants))
     }
 
-    /// The next event, across sessions; the copy changes with it.
+    /// Returns the next event, across sessions, and applies it to the copy.
     ///
-    /// Cancel-safe: the next call goes on waiting.
+    /// Cancel-safe: the next call continues to wait.
     ///
     /// # Errors
-    /// The server's refusal to let the znode be read; `NotReadOnly` at a server that only reads.
+    /// Returns the server's refusal to let the znode be read; `NotReadOnly` at a read-only server.
     pub async fn next(&mut self) -> Result<CacheEvent, Error> {
         self.0.next().await
     }
 
-    /// The znode as the copy has it; `None` where it is not there, or was not read yet.
+    /// Returns the znode in the copy; `None` if it does not exist or was not read yet.
     pub fn get(&self) -> Option<&Cached> {
         self.0.content().values().next()
     }
 
-    /// Whether this session's synchronisation is complete.
+    /// Returns true if this session's synchronisation is complete.
     pub fn is_initialized(&self) -> bool {
         self.0.is_initialized()
     }

@@ -1,4 +1,4 @@
-//! What a session knows of the paths that a cache follows: what is watched, and what must be looked at.
+//! What a session knows about the paths that a cache follows: what is watched, and what must be looked at.
 
 use super::event::{child, is_below};
 use super::look::{Look, Part};
@@ -11,20 +11,20 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::Watch;
 use vivarium_model::path;
 
-/// So many looks are under way at a time.
+/// The most looks under way.
 const AT_ONCE: usize = 16;
 
-/// How it stands with one part of a znode.
+/// The state of one part of a znode.
 #[derive(Debug, Default)]
 pub(super) enum State {
-    /// It does not matter.
+    /// The part is not followed.
     #[default]
     Unwanted,
-    /// It must be looked at, for the first time in this session.
+    /// The part must be looked at, for the first time in this session.
     New,
-    /// It must be looked at once more.
+    /// The part must be looked at again.
     Again,
-    /// It is as it was when it was looked at, until this fires.
+    /// The part is unchanged since the look until this watch fires.
     Watched(Watch),
 }
 
@@ -33,7 +33,7 @@ impl State {
         matches!(self, State::New | State::Again)
     }
 
-    /// It must be looked at.
+    /// Marks the part to be looked at.
     pub(super) fn want(&mut self) {
         *self = match self {
             State::Unwanted | State::New => State::New,
@@ -45,12 +45,12 @@ impl State {
         matches!(self, State::Unwanted)
     }
 
-    /// What a look has left.
+    /// Stores the watch of a look.
     pub(super) fn looked_at(&mut self, watch: Option<Watch>) {
         *self = watch.map_or(State::Unwanted, State::Watched);
     }
 
-    /// Whether its watch has fired, which makes it wanted.
+    /// Checks whether the watch has fired, and marks the part to be looked at again if so.
     fn fires(&mut self, context: &mut Context<'_>) -> Result<bool, Error> {
         let State::Watched(watch) = self else { return Ok(false) };
         let Poll::Ready(event) = pin!(watch.changed()).poll(context) else { return Ok(false) };
@@ -59,7 +59,7 @@ impl State {
     }
 }
 
-/// One path: the root, or one that was in its parent's list.
+/// A path: the root, or a path in its parent's list.
 #[derive(Debug, Default)]
 pub(super) struct Place {
     pub(super) data: State,
@@ -79,12 +79,12 @@ impl Place {
     }
 }
 
-/// All of them, parents before their children.
+/// All followed paths, parents before their children.
 #[derive(Debug, Default)]
 pub(super) struct Places(BTreeMap<Arc<str>, Place>);
 
 impl Places {
-    /// The root alone.
+    /// Creates the places with the root alone.
     pub(super) fn of(root: &Arc<str>, part: Part) -> Places {
         let mut place = Place::default();
         place.part(part).want();
@@ -95,7 +95,7 @@ impl Places {
         self.0.get_mut(path)
     }
 
-    /// A child is there whose name was listed.
+    /// Adds a child whose name was listed.
     pub(super) fn list(&mut self, parent: &str, name: &str) {
         let place = self.0.entry(child(parent, name)).or_default();
         if place.data.is_unwanted() {
@@ -103,29 +103,29 @@ impl Places {
         }
     }
 
-    /// Forgets all below this path.
+    /// Removes all descendants of this path.
     pub(super) fn forget_below(&mut self, path: &str) {
         self.0.retain(|other, _| !is_below(path, other));
     }
 
-    /// Forgets this path and all below.
+    /// Removes this path and all its descendants.
     pub(super) fn forget(&mut self, path: &str) {
         self.0.remove(path);
         self.forget_below(path);
     }
 
-    /// The direct children of this path.
+    /// Returns the direct children of this path.
     pub(super) fn children(&self, parent: &str) -> impl Iterator<Item = &Arc<str>> {
         self.0.keys().filter(move |path| path::parent(path) == Some(parent))
     }
 
-    /// Whether something has never been looked at in this session.
+    /// Returns true if something has never been looked at in this session.
     pub(super) fn has_new(&self) -> bool {
         self.0.values().any(|place| place.parts().iter().any(|(_, it)| matches!(it, State::New)))
     }
 
-    /// Whether this path, or one above it, must be read first: what was found here may belong to a znode that has
-    /// gone since, and come back (recipe rule 2.16.3).
+    /// Returns true if this path or an ancestor must be read first, because what was found here may belong to a znode
+    /// that has been deleted and recreated since (recipe rule 2.16.3).
     pub(super) fn is_uncertain(&self, path: &str, part: Part) -> bool {
         let wanted = |path: &str| self.0.get(path).is_some_and(|place| place.data.is_wanted());
         let mut above = match part {
@@ -141,8 +141,8 @@ impl Places {
         false
     }
 
-    /// The looks to take now, from above. What is new comes before what has changed, so that a
-    /// synchronisation does not wait for changes.
+    /// Returns the looks to take now, ancestors first. New parts come before changed ones, so that a synchronisation
+    /// does not wait for changes.
     pub(super) fn looks(&self, root: &str) -> Vec<Look> {
         let has_new = self.0.iter().any(|(path, place)| {
             let is_new = |(part, state): &(Part, &State)| {
@@ -166,17 +166,17 @@ impl Places {
         due.take(AT_ONCE).map(look).collect()
     }
 
-    /// All lists of children must be looked at again.
+    /// Marks all lists of children to be looked at again.
     pub(super) fn want_children_again(&mut self) {
         for place in self.0.values_mut().filter(|place| !place.children.is_unwanted()) {
             place.children.want();
         }
     }
 
-    /// Takes notice of the watches that have fired already.
+    /// Processes the watches that have fired already.
     ///
     /// # Errors
-    /// `SessionExpired`, `AuthFailed`: none of them will fire any more.
+    /// Returns `SessionExpired` or `AuthFailed`: no watch will fire any more.
     pub(super) async fn notice(&mut self) -> Result<(), Error> {
         poll_fn(|context| Poll::Ready(self.fired(context).map(drop))).await
     }
@@ -184,7 +184,7 @@ impl Places {
     /// Waits until one of the watches fires.
     ///
     /// # Errors
-    /// As [`Places::notice`].
+    /// Fails like [`Places::notice`].
     pub(super) async fn changed(&mut self) -> Result<(), Error> {
         poll_fn(|context| match self.fired(context) {
             Ok(false) => Poll::Pending,
@@ -203,7 +203,7 @@ impl Places {
         Ok(any)
     }
 
-    /// Everything that is watched.
+    /// Returns all watched parts.
     pub(super) fn watched(&mut self) -> impl Iterator<Item = (&Arc<str>, Part, &mut Watch)> {
         self.0.iter_mut().flat_map(|(path, Place { data, children })| {
             [(Part::Data, data), (Part::Children, children)].into_iter().filter_map(

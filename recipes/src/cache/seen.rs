@@ -1,24 +1,23 @@
-//! What a program with a cache tells the monitors.
+//! The observations of a program with a cache.
 
 use super::{CacheEvent, Cached, Extent};
 use serde::Serialize;
 use std::sync::Arc;
 use vivarium_model::observation::Observation;
 
-/// What can be seen of a program that has a cache. Its properties ([`super::properties`]) read nothing else of
-/// programs.
+/// An observation of a program with a cache. Its properties ([`super::properties`]) use no other observations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum CacheSeen {
-    /// The cache begins to synchronise: when it is made, and in each later session.
+    /// The cache begins to synchronise: when it is created, and in each later session.
     Begun {
-        /// The znode that it is of.
+        /// The root of the cache.
         root: Arc<str>,
         extent: Extent,
     },
-    /// An event was given out; the copy has changed with it.
+    /// An event was returned, and applied to the copy.
     Delivered { root: Arc<str>, event: CacheEvent },
-    /// The program reads the copy, and goes by all of it.
+    /// The program reads the whole copy, and relies on it.
     Content {
         root: Arc<str>,
         /// In the order of their paths.
@@ -29,7 +28,7 @@ pub enum CacheSeen {
 }
 
 impl CacheSeen {
-    /// The znode that the cache is of.
+    /// Returns the root of the cache.
     pub fn root(&self) -> &Arc<str> {
         match self {
             CacheSeen::Begun { root, .. }

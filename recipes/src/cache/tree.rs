@@ -12,7 +12,7 @@ use vivarium_model::path;
 pub struct TreeCache(Engine);
 
 impl TreeCache {
-    /// A cache of this znode and of all below. It is empty until [`TreeCache::next`] is awaited.
+    /// Creates a cache of this znode and its descendants. It is empty until [`TreeCache::next`] is awaited.
     pub fn new(zookeeper: ZooKeeper, root: impl Into<Arc<str>>) -> TreeCache {
         TreeCache(Engine::new(zookeeper, root.into(), Extent::Tree))
     }
@@ -24,27 +24,27 @@ impl TreeCache {
         TreeCache(self.0.with_mutants(mutants))
     }
 
-    /// The next event, across sessions; the copy changes with it.
+    /// Returns the next event, across sessions, and applies it to the copy.
     ///
-    /// Cancel-safe: the next call goes on waiting.
+    /// Cancel-safe: the next call continues to wait.
     ///
     /// # Errors
-    /// The server's refusal to let a znode be read; `NotReadOnly` at a server that only reads.
+    /// Returns the server's refusal to let the znode be read; `NotReadOnly` at a read-only server.
     pub async fn next(&mut self) -> Result<CacheEvent, Error> {
         self.0.next().await
     }
 
-    /// All znodes of the copy with their paths, in the order of these.
+    /// Returns all znodes of the copy with their paths, in the order of paths.
     pub fn znodes(&self) -> impl Iterator<Item = (&Arc<str>, &Cached)> {
         self.0.content().iter()
     }
 
-    /// The znode of this path.
+    /// Returns the znode with this path.
     pub fn get(&self, path: &str) -> Option<&Cached> {
         self.0.content().get(path)
     }
 
-    /// The children of a znode with their paths.
+    /// Returns the children of a znode with their paths.
     pub fn children<'a>(
         &'a self,
         parent: &'a str,
@@ -52,7 +52,7 @@ impl TreeCache {
         self.znodes().filter(move |(path, _)| path::parent(path) == Some(parent))
     }
 
-    /// Whether this session's synchronisation is complete.
+    /// Returns true if this session's synchronisation is complete.
     pub fn is_initialized(&self) -> bool {
         self.0.is_initialized()
     }

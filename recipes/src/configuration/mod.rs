@@ -1,24 +1,23 @@
-//! Configuration with live updates, or publish-subscribe (recipe rule 2.1.1): one znode holds a value, and
-//! whoever subscribes is told of the present one and of later ones.
+//! Configuration with live updates, or publish-subscribe (recipe rule 2.1.1): one znode holds a value, and each
+//! subscriber receives the present value and later ones.
 //!
 //! # Contract
 //!
-//! A [`Subscription`] delivers values in the order of their zxids, each at most once, and none older than one
-//! that it has delivered, also across sessions. Values are told apart by mzxid, not by version, which
-//! begins again when the znode is deleted and made anew (CURATOR-391). That there is no value is delivered too
-//! ([`Setting::Absent`]), and believed in a new session only after a sync: a server that lags may not have
-//! the znode yet.
+//! A [`Subscription`] delivers values in the order of their zxids, each at most once, and none older than one that it
+//! has delivered, also across sessions. Values are distinguished by mzxid, not by version, which restarts when the
+//! znode is deleted and recreated (CURATOR-391). The absence of a value is delivered too ([`Setting::Absent`]), and
+//! believed in a new session only after a sync, because a lagging server may not have the znode yet.
 //!
-//! It does not promise every intermediate value: what is replaced before it is read is never seen. When writes
-//! stop and the client stays connected, the last value delivered is the value that there is.
+//! Not every intermediate value is delivered: a value that is replaced before it is read is never seen. When writes
+//! stop and the client stays connected, the last value delivered is the present one.
 //!
-//! Every write wakes all subscribers once: that is inherent. A watch is set with every read, and survives a
-//! lost connection: the client sets it again, and a change that was missed fires it.
+//! Every write wakes all subscribers once: that is inherent. Every read sets a watch, which survives a lost connection:
+//! the client sets it again, and a missed change fires it.
 //!
-//! [`Subscription::next`] may be dropped at any await point, and asked again: no value is lost by that.
+//! [`Subscription::next`] may be dropped at any await point and called again without losing a value.
 //!
-//! *Publishing* ([`Configuration::publish`]) is last-writer-wins, and repeated until its reply is known. Where a
-//! reply was lost, the value may so be written twice, the second time after another publisher's.
+//! *Publishing* ([`Configuration::publish`]) is last-writer-wins, and repeated until its reply is known. If a reply was
+//! lost, the value may be written twice, the second time after another publisher's.
 //!
 //! # How far it has been tried
 //!
@@ -51,7 +50,7 @@ use vivarium_model::op::{CreateMode, Version};
 use vivarium_model::path;
 use vivarium_model::zxid::Zxid;
 
-/// A value that everybody may follow. See the module for its contract.
+/// A value that any client may follow. See the module for its contract.
 #[derive(Clone, Debug)]
 pub struct Configuration {
     zookeeper: ZooKeeper,
@@ -60,7 +59,7 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// The value in the znode of this path, which need not exist.
+    /// Creates a handle of the value in the znode of this path, which need not exist.
     pub fn new(zookeeper: ZooKeeper, path: impl Into<Arc<str>>) -> Configuration {
         Configuration { zookeeper, path: path.into(), mutants: Mutants::NONE }
     }
@@ -72,17 +71,17 @@ impl Configuration {
         Configuration { mutants, ..self }
     }
 
-    /// Follows the value, from the present one on, across sessions.
+    /// Follows the value from the present one on, across sessions.
     pub fn subscribe(&self) -> Subscription {
         Subscription::new(self.clone())
     }
 
-    /// Writes a value, and creates the znode where it is missing; the mzxid of the write.
+    /// Writes a value, and creates the znode if it is missing. Returns the mzxid of the write.
     ///
     /// Cancel-safe: the write may have happened or not.
     ///
     /// # Errors
-    /// `SessionExpired`, after which it may have happened or not; the server's refusal of the path.
+    /// Returns `SessionExpired`, after which the write may have happened or not; or the server's refusal of the path.
     pub async fn publish(&self, value: &[u8]) -> Result<Zxid, Error> {
         let (zookeeper, path) = (&self.zookeeper, &self.path);
         loop {
@@ -95,7 +94,7 @@ impl Configuration {
             let create = || zookeeper.create(path, value, CreateMode::Persistent);
             match until_known(zookeeper, create).await {
                 Ok((_, stat)) => return Ok(stat.mzxid),
-                // Somebody else's, or this one whose reply was lost: the value is written again.
+                // Another client created it, or this one did and the reply was lost: the value is written again.
                 Err(Error::NodeExists) => {}
                 Err(Error::NoNode) => match path::parent(path) {
                     Some(parent) => ensure_path(zookeeper, parent).await?,
@@ -106,10 +105,10 @@ impl Configuration {
         }
     }
 
-    /// Takes the value away.
+    /// Removes the value.
     ///
     /// # Errors
-    /// As [`Configuration::publish`].
+    /// Fails like [`Configuration::publish`].
     pub async fn remove(&self) -> Result<(), Error> {
         ensure_deleted(&self.zookeeper, &self.path).await
     }

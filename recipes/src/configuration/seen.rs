@@ -1,4 +1,4 @@
-//! What subscribers of a configuration tell the monitors.
+//! The observations of subscribers of a configuration.
 
 use serde::Serialize;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use vivarium_model::observation::Observation;
 use vivarium_model::op::Data;
 use vivarium_model::zxid::Zxid;
 
-/// What a configuration is at some zxid.
+/// The configuration at some zxid.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum Setting {
     /// There is no value.
     Absent,
-    /// There is one.
+    /// There is a value.
     Value {
         /// The zxid of the write that made it.
         mzxid: Zxid,
@@ -20,17 +20,17 @@ pub enum Setting {
     },
 }
 
-/// What can be seen of a subscriber. Its properties ([`super::properties`]) read nothing else of programs.
+/// An observation of a subscriber. Its properties ([`super::properties`]) use no other observations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum ConfigurationSeen {
-    /// A setting was delivered: the subscriber goes by it from now on.
+    /// A setting was delivered, and the subscriber uses it from now on.
     Delivered {
         /// The configuration's path.
         path: Arc<str>,
         setting: Setting,
     },
-    /// The subscriber follows no more.
+    /// The subscriber stopped following.
     Unsubscribed { path: Arc<str> },
 }
 

@@ -1,4 +1,4 @@
-//! Following a value: read it with a watch, deliver what is new, wait, and again.
+//! Follows a value: reads it with a watch, delivers what is new, waits, and repeats.
 
 use super::{Configuration, ConfigurationSeen, Mutant, Setting};
 use crate::helpers::{next_session, reconnected, until_known};
@@ -10,10 +10,10 @@ use vivarium_model::op::{Data, SessionState};
 use vivarium_model::stat::Stat;
 use vivarium_model::zxid::Zxid;
 
-/// A subscription to a configuration. See the module above for its contract.
+/// A subscription to a configuration. See the module [`configuration`](super) for its contract.
 pub struct Subscription {
     configuration: Configuration,
-    /// The session in which it follows, and a handle pinned to that.
+    /// The session in which it follows, with a handle pinned to it.
     scope: Option<Scope>,
     last: Last,
 }
@@ -22,18 +22,18 @@ struct Scope {
     zookeeper: ZooKeeper,
     session: SessionId,
     events: SessionEvents,
-    /// For the next change; `None` where the value must be read.
+    /// Fires at the next change; `None` if the value must be read.
     watch: Option<Watch>,
-    /// What was delivered last was seen in this session, or the server has caught up in it.
+    /// True if the last delivered value was seen in this session, or if the server has caught up in it.
     is_fresh: bool,
 }
 
-/// What was delivered.
+/// What was delivered last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Last {
     /// The newest value.
     value: Option<(Zxid, i32)>,
-    /// That there is none came after it, or at first.
+    /// True if the absence of a value was delivered after it, or first.
     is_absent: bool,
 }
 
@@ -42,12 +42,12 @@ impl Subscription {
         Subscription { configuration, scope: None, last: Last::default() }
     }
 
-    /// Waits for a setting that is newer than the last one delivered; at first, for the present one.
+    /// Waits for a setting that is newer than the last one delivered; the first call returns the present one.
     ///
-    /// Cancel-safe: the next call goes on waiting.
+    /// Cancel-safe: the next call continues to wait.
     ///
     /// # Errors
-    /// The server's refusal to let the value be read.
+    /// Returns the server's refusal to let the value be read.
     pub async fn next(&mut self) -> Result<Setting, Error> {
         loop {
             match self.step().await {
@@ -79,7 +79,7 @@ impl Subscription {
         scope.wait(configuration).await?;
         match scope.read(configuration, has_waited).await? {
             Some((data, stat)) => {
-                // From here on this session has seen all that was delivered.
+                // From here on, this session has seen everything that was delivered.
                 scope.is_fresh |= last.value.is_none_or(|(mzxid, _)| stat.mzxid >= mzxid);
                 Ok(last.newer(configuration, data, &stat))
             }
@@ -104,8 +104,7 @@ impl Scope {
             self.watch = None;
             return changed.map(drop);
         }
-        // A client that forgets its watches when the connection is lost, and looks at nothing when it is
-        // back.
+        // Models a client that forgets its watches when the connection is lost, and reads nothing when it is back.
         let (zookeeper, path) = (&self.zookeeper, &configuration.path);
         while let Either::Right(state) = race(watch.changed(), self.events.next()).await {
             if state.is_final() {
@@ -120,8 +119,8 @@ impl Scope {
         Ok(())
     }
 
-    /// The value with a watch for the next one (recipe rule 2.1.1); without either where it came and went
-    /// meanwhile.
+    /// Reads the value with a watch for the next one (recipe rule 2.1.1). Returns neither if the value was created and
+    /// deleted meanwhile.
     async fn read(
         &mut self,
         configuration: &Configuration,
@@ -129,7 +128,7 @@ impl Scope {
     ) -> Result<Option<(Data, Stat)>, Error> {
         let (zookeeper, path) = (&self.zookeeper, &configuration.path);
         if configuration.mutants.has(Mutant::ConfigWatchAfterRead) && has_waited {
-            // Read first and watched afterwards: what comes between fires nothing.
+            // The mutant reads first and watches afterwards, so changes in between fire nothing.
             let read = until_known(zookeeper, || zookeeper.get_data(path)).await;
             let (_, watch) = until_known(zookeeper, || zookeeper.exists_watch(path)).await?;
             self.watch = Some(watch);
@@ -152,7 +151,7 @@ impl Scope {
         Ok(None)
     }
 
-    /// The server has no such znode: which it may not have yet, where it has not shown it in this session
+    /// Processes the absence of the znode. The server may not have the znode yet if it has not shown it in this session
     /// (recipe rule 2.1.2).
     async fn absent(&mut self, last: &mut Last) -> Result<Option<Setting>, Error> {
         if last.value.is_some() && !self.is_fresh {
@@ -167,7 +166,7 @@ impl Scope {
 }
 
 impl Last {
-    /// What was read, if it is newer than what was delivered.
+    /// Returns what was read if it is newer than what was delivered.
     fn newer(&mut self, configuration: &Configuration, data: Data, stat: &Stat) -> Option<Setting> {
         let mutants = configuration.mutants;
         let is_newer = match self.value {

@@ -1,4 +1,4 @@
-//! One attempt to acquire, in one session: make a znode, wait until it is the first (recipe rule 2.8).
+//! One attempt to acquire, in one session: create a znode and wait until it is the first (recipe rule 2.8).
 
 use super::contender::{self, Contender, Kind, Node};
 use super::line::Line;
@@ -13,7 +13,7 @@ use vivarium_model::id::SessionId;
 use vivarium_model::op::{CreateMode, Data, SessionState};
 use vivarium_model::path;
 
-/// An attempt. Dropping it before its end is giving up.
+/// An attempt. Dropping it before its end gives up.
 pub(super) struct Attempt {
     /// Pinned to the attempt's session.
     pub(super) zookeeper: ZooKeeper,
@@ -30,44 +30,43 @@ pub(super) struct Attempt {
 
 /// What an attempt that gives up leaves for the janitor.
 enum Traces {
-    /// Nothing: no create was sent, or it was refused, or it is settled that it had no effect, or
-    /// the session is over.
+    /// Nothing: no create was sent, or it was refused, or it is settled that it had no effect, or the session is over.
     None,
-    /// A create was sent. Nobody knows what has become of it.
+    /// A create was sent, and its result is unknown.
     Unsettled,
-    /// This znode, and no other.
+    /// This znode and no other.
     Node(Arc<str>),
 }
 
 /// Why a waiter looks again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Woken {
-    /// The predecessor was changed, or has gone.
+    /// The predecessor was changed or deleted.
     Changed,
     /// The connection was lost meanwhile.
     Reconnected,
-    /// The predecessor had gone before it could be watched.
+    /// The predecessor was deleted before it could be watched.
     Missing,
 }
 
-/// What came of looking once.
+/// The result of one look.
 enum Look {
-    /// The lock is the attempt's.
+    /// The attempt has the lock.
     First,
-    /// It waited for its predecessor.
+    /// The attempt waited for its predecessor.
     Waited(Woken),
-    /// The attempt's znode is not there any more.
+    /// The attempt's znode does not exist any more.
     Gone,
 }
 
-/// Where a contender stands in the line.
+/// A contender's place in the queue.
 #[derive(Debug, PartialEq, Eq)]
 enum Place {
     /// It is the first.
     First,
-    /// Behind this child.
+    /// It is after this child.
     Behind(String),
-    /// It is not there any more.
+    /// It does not exist any more.
     Gone,
 }
 
@@ -90,11 +89,11 @@ impl Attempt {
         attempt
     }
 
-    /// Sees it through: `None` when the attempt has lost its znode, and a new one must begin.
+    /// Runs the attempt. Returns `None` if the attempt has lost its znode, so that a new one must begin.
     pub(super) async fn run(mut self) -> Result<Option<Guard>, AcquireError> {
         let acquired = self.acquire().await;
         if let Err(AcquireError::SessionExpired) = acquired {
-            // The server deletes what belongs to the session.
+            // The servers delete what belongs to the session.
             self.traces = Traces::None;
         }
         Ok(acquired?.map(|node| self.grant(node)))
@@ -110,7 +109,7 @@ impl Attempt {
                     self.traces = Traces::None;
                     return Ok(None);
                 }
-                // What it knows of its znode it has from a session that is over (recipe rule 2.8.6).
+                // The mutant continues with what it knows of its znode from a session that is over (recipe rule 2.8.6).
                 Err(AcquireError::SessionExpired)
                     if self.mutants.has(Mutant::NoOwnerCheckOnGrant) =>
                 {
@@ -135,7 +134,7 @@ impl Attempt {
         }
     }
 
-    /// Looks where it stands, and waits if it is not the first.
+    /// Looks up its place, and waits if it is not the first.
     async fn look(&mut self, node: &Node) -> Result<Look, AcquireError> {
         match self.place(path::name(&node.path)).await? {
             Place::First => Ok(Look::First),
@@ -144,13 +143,13 @@ impl Attempt {
         }
     }
 
-    /// Pins the attempt to the session that follows its own (a mutant).
+    /// Pins the attempt to the next session (for a mutant).
     async fn go_on_in_the_next_session(&mut self) {
         self.session = next_session(&self.zookeeper, self.session).await;
         self.zookeeper = self.zookeeper.scope(self.session);
     }
 
-    /// Waits for the next connection behind a create whose reply was lost.
+    /// Waits for the next connection after a create whose reply was lost.
     async fn reattached(&mut self, events: &mut SessionEvents) -> Result<(), AcquireError> {
         match reconnected(events).await {
             Err(_) if self.mutants.has(Mutant::AdoptDeadSessionNode) => {
@@ -161,7 +160,7 @@ impl Attempt {
         }
     }
 
-    /// Makes the attempt's znode, and knows it.
+    /// Creates the attempt's znode, and reports it.
     async fn line_up(&mut self) -> Result<Option<Node>, AcquireError> {
         let Some(node) = self.create().await? else { return Ok(None) };
         self.traces = Traces::Node(Arc::clone(&node.path));
@@ -170,7 +169,7 @@ impl Attempt {
         Ok(Some(node))
     }
 
-    /// Makes the znode, whatever becomes of the reply (recipe rules 2.8.1 and 2.8.6).
+    /// Creates the znode, even if replies are lost (recipe rules 2.8.1 and 2.8.6).
     async fn create(&mut self) -> Result<Option<Node>, AcquireError> {
         let nameless =
             self.mutants.has(Mutant::NoGuid) || self.mutants.has(Mutant::LateDeleteReusedName);
@@ -188,22 +187,22 @@ impl Attempt {
                     self.traces = Traces::None;
                     return Err(AcquireError::TimedOut);
                 }
-                // It knows no other way to be rid of what it may have made.
+                // The mutant knows no other way to delete what it may have created.
                 Err(Error::ConnectionLoss) if self.mutants.has(Mutant::LateDeleteReusedName) => {
                     self.zookeeper.close().await;
                     return Err(AcquireError::SessionExpired);
                 }
                 Err(Error::ConnectionLoss) => {
                     self.reattached(&mut events).await?;
-                    // Without an id there is nothing to look for (`NoGuid`).
+                    // Without an id, there is nothing to look for (`NoGuid`).
                     if id.is_none() {
                         continue;
                     }
                     return match self.lost().recover().await? {
                         Recovered::Adopted(node) => Ok(Some(node)),
                         Recovered::Unseen => continue,
-                        // A new attempt: a znode of this one may have been there, which others have deleted, and
-                        // its name could come again (recipe rules 1.2.2 and 2.8.6).
+                        // Begin a new attempt: a znode of this one may have existed, which others have deleted, and its
+                        // name could be reused (recipe rules 1.2.2 and 2.8.6).
                         Recovered::Nothing | Recovered::NotOurs => {
                             self.traces = Traces::None;
                             Ok(None)
@@ -218,20 +217,20 @@ impl Attempt {
                     if self.mutants.has(Mutant::ParentGoneGivesUp) {
                         return pending().await;
                     }
-                    // The directory is missing; it may also be reaped at any time.
+                    // The directory is missing; it may also be deleted again at any time.
                     ensure_path(&self.zookeeper, &self.lock).await?;
                 }
             }
         }
     }
 
-    /// The create whose reply was lost.
+    /// Returns the create whose reply was lost.
     fn lost(&self) -> Lost<'_> {
         let Attempt { zookeeper, session, lock, id, mutants, .. } = self;
         Lost { zookeeper, session: *session, lock, id, mutants }
     }
 
-    /// Lists. The list sets no watch: only the predecessor matters (recipe rule 2.8.2).
+    /// Lists the children without a watch: only the predecessor matters (recipe rule 2.8.2).
     async fn place(&mut self, own: &str) -> Result<Place, AcquireError> {
         if self.mutants.has(Mutant::LeakOnErrorAfterCreate)
             && self.zookeeper.get_children(&self.lock).await == Err(Error::ConnectionLoss)
@@ -246,7 +245,7 @@ impl Attempt {
         Ok(place(&line.contenders(), own, self.predecessor))
     }
 
-    /// Reads what everybody's znode holds (`FailOnVanishedPeer`).
+    /// Reads the data of all znodes (`FailOnVanishedPeer`).
     async fn read_all(&mut self, names: &[String]) -> Result<(), AcquireError> {
         for name in names {
             let path = contender::child(&self.lock, name);
@@ -275,13 +274,14 @@ impl Attempt {
         };
         let mut watch = match watched {
             Ok(watch) => watch,
-            // It vanished between list and watch: nobody would ever wake us (recipe rule 2.8.3).
+            // The predecessor was deleted between list and watch, so nothing would ever wake this waiter (recipe rule
+            // 2.8.3).
             Err(Error::NoNode) if self.mutants.has(Mutant::ExistsNullSleeps) => {
                 waiting();
                 return pending().await;
             }
             Err(Error::NoNode) => return Ok(Woken::Missing),
-            // The next list waits until it is connected again.
+            // The next list waits until the client is connected again.
             Err(Error::ConnectionLoss) => return Ok(Woken::Reconnected),
             Err(error) => return Err(error.into()),
         };
@@ -290,26 +290,26 @@ impl Attempt {
         loop {
             match race(watch.changed(), events.next()).await {
                 Either::Left(event) => return Ok(event.map(|_| Woken::Changed)?),
-                // The client sets the watch again, but what it missed may concern us.
+                // The client sets the watch again, but a missed change may concern this waiter.
                 Either::Right(SessionState::SyncConnected) => return Ok(Woken::Reconnected),
                 Either::Right(state) if state.is_final() => {
                     return Err(AcquireError::SessionExpired);
                 }
-                // A server that only reads cannot say who holds a lock.
+                // A read-only server cannot tell which client holds a lock.
                 Either::Right(_) => {}
             }
         }
     }
 
-    /// `WatchDirectory`, where `predecessor` is still there.
+    /// Watches the directory like `WatchDirectory`, if `predecessor` still exists.
     async fn watch_directory(&self, predecessor: &str) -> Result<Watch, Error> {
         let (names, watch) = self.zookeeper.get_children_watch(&self.lock).await?;
         let is_there = names.iter().any(|name| name == predecessor);
         is_there.then_some(watch).ok_or(Error::NoNode)
     }
 
-    /// Nothing is checked any more: a grant on a znode whose session has just ended is a zombie's,
-    /// which no check could rule out.
+    /// Grants the lock without a further check: a session that has ended meanwhile makes the holder a zombie, which no
+    /// check could exclude.
     fn grant(mut self, node: Node) -> Guard {
         self.granted = true;
         let (path, token) = (Arc::clone(&node.path), node.czxid);
@@ -323,8 +323,8 @@ impl Attempt {
     }
 }
 
-/// Recipe rule 2.8.6, last row: however an attempt ends without a grant, also by being
-/// dropped at an await point, its znode is deleted.
+/// Recipe rule 2.8.6, last row: if an attempt ends without a grant, also by being dropped at an await point, its znode
+/// is deleted.
 impl Drop for Attempt {
     fn drop(&mut self) {
         if self.granted {
@@ -351,7 +351,7 @@ impl Drop for Attempt {
     }
 }
 
-/// Where the child `own` stands in the line.
+/// Returns the place of the child `own` in the queue.
 fn place(contenders: &[Contender<'_>], own: &str, predecessor: Predecessor) -> Place {
     let Some(mine) = contenders.iter().find(|contender| contender.name() == own) else {
         return Place::Gone;

@@ -1,34 +1,34 @@
-//! Names of contenders: `<attempt id>-lock-<sequence number>`, and their order. Those of a read-write lock
-//! say `read` or `write` in place of `lock`, those of a semaphore `lease`.
+//! Names of contenders: `<attempt id>-lock-<sequence number>`, and their order. Contenders of a read-write lock have
+//! `read` or `write` instead of `lock`, those of a semaphore `lease`.
 //!
-//! Contenders are ordered by the creates of their znodes. Their sequence numbers say that order as long as the
-//! directory's counter is not at its end (recipe rule 1.2.6): a directory cannot be deleted, and so its counter
-//! cannot begin again, while a contender is in it. From then on numbers come again or are negative, where
-//! text, integers and serial numbers all go wrong (`TextOrder`, `IntOrderAtWrap`), and two can be the first. So the czxids
-//! say the order where the number of any contender does not, which takes a read of each.
+//! Contenders are ordered by the creates of their znodes. The sequence numbers give this order as long as the
+//! directory's counter is not at its end (recipe rule 1.2.6): a directory cannot be deleted, so its counter cannot
+//! restart, while a contender is in it. At the counter's end, numbers repeat or become negative, so comparing them as
+//! text, integers or serial numbers all fails (`TextOrder`, `IntOrderAtWrap`), and two contenders can be the first. So
+//! if the number of any contender is past the end, czxids give the order, which takes a read of each znode.
 
 use crate::helpers::is_exhausted;
 use std::sync::Arc;
 use vivarium_model::path;
 use vivarium_model::zxid::Zxid;
 
-/// As what somebody contends.
+/// The role of a contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// For an exclusive lock.
+    /// Contends for an exclusive lock.
     Exclusive,
-    /// To read under a read-write lock.
+    /// Contends to read under a read-write lock.
     Read,
-    /// To write under a read-write lock.
+    /// Contends to write under a read-write lock.
     Write,
-    /// For one of the permits of a semaphore.
+    /// Contends for one of the permits of a semaphore.
     Lease,
 }
 
 impl Kind {
     const ALL: [Kind; 4] = [Kind::Exclusive, Kind::Read, Kind::Write, Kind::Lease];
 
-    /// What stands between the attempt's id and the sequence number.
+    /// Returns the text between the attempt's id and the sequence number.
     fn mark(self) -> &'static str {
         match self {
             Kind::Exclusive => "lock-",
@@ -38,8 +38,8 @@ impl Kind {
         }
     }
 
-    /// Whether the two cannot hold at once: all but readers (recipe rule 2.10.1), and leases, which are
-    /// counted (recipe rule 2.14.1).
+    /// Returns true if the two cannot hold at the same time: all except readers (recipe rule 2.10.1) and leases, which
+    /// are counted (recipe rule 2.14.1).
     pub fn conflicts(self, other: Kind) -> bool {
         !matches!((self, other), (Kind::Read, Kind::Read) | (Kind::Lease, Kind::Lease))
     }
@@ -55,17 +55,17 @@ pub struct Contender<'a> {
     place: Place,
 }
 
-/// Where a contender stands in the line. Those of one line all have the same kind of place.
+/// A contender's place in the queue. All contenders of one queue have the same kind of place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     /// By its sequence number.
     Number(i32),
-    /// By the transaction that created its znode, or the writer's whose place it has.
+    /// By the transaction that created its znode, or that of the writer whose place it has taken.
     Created(Zxid),
 }
 
 impl<'a> Contender<'a> {
-    /// Reads a child's name; `None` where it is no contender's.
+    /// Parses a child's name; `None` if it is not that of a contender.
     pub fn parse(name: &'a str) -> Option<Contender<'a>> {
         let (kind, (prefix, digits)) =
             Kind::ALL.into_iter().find_map(|kind| Some((kind, name.rsplit_once(kind.mark())?)))?;
@@ -77,7 +77,7 @@ impl<'a> Contender<'a> {
         Some(Contender { name, attempt, kind, sequence, place: Place::Number(sequence) })
     }
 
-    /// Reads a full path; `None` where it is not a contender in `directory`.
+    /// Parses a full path; `None` if it is not that of a contender in `directory`.
     pub fn in_directory(directory: &str, full: &'a str) -> Option<Contender<'a>> {
         if path::parent(full) != Some(directory) {
             return None;
@@ -90,57 +90,57 @@ impl<'a> Contender<'a> {
         self.name
     }
 
-    /// The attempt's id; `None` for a node without one (mutant `NoGuid`).
+    /// Returns the attempt's id; `None` for a znode without one (mutant `NoGuid`).
     pub fn attempt(&self) -> Option<&'a str> {
         self.attempt
     }
 
-    /// Its sequence number: where the counter stood when it was created.
+    /// Returns the sequence number: the counter at its creation.
     pub fn sequence(&self) -> i32 {
         self.sequence
     }
 
-    /// As what it contends.
+    /// Returns its role.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The path of a contender of another kind in the same place of the line: the same attempt's, under the
-    /// same number.
+    /// Returns the path of a contender of another kind in the same place of the queue: with the same attempt id and
+    /// number.
     pub(super) fn as_another(&self, directory: &str, kind: Kind) -> String {
         let number = &self.name
             [self.name.rfind(self.kind.mark()).map_or(0, |at| at + self.kind.mark().len())..];
         format!("{}{number}", prefix(directory, self.attempt, kind))
     }
 
-    /// Whether its number says its place (recipe rule 1.2.6).
+    /// Returns true if its number gives its place (recipe rule 1.2.6).
     pub fn is_placed_by_number(&self) -> bool {
         !is_exhausted(self.sequence)
     }
 
-    /// The same contender, placed by the transaction that created its znode. Where one contender of a directory
-    /// is not [placed by its number](Contender::is_placed_by_number), all of them must be placed like that.
+    /// Returns the contender with its place given by the transaction that created its znode. If one contender of a
+    /// directory is not [placed by its number](Contender::is_placed_by_number), all must be placed like this.
     #[must_use]
     pub fn created_at(self, czxid: Zxid) -> Contender<'a> {
         Contender { place: Place::Created(czxid), ..self }
     }
 
-    /// Whether it came before another one.
+    /// Returns true if it came before the other one.
     pub fn is_ahead_of(&self, other: &Contender<'_>) -> bool {
         self.place < other.place
     }
 
-    /// Of these, the one that came last.
+    /// Returns the contender that came last.
     pub fn last<'b>(contenders: impl Iterator<Item = Contender<'b>>) -> Option<Contender<'b>> {
         contenders.max_by_key(|contender| contender.place)
     }
 
-    /// Of these, the one that came first.
+    /// Returns the contender that came first.
     pub fn first<'b>(contenders: impl Iterator<Item = Contender<'b>>) -> Option<Contender<'b>> {
         contenders.min_by_key(|contender| contender.place)
     }
 
-    /// The nearest contender before this one that cannot hold together with it: the one to wait for (recipe
+    /// Returns the nearest contender before this one that cannot hold together with it: the one to wait for (recipe
     /// rules 2.8.3 and 2.10.2).
     pub fn predecessor<'b>(&self, contenders: &[Contender<'b>]) -> Option<Contender<'b>> {
         let before = contenders
@@ -150,7 +150,7 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// [`Contender::predecessor`], as a function.
+/// Like [`Contender::predecessor`], as a function.
 pub(crate) fn predecessor<'b>(
     mine: &Contender<'_>,
     all: &[Contender<'b>],
@@ -158,7 +158,7 @@ pub(crate) fn predecessor<'b>(
     mine.predecessor(all)
 }
 
-/// The path prefix to create a contender with: the server appends the sequence number.
+/// Returns the path prefix for the create of a contender; the server appends the sequence number.
 pub fn prefix(directory: &str, attempt: Option<&str>, kind: Kind) -> String {
     let mark = kind.mark();
     match attempt {
@@ -167,13 +167,13 @@ pub fn prefix(directory: &str, attempt: Option<&str>, kind: Kind) -> String {
     }
 }
 
-/// The full path of a child.
+/// Returns the full path of a child.
 pub fn child(directory: &str, name: &str) -> String {
     format!("{}/{name}", if directory == "/" { "" } else { directory })
 }
 
-/// A sequence number as the server writes it, `%010d`: ten characters or more, of which the first
-/// may be a minus.
+/// Parses a sequence number as the server writes it, `%010d`: at least ten characters, of which the first may be a
+/// minus.
 fn sequence(text: &str) -> Option<i32> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let well_formed = text.len() >= 10 && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -222,8 +222,8 @@ mod tests {
         assert!(Contender::in_directory("/l", "/l/x/lock-0000000001").is_none());
     }
 
-    /// The counter stays at its end, and goes on in what is outstanding: the one in the middle came first, and
-    /// then the others, as they are listed.
+    /// The counter stays at its end, and continues among outstanding creates: the one in the middle came first, and
+    /// then the others in the listed order.
     #[test]
     fn past_the_end_of_the_counter_czxids_say_who_came_first() {
         let names = ["b-lock-2147483647", "a-lock-0000000005", "d-lock--2147483648"];

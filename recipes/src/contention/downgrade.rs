@@ -1,4 +1,4 @@
-//! From writing to reading, with nobody in between (recipe rule 2.10.3).
+//! A downgrade from writing to reading, with no other holder in between (recipe rule 2.10.3).
 
 use super::contender::{self, Contender, Kind, Node};
 use super::guard::Phase;
@@ -10,28 +10,27 @@ use vivarium_model::error::Error;
 use vivarium_model::op::{CreateMode, Op, OpResult, Version};
 use vivarium_model::path;
 
-/// Where a reader stands that was a writer.
+/// The place of a reader that was a writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadersPlace {
-    /// In the writer's own: before everybody who queued behind it.
+    /// The writer's own place, before all contenders that queued after it.
     Inherited,
-    /// At the end of the line (mutant `DowngradeFreshSequence`).
+    /// The end of the queue (mutant `DowngradeFreshSequence`).
     Last,
 }
 
 impl Guard {
-    /// Holds for reading from now on what was held for writing. One transaction deletes the writer's znode
-    /// and creates the reader's.
+    /// Holds for reading from now on. One transaction deletes the writer's znode and creates the reader's.
     ///
     /// Cancel-safe: dropping the future gives up both.
     ///
     /// # Errors
-    /// The lock is lost.
+    /// Returns how the lock was lost.
     pub(crate) async fn downgrade(mut self, place: ReadersPlace) -> Result<Guard, Loss> {
         self.phase = Phase::Exchanging;
         self.observe_the_end();
         let exchanged = self.exchange(place).await;
-        // What is left of a lost lock, the server deletes, or somebody has.
+        // After a loss, the server deletes the remaining znode, or another client has the lock.
         self.phase = Phase::Done;
         let Node { path: node, czxid } = exchanged?;
         let (lock, attempt) = (Arc::clone(&self.lock), Arc::clone(&self.id));
@@ -78,20 +77,20 @@ impl Guard {
         vec![create, Op::delete(&*self.node, Version::Any)]
     }
 
-    /// The znode of a reader in the writer's place.
+    /// Returns the path of a reader in the writer's place.
     fn readers_node(&self) -> String {
         let mine =
             Contender::parse(path::name(&self.node)).expect("a guard holds a contender's znode");
         mine.as_another(&self.lock, Kind::Read)
     }
 
-    /// What has become of an exchange whose reply was lost; `None` if it had no effect, and will have none.
+    /// Returns the result of an exchange whose reply was lost; `None` if it had no effect and will have none.
     async fn settled(&self, place: ReadersPlace) -> Result<Option<Node>, Loss> {
         let ended = |_| Loss::SessionEnded;
         settle(&self.zookeeper).await.map_err(ended)?;
         let node = match place {
             ReadersPlace::Inherited => self.readers_node(),
-            // The mutant is about another mistake: it finds its znode by the id.
+            // The mutant breaks another rule, and finds its znode by the id.
             ReadersPlace::Last => {
                 let list = || self.zookeeper.get_children(&self.lock);
                 let names = until_known(&self.zookeeper, list).await.map_err(ended)?;

@@ -1,5 +1,4 @@
-//! What its holder has of a lock: the fencing token, the signal of its loss, and the duty to release
-//! it.
+//! The guard of a held lock: the fencing token, the signal of the loss, and the duty to release the lock.
 
 use super::contender::Node;
 use super::janitor::{self, Deletion, Holding};
@@ -15,11 +14,11 @@ use vivarium_model::id::SessionId;
 use vivarium_model::op::{EventType, Op, OpResult, Version};
 use vivarium_model::zxid::Zxid;
 
-/// A number that grows from grant to grant of one lock: the czxid of the holder's znode. A resource
-/// that refuses a token smaller than the largest one it has seen is safe from every former holder.
+/// A number that grows from grant to grant of one lock: the czxid of the holder's znode. A resource that refuses a
+/// token smaller than the largest one it has seen is safe from every former holder.
 ///
-/// The sequence number in the znode's name is no such number: it restarts when the directory is
-/// deleted, and wraps (recipe rules 1.2.1 and 1.2.2).
+/// The sequence number in the znode's name is not such a number: it restarts when the directory is deleted, and wraps
+/// (recipe rules 1.2.1 and 1.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FencingToken(pub Zxid);
 
@@ -40,7 +39,7 @@ impl fmt::Display for FencingToken {
 pub enum Loss {
     /// The session expired or was closed.
     SessionEnded,
-    /// Somebody deleted the lock's znode.
+    /// The lock's znode was deleted by another client.
     NodeDeleted,
 }
 
@@ -53,14 +52,14 @@ impl fmt::Display for Loss {
     }
 }
 
-/// How a release ended. Whatever it is, the lock is free, or is freed with the session.
+/// The result of a release. In each case, the lock is free, or becomes free with the end of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Release {
-    /// The lock was held until now.
+    /// The lock was held until the release.
     Released,
     /// The lock was lost before.
     AlreadyGone,
-    /// A reply was lost, or the session ended meanwhile: one of the two.
+    /// A reply was lost or the session ended meanwhile, so either may be true.
     Unknown,
 }
 
@@ -74,7 +73,7 @@ pub enum FencedError {
     /// One of the operations failed.
     #[error("operation {index} of the guarded write: {error}")]
     Operation {
-        /// Which, from 0, in the list that was passed.
+        /// The index of the operation in the list that was passed, from 0.
         index: usize,
         error: Error,
     },
@@ -85,40 +84,40 @@ pub enum FencedError {
 
 /// A held lock. Dropping it releases the lock in the background.
 ///
-/// There is one guard per grant: it cannot be cloned, since dropping one clone would release the
-/// lock under the others (recipe rule 2.8.9).
+/// There is one guard per grant: it cannot be cloned, because dropping one clone would release the lock that the others
+/// rely on (recipe rule 2.8.9).
 #[must_use = "dropping the guard releases the lock"]
 pub struct Guard {
     /// Pinned to the attempt's session.
     pub(super) zookeeper: ZooKeeper,
     pub(super) session: SessionId,
     pub(super) lock: Arc<str>,
-    /// The attempt's.
+    /// The attempt's id.
     pub(super) id: Arc<str>,
     pub(super) node: Arc<str>,
-    /// A znode that stands for the holder, and goes together with its own ([`Guard::take_office`]).
+    /// A znode that represents the holder, and is deleted together with its own ([`Guard::take_office`]).
     pub(super) office: Option<Arc<str>>,
     pub(super) token: FencingToken,
     pub(super) mutants: Mutants,
-    /// Set once, when the holder is told.
+    /// Set once, when the holder is notified.
     pub(super) loss: OnceLock<Loss>,
-    /// Set once, when a watch tells of a loss to come (`LossBeforeCallback`).
+    /// Set once, when a watch can report a future loss (`LossBeforeCallback`).
     pub(super) listens: OnceLock<()>,
     pub(super) phase: Phase,
 }
 
-/// How far the release has come.
+/// The progress of the release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Held,
-    /// Another znode of the same attempt takes the place of the first.
+    /// Another znode of the same attempt is replacing the first one.
     Exchanging,
     Releasing,
     Done,
 }
 
 impl Guard {
-    /// Of the znode that this attempt, `(lock, id)`, made in this session.
+    /// Creates the guard of the znode that this attempt, `(lock, id)`, made in this session.
     pub(super) fn of_node(
         zookeeper: ZooKeeper,
         session: SessionId,
@@ -141,37 +140,37 @@ impl Guard {
         }
     }
 
-    /// The fencing token.
+    /// Returns the fencing token.
     pub fn token(&self) -> FencingToken {
         self.token
     }
 
-    /// The session that holds the lock.
+    /// Returns the session that holds the lock.
     pub fn session(&self) -> SessionId {
         self.session
     }
 
-    /// Full path of the lock's znode.
+    /// Returns the full path of the lock's znode.
     pub fn node(&self) -> &str {
         &self.node
     }
 
-    /// Whether the holder has not been told of a loss. What it has not been told yet it cannot know:
-    /// no answer to rely on where exclusion matters.
+    /// Returns true if the holder has not been notified of a loss. The lock may be lost without the client knowing yet,
+    /// so this is not reliable where exclusion matters.
     pub fn is_held(&self) -> bool {
         self.loss.get().is_none()
     }
 
-    /// Resolves when the lock is lost: on the notice that the session has ended, or when the lock's
-    /// znode is seen to be deleted. Not on a disconnection (see the module's contract).
+    /// Resolves when the lock is lost: when the session has ended, or when the lock's znode is seen to be deleted. A
+    /// disconnection is no loss (see the module's contract).
     ///
-    /// It sets a watch on the znode; await it once, beside the work ([`Guard::while_held`]). Only
-    /// what is awaited can resolve.
+    /// This sets a watch on the znode; await it once, beside the work ([`Guard::while_held`]). It resolves only while
+    /// it is awaited.
     ///
     /// Cancel-safe.
     pub async fn lost(&self) -> Loss {
         if let Some(loss) = self.loss.get() {
-            // Not at once: a loop over a lost lock must not spin.
+            // Suspends once, because a loop on a lost lock must not spin.
             self.zookeeper.now().await;
             return *loss;
         }
@@ -179,10 +178,10 @@ impl Guard {
         if self.tell(loss) { loss } else { pending().await }
     }
 
-    /// Does `work` until it is done or the lock is lost; then it is dropped at its await point.
+    /// Runs `work` until it is done or the lock is lost; then drops it at its await point.
     ///
     /// # Errors
-    /// How the lock was lost.
+    /// Returns how the lock was lost.
     pub async fn while_held<F: Future>(&self, work: F) -> Result<F::Output, Loss> {
         match race(self.lost(), work).await {
             Either::Left(loss) => Err(loss),
@@ -190,11 +189,11 @@ impl Guard {
         }
     }
 
-    /// Writes inside ZooKeeper only while the lock is held: all of `ops`, under a check of the
-    /// lock's znode, or nothing. Exact where [`Guard::is_held`] is not.
+    /// Writes inside ZooKeeper only while the lock is held: all of `ops`, with a check of the lock's znode, or nothing.
+    /// Unlike [`Guard::is_held`], this is exact.
     ///
     /// # Errors
-    /// [`FencedError`]. After `ConnectionLoss` the outcome is unknown.
+    /// Returns [`FencedError`]. After `ConnectionLoss`, the result is unknown.
     pub async fn fenced(&self, ops: Vec<Op>) -> Result<Vec<OpResult>, FencedError> {
         let check = Op::Check { path: Arc::clone(&self.node), version: Version::Any };
         let guarded = std::iter::once(check).chain(ops).collect();
@@ -205,8 +204,8 @@ impl Guard {
             }
             Err(failed) => Err(match (failed.index, failed.error) {
                 (Some(0), Error::NoNode) => self.refused(Loss::NodeDeleted, failed.error),
-                // A closing session is refused operation by operation (rule 1.6.1; recipe rule
-                // 1.1.5), one that is unknown as a whole.
+                // For a closing session, the operations are refused (rule 1.6.1; recipe rule 1.1.5); for an unknown
+                // session, the whole request is.
                 (_, Error::SessionExpired) => self.refused(Loss::SessionEnded, failed.error),
                 (Some(index), error) if index > 0 => {
                     FencedError::Operation { index: index - 1, error }
@@ -218,8 +217,8 @@ impl Guard {
 
     /// Releases the lock (recipe rule 2.8.5), however often the connection is lost meanwhile.
     ///
-    /// Cancel-safe: dropping the future leaves the rest to the background. The holder's belief ends
-    /// at the call.
+    /// Cancel-safe: if the future is dropped, the release continues in the background. The holder's belief ends at the
+    /// call.
     pub async fn release(mut self) -> Release {
         let works_on = self.mutants.has(Mutant::BodyAfterRelease);
         if works_on {
@@ -228,13 +227,13 @@ impl Guard {
             self.stop_believing();
         }
         let deletion = match self.loss.get() {
-            // What has that name by now may be somebody else's (recipe rule 1.2.2).
+            // By now, the znode of that name may belong to another client (recipe rule 1.2.2).
             Some(_) if self.mutants.has(Mutant::LateDeleteReusedName) => {
                 let session = next_session(&self.zookeeper, self.session).await;
                 janitor::delete_until_gone(&self.zookeeper.scope(session), &self.node).await
             }
             Some(_) => Deletion::Missing,
-            // One try, and the guard forgets what it held (`ReleaseGivesUp`).
+            // The mutant tries once, and forgets what it held (`ReleaseGivesUp`).
             None if self.mutants.has(Mutant::ReleaseGivesUp) => {
                 match self.zookeeper.delete(&self.node, Version::Any).await {
                     Ok(()) => Deletion::Deleted,
@@ -250,7 +249,7 @@ impl Guard {
         self.released(deletion)
     }
 
-    /// What has become of the release, which is done.
+    /// Completes the release, and returns its result.
     pub(super) fn released(&mut self, deletion: Deletion) -> Release {
         self.phase = Phase::Done;
         let release = match deletion {
@@ -284,13 +283,13 @@ impl Guard {
                     }
                 }
                 Err(Error::NoNode) => return Loss::NodeDeleted,
-                // SessionExpired; a read of a valid path is refused for no other reason.
+                // The error is SessionExpired; a read of a valid path is refused for no other reason.
                 Err(_) => return Loss::SessionEnded,
             }
         }
     }
 
-    /// Tells the holder of a loss; whether it was told.
+    /// Notifies the holder of a loss. Returns false if a mutant suppresses this.
     pub(super) fn tell(&self, loss: Loss) -> bool {
         let is_deaf = self.mutants.has(Mutant::LossBeforeCallback) && self.listens.get().is_none();
         if is_deaf || self.mutants.has(Mutant::BeliefSurvivesExpiry) {
@@ -307,8 +306,8 @@ impl Guard {
         if self.tell(loss) { FencedError::Lost(loss) } else { FencedError::Failed(error) }
     }
 
-    /// The belief ends before the delete is sent: the next holder may be granted the lock before
-    /// this one hears of it.
+    /// Ends the belief before the delete is sent, because the next holder may be granted the lock before this one
+    /// receives the reply.
     pub(super) fn stop_believing(&mut self) {
         self.phase = Phase::Releasing;
         self.observe_the_end();

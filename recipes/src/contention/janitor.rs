@@ -1,9 +1,7 @@
-//! Duties that outlast their caller: tasks beside the program that delete what nobody waits for any
-//! more.
+//! Background tasks that delete znodes which their caller no longer waits for.
 //!
-//! A single best-effort delete is how znodes leak (`BestEffortCleanup`, `NoBackgroundCleanup`). A
-//! duty repeats until it is done, and ends with its session: the handle that it gets is pinned to
-//! one. While the client is disconnected, it waits.
+//! A single best-effort delete leaks znodes (`BestEffortCleanup`, `NoBackgroundCleanup`). A task repeats the delete
+//! until it is done, and ends with its session: its handle is pinned to one. It waits while the client is disconnected.
 
 use super::{LockSeen, recovery};
 use crate::helpers::{reconnected, until_known};
@@ -14,29 +12,30 @@ use vivarium_model::id::SessionId;
 use vivarium_model::op::{Op, Version};
 use vivarium_model::zxid::Zxid;
 
-/// What a holder has to delete.
+/// The znodes that a holder has to delete.
 pub(super) struct Holding {
     pub(super) session: SessionId,
     /// Its znode: full path.
     pub(super) node: Arc<str>,
-    /// The znode that stands for it.
+    /// The znode that represents the holder.
     pub(super) office: Option<Arc<str>>,
 }
 
-/// How a delete ended, once it did.
+/// The result of a delete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deletion {
-    /// This delete did it.
+    /// This delete removed the znode.
     Deleted,
-    /// It was gone before.
+    /// The znode was gone before.
     Missing,
-    /// It is gone, or goes with its session, but a reply was lost: who did it is not known.
+    /// The znode is gone, or will be deleted with its session, but a reply was lost: it is unknown which request
+    /// deleted it.
     Unknown,
 }
 
 /// Deletes a znode by its full path, however often the connection is lost.
 ///
-/// A version would prove nothing, a stranger's fresh znode has version 0 as well (recipe rule 1.2.3); the
+/// A version would prove nothing, because another client's new znode has version 0 as well (recipe rule 1.2.3); the
 /// attempt's id in the name does.
 pub(super) async fn delete_until_gone(zookeeper: &ZooKeeper, path: &str) -> Deletion {
     let mut lost_reply = false;
@@ -51,15 +50,15 @@ pub(super) async fn delete_until_gone(zookeeper: &ZooKeeper, path: &str) -> Dele
                     return Deletion::Unknown;
                 }
             }
-            // The session is over: the server deletes the znode. Any other refusal (there is none
-            // for an ephemeral of this session) would be repeated for ever.
+            // The session is over, and the server deletes the znode. Any other refusal (there is none for an ephemeral
+            // of this session) would be repeated for ever.
             Err(_) => return Deletion::Unknown,
         }
     }
 }
 
-/// Deletes a holder's znode and with it, in one transaction, the one that stands for the holder: while its own
-/// is there, that is nobody else's.
+/// Deletes a holder's znode together with the one that represents the holder, in one transaction: while the holder's
+/// own znode exists, the other one belongs to it.
 pub(super) async fn delete_together(zookeeper: &ZooKeeper, held: &Holding) -> Deletion {
     let Holding { session, node: path, office } = held;
     let Some(office) = office.as_deref() else { return delete_until_gone(zookeeper, path).await };
@@ -73,22 +72,23 @@ pub(super) async fn delete_together(zookeeper: &ZooKeeper, held: &Holding) -> De
                     return Deletion::Unknown;
                 }
             }
-            // Its own is gone: by this transaction, whose reply was lost, or by somebody's hand.
+            // The holder's own znode is gone: this transaction deleted it and its reply was lost, or another client
+            // did.
             Err((Some(0), Error::NoNode)) => return delete_own(zookeeper, *session, office).await,
-            // The other was not there.
+            // The other znode did not exist.
             Err((Some(1), Error::NoNode)) => return delete_until_gone(zookeeper, path).await,
             Err(_) => return Deletion::Unknown,
         }
     }
 }
 
-/// Deletes a znode if it is of this session; in which case nobody else can put another one in its place.
+/// Deletes a znode if it belongs to this session. In that case, no other client can replace it.
 async fn delete_own(zookeeper: &ZooKeeper, session: SessionId, path: &str) -> Deletion {
     match until_known(zookeeper, || zookeeper.exists(path)).await {
         Ok(Some(stat)) if stat.ephemeral_owner == Some(session) => {
             delete_until_gone(zookeeper, path).await;
         }
-        // Somebody else's, or nobody's. Or the session is over, and with it the duty.
+        // It belongs to another client or does not exist, or the session is over and the server deletes it.
         _ => {}
     }
     Deletion::Unknown
@@ -102,13 +102,13 @@ pub(super) fn delete(zookeeper: &ZooKeeper, path: Arc<str>) {
     });
 }
 
-/// Ends the session in the background, and all of its znodes with it (`LateDeleteReusedName`).
+/// Closes the session in the background, which deletes all of its znodes (`LateDeleteReusedName`).
 pub(super) fn end_session(zookeeper: &ZooKeeper) {
     let background = zookeeper.clone();
     zookeeper.spawn(async move { background.close().await });
 }
 
-/// Tries to delete a znode in the background, and does not ask what came of it (`BestEffortCleanup`).
+/// Tries once to delete a znode in the background, and ignores the result (`BestEffortCleanup`).
 pub(super) fn delete_once(zookeeper: &ZooKeeper, path: Arc<str>) {
     let background = zookeeper.clone();
     zookeeper.spawn(async move {
@@ -127,11 +127,11 @@ pub(super) fn release(zookeeper: &ZooKeeper, lock: Arc<str>, held: Holding, toke
     });
 }
 
-/// Deletes every znode of an attempt in the background, also one whose create is still in flight.
+/// Deletes every znode of an attempt in the background, even one whose create is still in flight.
 pub(super) fn sweep(zookeeper: &ZooKeeper, lock: &Arc<str>, id: &Arc<str>) {
     let (background, lock, id) = (zookeeper.clone(), Arc::clone(lock), Arc::clone(id));
     zookeeper.spawn(async move {
-        // It fails only when the session is over, and with it the duty.
+        // Fails only when the session is over, and then the servers delete the znodes.
         let _ = recovery::sweep(&background, &lock, &id).await;
     });
 }

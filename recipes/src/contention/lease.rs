@@ -1,4 +1,4 @@
-//! One of a semaphore's permits: a znode in a directory where each counts (recipe rule 2.14.1).
+//! A permit of a semaphore: a znode in a directory in which each znode counts (recipe rule 2.14.1).
 
 use super::contender::{self, Contender, Kind, Node};
 use super::recovery::{Lost, Recovered};
@@ -10,7 +10,7 @@ use vivarium_model::handle::{Watch, ZooKeeper};
 use vivarium_model::id::SessionId;
 use vivarium_model::op::{CreateMode, Op, OpResult};
 
-/// An attempt to get a permit. Dropping it before its end is giving up.
+/// An attempt to get a permit. Dropping it before its end gives up.
 pub(crate) struct LeaseAttempt {
     /// Pinned to the session of the turn.
     zookeeper: ZooKeeper,
@@ -20,28 +20,28 @@ pub(crate) struct LeaseAttempt {
     /// Whether a create was sent.
     is_sent: bool,
     granted: bool,
-    /// Whether a dropped attempt leaves its lease (a mutant).
+    /// Whether a dropped attempt leaves its lease behind (for a mutant).
     leaks: bool,
 }
 
-/// The leases that there are.
+/// The existing leases.
 pub(crate) struct Leases {
-    /// How many.
+    /// The number of leases.
     pub(crate) count: usize,
-    /// Whether the attempt's own is one of them.
+    /// Whether the attempt's own lease is among them.
     pub(crate) has_own: bool,
-    /// Fires when they change.
+    /// Fires when the leases change.
     pub(crate) watch: Watch,
 }
 
 impl LeaseAttempt {
-    /// Begins an attempt of whoever has the turn.
+    /// Begins an attempt of the client that has the turn.
     pub(crate) fn begin(turn: &Guard, leases: Arc<str>, leaks: bool) -> LeaseAttempt {
         let (zookeeper, session) = (turn.zookeeper.clone(), turn.session);
         LeaseAttempt::of(zookeeper, session, leases, Arc::clone(&turn.id), leaks)
     }
 
-    /// Begins an attempt of whoever has had the turn, in whatever session there is (a mutant).
+    /// Begins an attempt after the turn, in the present session (for a mutant).
     pub(crate) async fn in_present_session(
         turn: &Guard,
         leases: Arc<str>,
@@ -65,10 +65,10 @@ impl LeaseAttempt {
         LeaseAttempt { zookeeper, session, leases, id, is_sent: false, granted: false, leaks }
     }
 
-    /// Creates the lease, whatever becomes of the reply.
+    /// Creates the lease, even if replies are lost.
     ///
     /// # Errors
-    /// The session ended, or somebody deleted the znode of the turn; or the server's refusal.
+    /// Fails if the session ended or if another client deleted the znode of the turn; or returns the server's refusal.
     pub(crate) async fn create(&mut self, turn: Option<&Guard>) -> Result<Node, FencedError> {
         let prefix = contender::prefix(&self.leases, Some(&self.id), Kind::Lease);
         loop {
@@ -111,7 +111,7 @@ impl LeaseAttempt {
     /// Counts the leases, and watches them.
     ///
     /// # Errors
-    /// `SessionExpired`, or the server's refusal.
+    /// Returns `SessionExpired` or the server's refusal.
     pub(crate) async fn count(&self) -> Result<Leases, Error> {
         let list = || self.zookeeper.get_children_watch(&self.leases);
         let (names, watch) = until_known(&self.zookeeper, list).await?;
@@ -121,7 +121,7 @@ impl LeaseAttempt {
         Ok(Leases { count: leases.len(), has_own, watch })
     }
 
-    /// The permit is the program's.
+    /// Grants the permit to the program.
     pub(crate) fn grant(mut self, node: Node) -> Guard {
         self.granted = true;
         let (lock, attempt) = (Arc::clone(&self.leases), Arc::clone(&self.id));

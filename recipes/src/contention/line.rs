@@ -1,4 +1,4 @@
-//! Who contends, and in which order (recipe rules 1.2.6 and 2.8.10).
+//! The contenders of a directory, in order (recipe rules 1.2.6 and 2.8.10).
 
 use super::contender::{self, Contender, Kind};
 use super::recovery::list;
@@ -7,22 +7,21 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::zxid::Zxid;
 
-/// The names of a directory's children, and of those that contend the places in the line where the names do not
-/// say them.
+/// The names of a directory's children, and the contenders' places in the queue where names do not give them.
 pub(crate) struct Line {
     names: Vec<String>,
-    /// As many as names; none for one that does not contend, or whose number says its place.
+    /// One element per name; `None` for a child that does not contend, or whose number gives its place.
     created: Vec<Option<Zxid>>,
 }
 
 impl Line {
-    /// Lists, without a watch.
+    /// Lists the children without a watch.
     ///
-    /// Where a number says nothing any more, every contender's znode is read. One that has gone meanwhile may
-    /// have left its place to a reader (recipe rule 2.10.3): then it lists again.
+    /// If sequence numbers no longer give the order, every contender's znode is read. One that was deleted meanwhile
+    /// may have left its place to a reader (recipe rule 2.10.3); then the children are listed again.
     ///
     /// # Errors
-    /// `SessionExpired`, or the server's refusal.
+    /// Returns `SessionExpired` or the server's refusal.
     pub(crate) async fn read(zookeeper: &ZooKeeper, directory: &str) -> Result<Line, Error> {
         'list: loop {
             let names = list(zookeeper, directory).await?.unwrap_or_default();
@@ -44,12 +43,12 @@ impl Line {
         }
     }
 
-    /// The names of all children.
+    /// Returns the names of all children.
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The contenders, each with its place.
+    /// Returns the contenders, each with its place.
     pub(crate) fn contenders(&self) -> Vec<Contender<'_>> {
         let placed = self.names.iter().zip(&self.created).filter_map(|(name, created)| {
             let contender = Contender::parse(name)?;
@@ -59,14 +58,14 @@ impl Line {
     }
 }
 
-/// What the znode of a reader holds that has the place of a writer: which transaction created the writer's.
+/// Returns the data of a reader's znode that has taken a writer's place: the transaction that created the writer's.
 pub(super) fn inheritance(place: Zxid) -> String {
     format!("{INHERITED}{:x}", place.0)
 }
 
 const INHERITED: &str = "place ";
 
-/// Where a contender stands. Only readers inherit: what a candidate's znode holds is its own affair.
+/// Returns a contender's place. Only readers inherit one; a candidate may store anything in its znode.
 fn place(kind: Kind, data: &[u8], czxid: Zxid) -> Zxid {
     match kind {
         Kind::Read => inherited(data).unwrap_or(czxid),
@@ -91,7 +90,7 @@ mod tests {
         for other in ["", "place ", "place x", "here"] {
             assert_eq!(inherited(other.as_bytes()), None, "{other:?}");
         }
-        // Whoever leads can say of itself what it likes.
+        // A leader may store anything in its own znode.
         let (says, own) = (inheritance(Zxid(1)), Zxid(7));
         assert_eq!(place(Kind::Exclusive, says.as_bytes(), own), own);
         assert_eq!(place(Kind::Read, says.as_bytes(), own), Zxid(1));

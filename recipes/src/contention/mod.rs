@@ -1,10 +1,10 @@
-//! How programs contend: what locks, read-write locks, elections, semaphores and whatever is built on them
-//! share (recipe rule 2.8).
+//! Contention: the common part of locks, read-write locks, elections, semaphores and what is built on them (recipe rule
+//! 2.8).
 //!
-//! Everybody who contends makes one ephemeral, sequential znode in a directory, whose name begins with an id
-//! that is fresh for the attempt, and waits for the nearest one before it that it cannot hold together with.
-//! An attempt is pinned to one session. Whatever becomes of it (a grant, a refusal, a timeout, a future that
-//! is dropped), its znode is known again by its id, and is deleted or held by a [`Guard`].
+//! Each contender creates one ephemeral sequential znode in a directory, whose name begins with an id that is unique to
+//! the attempt, and waits for the nearest one before it that it cannot hold together with. An attempt is pinned to one
+//! session. However it ends (by a grant, a refusal, a timeout, or a dropped future), its znode is recognised by its id,
+//! and is deleted or held by a [`Guard`].
 
 mod attempt;
 pub mod contender;
@@ -50,19 +50,19 @@ use vivarium_model::id::SessionId;
 use vivarium_model::op::Data;
 use vivarium_model::time::Duration;
 
-/// Whom a contender waits for, of all that stand in the directory.
+/// Selects which contender of a directory to wait for.
 pub(crate) type Predecessor = for<'b> fn(&Contender<'_>, &[Contender<'b>]) -> Option<Contender<'b>>;
 
-/// Where a program contends, and as what.
+/// Where and in which role a program contends.
 #[derive(Clone, Debug)]
 pub(crate) struct Contest {
     pub(crate) zookeeper: ZooKeeper,
-    /// The first attempt creates it where it is missing.
+    /// The first attempt creates it if it is missing.
     pub(crate) directory: Arc<str>,
     pub(crate) kind: Kind,
-    /// Whom it waits for: [`contender::predecessor`], unless a mutant has it otherwise.
+    /// Selects which contender to wait for: [`contender::predecessor`], except for some mutants.
     pub(crate) predecessor: Predecessor,
-    /// What the znode holds.
+    /// The content of the znode.
     pub(crate) data: Data,
     pub(crate) mutants: Mutants,
 }
@@ -73,18 +73,18 @@ pub enum AcquireError {
     /// The session ended, and the attempt with it. Acquiring again begins a new session.
     #[error("the session ended before the lock was acquired")]
     SessionExpired,
-    /// The time was up first.
+    /// The time was over before the lock was acquired.
     #[error("the lock was not acquired in time")]
     TimedOut,
-    /// The server refuses the lock's directory: an invalid path, an ephemeral parent.
+    /// The server refuses the lock's directory: an invalid path, or an ephemeral parent.
     #[error("the lock's directory cannot be used: {0}")]
     Refused(error::Error),
 }
 
 impl Contest {
-    /// Waits for a grant, for as long as it takes. Begins a new session if the last one is over.
+    /// Waits for a grant without a time limit. Begins a new session if the last one is over.
     ///
-    /// Cancel-safe: dropping the future withdraws from the line.
+    /// Cancel-safe: dropping the future withdraws from the queue.
     pub(crate) async fn acquire(&self) -> Result<Guard, AcquireError> {
         loop {
             let mut events = self.zookeeper.session_events();
@@ -93,7 +93,7 @@ impl Contest {
                 Ok(Some(guard)) => return Ok(guard),
                 Ok(None) => {}
                 Err(AcquireError::SessionExpired) => {
-                    // A caller that tries again at once shall get a new session.
+                    // A caller that retries immediately must get a new session.
                     ended(&mut events).await;
                     return Err(AcquireError::SessionExpired);
                 }
@@ -102,8 +102,8 @@ impl Contest {
         }
     }
 
-    /// Waits for a grant in this session and no other. When it ends with `SessionExpired`, the client may
-    /// not know yet that the session is over.
+    /// Waits for a grant in this session only. When it fails with `SessionExpired`, the client may not know yet that
+    /// the session is over.
     pub(crate) async fn acquire_in(&self, session: SessionId) -> Result<Guard, AcquireError> {
         loop {
             if let Some(guard) = self.attempt(session).await? {
@@ -112,7 +112,7 @@ impl Contest {
         }
     }
 
-    /// One attempt; `None` when it has lost its znode.
+    /// Makes one attempt; `None` if it has lost its znode.
     async fn attempt(&self, session: SessionId) -> Result<Option<Guard>, AcquireError> {
         let id = format!("{:016x}", self.zookeeper.random().await);
         Attempt::begin(self, session, id.into()).run().await

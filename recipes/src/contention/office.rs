@@ -1,4 +1,4 @@
-//! A znode that stands for the holder: what others look at to know who it is (recipe rule 2.13.2).
+//! An office: a znode that represents the holder, by which others learn which client it is (recipe rule 2.13.2).
 
 use super::{FencedError, Guard, Loss};
 use crate::helpers::{ensure_deleted, settle, until_known};
@@ -7,19 +7,19 @@ use vivarium_model::error::Error;
 use vivarium_model::op::{CreateMode, Op};
 
 impl Guard {
-    /// Creates `office`, ephemeral, with this content, while the lock is held; from then on it goes together
-    /// with the lock's own znode. Waits until the one of an earlier holder has gone.
+    /// Creates the ephemeral `office` with this content while the lock is held; from then on, it is deleted together
+    /// with the lock's own znode. Waits until an earlier holder's office is gone.
     ///
     /// Cancel-safe: what was created by then is deleted with the lock.
     ///
     /// # Errors
-    /// How the lock was lost; or the server's refusal of the path.
+    /// Returns how the lock was lost, or the server's refusal of the path.
     pub(crate) async fn take_office(
         &mut self,
         office: &str,
         data: &[u8],
     ) -> Result<(), FencedError> {
-        // From here on, since the reply to a create may never come.
+        // Set before the create, because its reply may be lost.
         self.office = Some(Arc::from(office));
         loop {
             let create = Op::create(office, data, CreateMode::Ephemeral);
@@ -39,7 +39,7 @@ impl Guard {
         }
     }
 
-    /// Leaves the office behind when the lock is released (a mutant).
+    /// Leaves the office behind when the lock is released (for a mutant).
     pub(crate) fn forget_office(&mut self) {
         self.office = None;
     }
@@ -60,8 +60,8 @@ impl Guard {
         })
     }
 
-    /// Waits until an earlier holder's znode has gone. One of this very session was left by a holder whose own
-    /// znode somebody deleted: nobody else will do it.
+    /// Waits until an earlier holder's znode is gone. If it belongs to this very session, its holder's own znode was
+    /// deleted by another client, and this call must delete it.
     async fn vacated(&self, office: &str) -> Result<(), FencedError> {
         let ended = |error| self.refused(Loss::SessionEnded, error);
         let watch = || self.zookeeper.exists_watch(office);
@@ -79,7 +79,7 @@ impl Guard {
     }
 }
 
-/// Whose an office is.
+/// The owner of an office.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     Nobody,

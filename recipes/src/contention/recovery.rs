@@ -1,18 +1,16 @@
-//! Finding an attempt's znodes when nobody knows what has become of its create (recipe
-//! rule 2.8.6, for create and for whoever gives up).
+//! Finds an attempt's znodes when the result of its create is unknown (recipe rule 2.8.6, for create and for attempts
+//! that give up).
 //!
-//! The create may have been applied, may never be, or may still be pending at the leader (recipe
-//! rule 1.1.1) while the session has moved to a server that lags behind. So a list alone proves
-//! nothing: the fate of the earlier writes must be settled first (recipe rules 1.1.2 and 1.1.3): by
-//! [`settle`].
+//! The create may have been applied, may never be, or may still be pending at the leader (recipe rule 1.1.1) while the
+//! session has moved to a lagging server. So a list alone proves nothing: [`settle`] must settle the earlier writes
+//! first (recipe rules 1.1.2 and 1.1.3).
 //!
-//! Where the session has moved from a learner to the leader, `sync` does not settle it under every
-//! setting: a leader parks the syncs of its learners behind its last proposal, but its own clients' are
-//! kept waiting only by what the same session has in its `CommitProcessor` (rules 4.5.6 and 4.5.7; recipe
-//! rule 1.1.4). A write does settle it, also one that fails: it takes a zxid behind everything proposed,
-//! and is answered when the answering server has applied all of it (rule 1.6.4; recipe rule 1.1.3).
-//! Whatever server answers later has seen as much, for the client goes to none that is behind what it
-//! has read (rule 2.1.2).
+//! If the session has moved from a learner to the leader, `sync` does not settle them under every setting. A leader
+//! queues the syncs of its learners after its last proposal, but its own clients' syncs wait only for what the same
+//! session has in its `CommitProcessor` (rules 4.5.6 and 4.5.7; recipe rule 1.1.4). A write settles them, even if it
+//! fails: it takes a zxid after everything proposed, and is answered when the answering server has applied all of it
+//! (rule 1.6.4; recipe rule 1.1.3). Every server that answers later has seen as much, because the client connects to no
+//! server that lags behind what it has read (rule 2.1.2).
 
 use super::contender::{self, Contender, Node};
 use super::{AcquireError, Mutant, Mutants};
@@ -21,16 +19,16 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::id::SessionId;
 
-/// What became of a create whose reply was lost.
+/// The result of a create whose reply was lost.
 pub(super) enum Recovered {
-    /// It made this znode; duplicates are deleted.
+    /// It created this znode; duplicates are deleted.
     Adopted(Node),
     /// There is none and will be none: it had no effect, or others have deleted the znode.
     Nothing,
-    /// None was seen, and nothing was settled: a mutant's.
+    /// No znode was seen, and nothing was settled: for a mutant.
     Unseen,
-    /// There is a znode with the attempt's id, and it belongs to another session: never adopt it
-    /// (CURATOR-498; `AdoptDeadSessionNode`).
+    /// There is a znode with the attempt's id that belongs to another session; it must never be adopted (CURATOR-498;
+    /// `AdoptDeadSessionNode`).
     NotOurs,
 }
 
@@ -46,7 +44,7 @@ pub(super) struct Lost<'a> {
 }
 
 impl Lost<'_> {
-    /// Finds out what became of it, however often the connection is lost meanwhile.
+    /// Determines the result, however often the connection is lost meanwhile.
     pub(super) async fn recover(&self) -> Result<Recovered, AcquireError> {
         let zookeeper = self.zookeeper;
         let mut none = Recovered::Unseen;
@@ -64,7 +62,7 @@ impl Lost<'_> {
             };
             let path = contender::child(self.lock, lowest.name());
             let Some(stat) = until_known(zookeeper, || zookeeper.exists(&path)).await? else {
-                // Somebody deleted it meanwhile.
+                // Another client deleted it meanwhile.
                 continue;
             };
             let is_ours = stat.ephemeral_owner == Some(self.session);
@@ -83,10 +81,10 @@ impl Lost<'_> {
     }
 }
 
-/// Deletes every znode of an attempt, also one whose create is still in flight.
+/// Deletes every znode of an attempt, even one whose create is still in flight.
 ///
 /// # Errors
-/// `SessionExpired`: the server does the rest.
+/// Returns `SessionExpired`: the server deletes the rest.
 pub(super) async fn sweep(zookeeper: &ZooKeeper, lock: &str, id: &str) -> Result<(), Error> {
     settle(zookeeper).await?;
     let names = list(zookeeper, lock).await?.unwrap_or_default();
@@ -96,8 +94,7 @@ pub(super) async fn sweep(zookeeper: &ZooKeeper, lock: &str, id: &str) -> Result
     Ok(())
 }
 
-/// The children of the lock's directory; `None` where there is no directory, and so nothing of
-/// anybody's in it.
+/// Returns the children of the lock's directory; `None` if there is no directory and so no contender.
 pub(super) async fn list(zookeeper: &ZooKeeper, lock: &str) -> Result<Option<Vec<String>>, Error> {
     match until_known(zookeeper, || zookeeper.get_children(lock)).await {
         Ok(names) => Ok(Some(names)),
@@ -106,7 +103,7 @@ pub(super) async fn list(zookeeper: &ZooKeeper, lock: &str) -> Result<Option<Vec
     }
 }
 
-/// The children that carry an attempt's id.
+/// Returns the children with an attempt's id.
 fn own<'a>(names: &'a [String], id: &str) -> Vec<Contender<'a>> {
     let contenders = names.iter().filter_map(|name| Contender::parse(name));
     contenders.filter(|contender| contender.attempt() == Some(id)).collect()

@@ -1,4 +1,4 @@
-//! What others write into a holder's znode, and what the holder does with it (recipe rule 2.11).
+//! Requests that others write into a holder's znode, and the holder's handling of them (recipe rule 2.11).
 
 use super::janitor::Deletion;
 use super::{Guard, Loss, Release};
@@ -8,7 +8,7 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::Watch;
 use vivarium_model::op::{Data, EventType, Version};
 
-/// What was read of a holder's znode.
+/// The content of a holder's znode.
 pub(crate) struct Content {
     pub(crate) data: Data,
     pub(crate) version: i32,
@@ -20,13 +20,13 @@ impl Guard {
     /// Reads the lock's own znode.
     ///
     /// # Errors
-    /// How the lock was lost.
+    /// Returns how the lock was lost.
     pub(crate) async fn content(&self) -> Result<Content, Loss> {
         let read = || self.zookeeper.get_data_watch(&self.node);
         match until_known(&self.zookeeper, read).await {
             Ok((data, stat, watch)) => Ok(Content { data, version: stat.version, watch }),
             Err(Error::NoNode) => Err(self.lose(Loss::NodeDeleted).await),
-            // SessionExpired; a read of a valid path is refused for no other reason.
+            // The error is SessionExpired; a read of a valid path is refused for no other reason.
             Err(_) => Err(self.lose(Loss::SessionEnded).await),
         }
     }
@@ -34,7 +34,7 @@ impl Guard {
     /// Waits for a change of what was read.
     ///
     /// # Errors
-    /// How the lock was lost.
+    /// Returns how the lock was lost.
     pub(crate) async fn content_changed(&self, watch: &mut Watch) -> Result<(), Loss> {
         match watch.changed().await {
             Ok(event) if event.kind == EventType::NodeDeleted => {
@@ -45,10 +45,10 @@ impl Guard {
         }
     }
 
-    /// Writes the lock's own znode; `false` when it has another version, or a reply was lost: read it again.
+    /// Writes the lock's own znode. Returns false if it has another version or if a reply was lost; then read it again.
     ///
     /// # Errors
-    /// How the lock was lost.
+    /// Returns how the lock was lost.
     pub(crate) async fn write_content(&self, data: &[u8], version: Version) -> Result<bool, Loss> {
         let mut events = self.zookeeper.session_events();
         match self.zookeeper.set_data(&self.node, data, version).await {
@@ -63,8 +63,8 @@ impl Guard {
         }
     }
 
-    /// As [`Guard::release`], but deletes nothing that `look` has not seen: what is written into the znode
-    /// meanwhile makes the delete fail, and is looked at first.
+    /// Like [`Guard::release`], but deletes only content that `look` has seen: a write to the znode meanwhile makes the
+    /// delete fail, and is looked at first.
     pub(crate) async fn release_looking(mut self, mut look: impl FnMut(&[u8])) -> Release {
         self.stop_believing();
         let deletion = match self.loss.get() {
@@ -102,7 +102,7 @@ impl Guard {
         }
     }
 
-    /// The holder is told of a loss; never returns to one that is not.
+    /// Notifies the holder of a loss; never returns if a mutant suppresses this.
     async fn lose(&self, loss: Loss) -> Loss {
         if self.tell(loss) { loss } else { pending().await }
     }

@@ -1,5 +1,5 @@
-//! How a program goes about what it does under a lock, a permit or an office, again and again: what the workers
-//! of several recipes share.
+//! The routine of a program that repeatedly acquires a lock, a permit or an office: shared by the workers of several
+//! recipes.
 
 use super::{AcquireError, FencingToken};
 use std::future::Future;
@@ -7,26 +7,26 @@ use std::sync::Arc;
 use vivarium_model::handle::{Program, Round, ZooKeeper, rounds};
 use vivarium_model::time::Duration;
 
-/// How often, for how long and how patiently a program does it.
+/// The routine of a program: how often, how long and how patiently it acquires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Routine {
-    /// How often.
+    /// The number of rounds.
     pub rounds: u32,
     /// How long to hold what was acquired.
     pub hold: Duration,
-    /// How long to wait before a round is given up; `None` for ever.
+    /// How long to wait before a round is given up; `None` for no limit.
     pub patience: Option<Duration>,
-    /// Whether waiting may be cancelled by the engine.
+    /// Whether the engine may cancel a wait.
     pub cancel: bool,
     /// How long to stay connected after the last round, so that a leak can be seen.
     pub linger: Duration,
-    /// Whether to close the session at the end. Who can be cancelled must: what goes on in the background ends
-    /// with the program, done or not.
+    /// Whether to close the session at the end. A program that can be cancelled must close it, because background tasks
+    /// end with the program, done or not.
     pub close: bool,
 }
 
 impl Routine {
-    /// Once, and no more than that.
+    /// One round, and nothing else.
     pub const ONCE: Routine = Routine {
         rounds: 1,
         hold: Duration::ZERO,
@@ -36,10 +36,10 @@ impl Routine {
         close: false,
     };
 
-    /// A program that does its rounds. One whose session ends is begun again in the next session; one that takes
-    /// too long is left out.
+    /// Builds a program that runs its rounds. A round whose session ends is repeated in the next session; one that
+    /// takes too long is skipped.
     ///
-    /// It returns the server's refusal of a path.
+    /// The program returns the server's refusal of a path.
     pub(crate) fn program<F>(
         self,
         round: impl Fn(ZooKeeper, u32) -> F + Clone + Send + Sync + 'static,
@@ -63,7 +63,7 @@ impl Routine {
         })
     }
 
-    /// The same, with a turn for each round: there are no more rounds than turns.
+    /// Like [`Routine::program`], with a turn for each round: there are no more rounds than turns.
     pub(crate) fn program_of_turns<T, F>(
         self,
         turns: Vec<T>,
@@ -84,7 +84,7 @@ impl Routine {
         })
     }
 
-    /// What was acquired; `None` when the engine cancelled.
+    /// Returns what was acquired; `None` if the engine cancelled.
     pub(crate) async fn cancellable<G>(
         self,
         zookeeper: &ZooKeeper,
@@ -114,8 +114,8 @@ impl Routine {
     }
 }
 
-/// Whether a resource outside ZooKeeper took a write under this token; one that did not has seen a later holder. Where there
-/// is none, nothing can refuse it.
+/// Writes to a resource outside of ZooKeeper with this token. Returns true if the resource accepted it; a resource that
+/// refuses has seen a later holder. Returns true if there is no resource, because nothing can refuse then.
 pub(crate) async fn write_under(
     zookeeper: &ZooKeeper,
     resource: Option<&Arc<str>>,

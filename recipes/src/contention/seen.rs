@@ -1,12 +1,12 @@
-//! What the lock tells the monitors.
+//! The observations of the lock.
 
 use serde::Serialize;
 use std::sync::Arc;
 use vivarium_model::observation::Observation;
 use vivarium_model::zxid::Zxid;
 
-/// What can be seen of a program at a lock. The [properties](super::properties) of all that line up read nothing else
-/// of programs.
+/// An observation of a program at a lock. Its properties ([`lock::properties`](crate::lock::properties)) use no other
+/// observations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum LockSeen {
@@ -14,7 +14,7 @@ pub enum LockSeen {
     Attempt {
         /// The lock's directory.
         lock: Arc<str>,
-        /// The attempt's fresh id.
+        /// The attempt's unique id.
         attempt: Arc<str>,
     },
     /// The attempt's own znode is known.
@@ -24,7 +24,7 @@ pub enum LockSeen {
         /// Full path of the znode.
         node: Arc<str>,
     },
-    /// The attempt waits for this predecessor to go.
+    /// The attempt waits for this predecessor to be deleted.
     Waiting {
         lock: Arc<str>,
         attempt: Arc<str>,
@@ -40,7 +40,7 @@ pub enum LockSeen {
         /// The fencing token: the znode's czxid.
         token: Zxid,
     },
-    /// The program was told that the lock is gone, and believes it.
+    /// The program was notified that the lock is lost.
     Lost {
         lock: Arc<str>,
         /// The token of the grant.

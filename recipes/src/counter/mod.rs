@@ -1,27 +1,25 @@
-//! A counter, over a shared value that is changed atomically (recipe rule 2.15).
+//! A counter, built on a shared value that is changed atomically (recipe rule 2.15).
 //!
 //! # Contract
 //!
-//! [`AtomicValue`] is a znode with data, in which the ids of the latest changes stand behind the value.
-//! A change reads, and writes under the version that it read. A write whose reply was lost is made once
-//! more under the same version: only one of both can be applied. If the version is gone, the ids tell
-//! whether the change is among those that were made since.
+//! [`AtomicValue`] is a znode with data, in which the ids of the latest changes follow the value. A change reads, and
+//! writes with the version that it read. A write whose reply was lost is repeated with the same version: at most one of
+//! both can be applied. If the version has changed, the ids tell whether the change is among those made since.
 //!
-//! *What is promised.* A change that is acknowledged ([`Changed::Applied`], [`Verdict::Set`]) was applied
-//! exactly once. One that is refused ([`Verdict::Refused`]) was not, and never will be. One that is
-//! [`Unknown`](Verdict::Unknown), whose future was dropped or whose program died, was applied once or not at
-//! all. This holds under every fault, also where sessions end, for nothing of a change lives in a session.
+//! *What is promised.* A change that is acknowledged ([`Changed::Applied`], [`Verdict::Set`]) was applied exactly once.
+//! One that is refused ([`Verdict::Refused`]) was not applied and never will be. One that is
+//! [`Unknown`](Verdict::Unknown), or whose future was dropped or whose program died, was applied once or not at all.
+//! This holds under every fault, also if sessions end, because nothing of a change depends on a session.
 //!
-//! *When it is unknown.* Only when as many others as the znode keeps ids have changed the value between a
-//! write whose reply was lost and the next answer ([`AtomicValue::keeping`]).
+//! *When the result is unknown.* Only if other clients have changed the value at least as often as the znode keeps ids,
+//! between a write whose reply was lost and the next answer ([`AtomicValue::keeping`]).
 //!
-//! *What is not promised.* A read is as old as the server that answers it. Whoever counts under contention
-//! reads again after each refusal: n clients that count at once make up to n² requests. Nobody waits for
-//! anything, so no client is woken by a change. The znode must not be deleted and created anew: its version
-//! would begin again, and an old write could fit.
+//! *What is not promised.* A read is as old as the view of the server that answers. A contending client reads again
+//! after each refusal: n clients that count concurrently make up to n² requests. No client waits, so no change wakes a
+//! client. The znode must not be deleted and recreated: its version would restart, and an old write could match it.
 //!
-//! What the recipe tells the monitors is a [`CounterSeen`]; its property is in [`properties`], its published
-//! mistakes are [`Mutant`]s.
+//! The recipe's observations are [`CounterSeen`]; its property is in [`properties`], its published mistakes are
+//! [`Mutant`]s.
 //!
 //! # How far it has been tried
 //!
@@ -58,7 +56,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// The counter in this znode. As [`AtomicValue::open`]; without data it stands at 0.
+    /// Opens the counter in this znode, like [`AtomicValue::open`]; without data its value is 0.
     pub async fn open(zookeeper: ZooKeeper, path: impl Into<Arc<str>>) -> Counter {
         let path = path.into();
         let value = AtomicValue::open(zookeeper, Arc::clone(&path)).await;
@@ -72,26 +70,26 @@ impl Counter {
         Counter { value: self.value.with_mutants(mutants), ..self }
     }
 
-    /// The same, which keeps the ids of so many changes.
+    /// Sets the number of changes whose ids are kept.
     #[must_use]
     pub fn keeping(self, ids: u8) -> Counter {
         Counter { value: self.value.keeping(ids), ..self }
     }
 
-    /// What it stood at, at the server that answers.
+    /// Returns the value at the server that answers.
     ///
     /// # Errors
-    /// As [`AtomicValue::get`].
+    /// Fails like [`AtomicValue::get`].
     pub async fn get(&mut self) -> Result<i64, Error> {
         Ok(number(&self.value.get().await?.value))
     }
 
     /// Adds `delta`, whatever others add meanwhile.
     ///
-    /// Dropped half-way, it has added it once or not at all.
+    /// If the future is dropped, `delta` was added once or not at all.
     ///
     /// # Errors
-    /// As [`AtomicValue::update`].
+    /// Fails like [`AtomicValue::update`].
     pub async fn add(&mut self, delta: i64) -> Result<Changed, Error> {
         let op = self.begin(delta).await;
         let more = |value: &[u8]| plus(value, delta);
@@ -104,12 +102,12 @@ impl Counter {
         Ok(changed)
     }
 
-    /// Adds `delta` unless somebody else changes the counter meanwhile.
+    /// Adds `delta` unless another client changes the counter meanwhile.
     ///
-    /// Dropped half-way, it has added it once or not at all.
+    /// If the future is dropped, `delta` was added once or not at all.
     ///
     /// # Errors
-    /// As [`AtomicValue::compare_and_set`].
+    /// Fails like [`AtomicValue::compare_and_set`].
     pub async fn try_add(&mut self, delta: i64) -> Result<Verdict, Error> {
         let op = self.begin(delta).await;
         let current = self.value.get().await?;
@@ -132,7 +130,7 @@ impl Counter {
     }
 }
 
-/// What a counter's znode stands at: the number in the first line of its data, 0 without one.
+/// Returns the value in a counter's data: the number in the first line, or 0.
 pub fn number(data: &[u8]) -> i64 {
     let line = data.split(|byte| *byte == b'\n').next().unwrap_or_default();
     std::str::from_utf8(line).ok().and_then(|text| text.trim().parse().ok()).unwrap_or_default()

@@ -1,25 +1,24 @@
-//! What a counter tells the monitors.
+//! The observations of a counter.
 
 use serde::Serialize;
 use std::sync::Arc;
 use vivarium_model::observation::Observation;
 
-/// What can be seen of a program at a counter. Its property ([`super::properties`]) reads nothing else of
-/// programs.
+/// An observation of a program at a counter. Its property ([`super::properties`]) uses no other observations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum CounterSeen {
-    /// From now on `delta` may be added.
+    /// From now on, `delta` may be added.
     Adding {
         /// The counter's znode.
         counter: Arc<str>,
-        /// What tells this addition from all others.
+        /// The unique id of this addition.
         op: Arc<str>,
         delta: i64,
     },
-    /// It was added, once.
+    /// It was added once.
     Added { counter: Arc<str>, op: Arc<str>, delta: i64 },
-    /// It was not, and never will be.
+    /// It was not added and never will be.
     NotAdded { counter: Arc<str>, op: Arc<str>, delta: i64 },
     /// It was added once or not at all.
     Unknown { counter: Arc<str>, op: Arc<str> },

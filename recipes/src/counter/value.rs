@@ -1,4 +1,4 @@
-//! A value that is changed atomically, and each change applied once.
+//! A value that is changed atomically, with each change applied at most once.
 
 use super::{Mutant, Mutants};
 use crate::once::{Patient, create_persistent};
@@ -7,7 +7,7 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::op::Version;
 
-/// So many ids of changes a value keeps, unless told otherwise.
+/// The default number of changes whose ids are kept.
 const KEPT: u8 = 32;
 
 /// A shared value. See the module [`counter`](super) for its contract.
@@ -29,29 +29,28 @@ pub struct Current {
     recent: Vec<Arc<str>>,
 }
 
-/// How a conditional write ended.
+/// The result of a conditional write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// It was applied, once.
+    /// It was applied once.
     Set,
-    /// It was not, and never will be: somebody else has changed the value.
+    /// It was not applied and never will be: another client has changed the value.
     Refused,
-    /// It was applied once or not at all: too many others have changed the value since.
+    /// It was applied once or not at all: too many other changes were made since.
     Unknown,
 }
 
-/// How a change ended.
+/// The result of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Changed {
-    /// It was applied, once.
+    /// It was applied once.
     Applied,
-    /// It was applied once or not at all: too many others have changed the value since.
+    /// It was applied once or not at all: too many other changes were made since.
     Unknown,
 }
 
 impl AtomicValue {
-    /// The value in this znode, which is created without data where it is missing, when it is first read.
-    /// Waits for a session.
+    /// Opens the value in this znode, which the first read creates without data if it is missing. Waits for a session.
     pub async fn open(zookeeper: ZooKeeper, path: impl Into<Arc<str>>) -> AtomicValue {
         let patient = Patient::connect(zookeeper).await;
         AtomicValue { patient, path: path.into(), kept: KEPT.into(), mutants: Mutants::NONE }
@@ -64,8 +63,7 @@ impl AtomicValue {
         AtomicValue { mutants, ..self }
     }
 
-    /// The same, which keeps the ids of so many changes, at least one. All clients of a value should keep
-    /// equally many.
+    /// Sets the number of changes whose ids are kept, at least one. All clients of a value should keep the same number.
     #[must_use]
     pub fn keeping(self, ids: u8) -> AtomicValue {
         AtomicValue { kept: ids.max(1).into(), ..self }
@@ -76,10 +74,10 @@ impl AtomicValue {
         self.patient.zookeeper()
     }
 
-    /// The value, as the server that answers has it.
+    /// Returns the value at the server that answers.
     ///
     /// # Errors
-    /// The server refuses to read it.
+    /// Fails if the server refuses to read it.
     pub async fn get(&mut self) -> Result<Current, Error> {
         loop {
             let path = &*self.path;
@@ -94,10 +92,10 @@ impl AtomicValue {
 
     /// Replaces the value unless it was changed since it was read.
     ///
-    /// Dropped half-way, it was applied once or not at all.
+    /// If the future is dropped, the write was applied once or not at all.
     ///
     /// # Errors
-    /// The server refuses to write it.
+    /// Fails if the server refuses to write it.
     pub async fn compare_and_set(
         &mut self,
         current: &Current,
@@ -107,13 +105,13 @@ impl AtomicValue {
         self.compare_and_set_as(&id, current, value).await
     }
 
-    /// Replaces the value by what `change` makes of it, whatever others do meanwhile. `change` may be called
-    /// several times; one of its results is applied, once.
+    /// Replaces the value by the result of `change`, whatever others do meanwhile. `change` may be called several
+    /// times; one of its results is applied once.
     ///
-    /// Dropped half-way, it was applied once or not at all.
+    /// If the future is dropped, the change was applied once or not at all.
     ///
     /// # Errors
-    /// The server refuses to read or to write it.
+    /// Fails if the server refuses to read or write it.
     pub async fn update(&mut self, change: impl Fn(&[u8]) -> Vec<u8>) -> Result<Changed, Error> {
         let id = self.fresh_id().await;
         self.update_as(&id, change).await
@@ -133,7 +131,7 @@ impl AtomicValue {
         if self.write(&mut lost, id, current, value).await? {
             return Ok(Verdict::Set);
         }
-        // The version is gone, by somebody else or by a copy of this write (recipe rule 2.15.3).
+        // Another client, or a copy of this write, has changed the version (recipe rule 2.15.3).
         if !lost || self.mutants.has(Mutant::CasFalseNegative) {
             return Ok(Verdict::Refused);
         }
@@ -164,9 +162,8 @@ impl AtomicValue {
         }
     }
 
-    /// Writes under the version that was read, until there is an answer; whether it was this that was
-    /// applied. All copies of the write have the same version, so that one of them at most is (recipe rule
-    /// 2.15.2).
+    /// Writes with the version that was read until there is an answer. Returns true if this write was applied. All
+    /// copies of the write have the same version, so at most one of them is applied (recipe rule 2.15.2).
     async fn write(
         &mut self,
         lost: &mut bool,
@@ -190,7 +187,7 @@ impl AtomicValue {
 }
 
 impl Current {
-    /// The ids stand in the last line: no id has a line break, and the value may.
+    /// Parses the data. The ids are in the last line, because an id contains no line break and the value may.
     pub(crate) fn decode(data: &[u8], version: i32) -> Current {
         let end = data.iter().rposition(|byte| *byte == b'\n');
         let (value, ids) = data.split_at(end.unwrap_or(data.len()));
@@ -199,24 +196,24 @@ impl Current {
         Current { value: value.to_vec(), version, recent }
     }
 
-    /// The znode's version that it was read with.
+    /// Returns the znode's version when it was read.
     pub(crate) fn version(&self) -> i32 {
         self.version
     }
 
-    /// The data after this one's next change (recipe rule 2.15.1).
+    /// Returns the data after the next change (recipe rule 2.15.1).
     fn encode_next(&self, id: &Arc<str>, value: &[u8], kept: usize) -> Vec<u8> {
         let recent: Vec<&str> =
             std::iter::once(id).chain(&self.recent).take(kept).map(|id| &**id).collect();
         [value, b"\n", recent.join(" ").as_bytes()].concat()
     }
 
-    /// What became of a write under the version of `before`, seen from now on.
+    /// Returns the result of a write with the version of `before`, derived from this later value.
     fn verdict(&self, id: &Arc<str>, before: &Current, kept: usize) -> Verdict {
         if self.recent.contains(id) {
             return Verdict::Set;
         }
-        // Every change since then has left its id, if there were no more than are kept.
+        // If at most `kept` changes were made since then, the ids of all of them are present.
         let since = u32::try_from(self.version.wrapping_sub(before.version)).ok();
         match since.is_some_and(|since| since as usize <= kept) {
             true => Verdict::Refused,

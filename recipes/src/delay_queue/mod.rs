@@ -1,24 +1,21 @@
-//! A queue whose items are due at some time (recipe rule 2.7).
+//! A queue whose items become due at some time (recipe rule 2.7).
 //!
 //! # Contract
 //!
-//! A [`Queue`] in which each item bears the time at which it is due in its name, and items come
-//! in the order of these times. All that a queue promises of losses, duplicates and cancelling holds
-//! ([`crate::queue`]).
+//! A [`Queue`] in which each item's name contains the time at which it is due, and items come in the order of these
+//! times. All promises of a queue about losses, duplicates and cancelling hold ([`crate::queue`]).
 //!
-//! *What is promised besides.* No item is given out before it is due, by the clock of the consumer. The time
-//! is worked out by the clock of the producer, so clocks that differ by some time make an item come early
-//! or late by as much. Of the items that are due, nothing that was there before this consumer's last take,
-//! and is due earlier, is passed over.
+//! *What is promised besides.* No item is taken before it is due, by the clock of the consumer. The time is computed
+//! with the clock of the producer, so a difference of the clocks makes an item come early or late by as much. Among the
+//! due items, no item that existed before this consumer's last take and is due earlier is skipped.
 //!
-//! *What is not promised.* An item comes when a consumer is there to take it, which may be long after it is
-//! due.
+//! *What is not promised.* An item is taken when a consumer is there to take it, which may be long after it is due.
 //!
-//! *Who wakes.* Every consumer that waits is woken by each put, since it may be due earlier, and when the
-//! first item that it knows of is due: a timer of its own.
+//! *Wake-ups.* Each put wakes every waiting consumer, because the new item may be due earlier. A consumer is also woken
+//! by a timer of its own when the first item that it knows of becomes due.
 //!
-//! It tells the monitors what a queue tells, in the same words ([`QueueSeen`](crate::queue::QueueSeen)); its
-//! properties are those of a queue with priorities, and [`NotBeforeDue`].
+//! Its observations are those of a queue ([`QueueSeen`](crate::queue::QueueSeen)); its properties are those of a queue
+//! with priorities, and [`NotBeforeDue`].
 //!
 //! # How far it has been tried
 //!
@@ -53,7 +50,7 @@ pub struct DelayQueue {
 }
 
 impl DelayQueue {
-    /// The queue in `directory`. As [`Queue::open`].
+    /// Opens the queue in `directory`, like [`Queue::open`].
     pub async fn open(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> DelayQueue {
         let queue = Queue::open(zookeeper, directory).await;
         DelayQueue { queue, mutants: Mutants::NONE }
@@ -66,7 +63,7 @@ impl DelayQueue {
         DelayQueue { mutants, ..self }
     }
 
-    /// As [`Queue::with_producers`].
+    /// Like [`Queue::with_producers`].
     #[must_use]
     pub fn with_producers(self, producers: usize) -> DelayQueue {
         DelayQueue { queue: self.queue.with_producers(producers), ..self }
@@ -74,33 +71,33 @@ impl DelayQueue {
 
     /// Puts an item that is due after `delay`.
     ///
-    /// Dropped half-way, it is put or not.
+    /// If the future is dropped, the item is put or not.
     ///
     /// # Errors
-    /// As [`Queue::put`].
+    /// Fails like [`Queue::put`].
     pub async fn put_after(&mut self, item: &[u8], delay: Duration) -> Result<(), Error> {
         let now = self.zookeeper().now().await;
-        // A part of a millisecond counts as one: not before (recipe rule 2.7.1).
+        // Rounded up to a whole millisecond, so that the item is not due too early (recipe rule 2.7.1).
         let due = (now + delay).0.div_ceil(1_000);
         self.queue.put_marked(item, Mark::Due(due)).await
     }
 
-    /// As [`Queue::end`].
+    /// Like [`Queue::end`].
     ///
     /// # Errors
-    /// As [`Queue::end`].
+    /// Fails like [`Queue::end`].
     pub async fn end(&mut self, producer: &str) -> Result<(), Error> {
         self.queue.end(producer).await
     }
 
-    /// Takes the first item as soon as it is due. `None` when there will be none.
+    /// Takes the first item as soon as it is due. Returns `None` when no more items will come.
     ///
-    /// Cancel-safe as [`Queue::take`].
+    /// Cancel-safe like [`Queue::take`].
     ///
     /// # Errors
-    /// As [`Queue::take`].
+    /// Fails like [`Queue::take`].
     pub async fn take(&mut self) -> Result<Option<Item>, Error> {
-        // What a timer has told to be past by now, whatever a clock shows.
+        // The time that has passed according to timers, whatever a clock shows.
         let mut past = 0;
         loop {
             let now = self.zookeeper().now().await.milliseconds().max(past);
@@ -124,10 +121,10 @@ impl DelayQueue {
         }
     }
 
-    /// As [`Queue::close`].
+    /// Like [`Queue::close`].
     ///
     /// # Errors
-    /// As [`Queue::close`].
+    /// Fails like [`Queue::close`].
     pub async fn close(self) -> Result<(), Error> {
         self.queue.close().await
     }

@@ -1,7 +1,7 @@
-//! DQ1: no item is given out before it is due.
+//! DQ1: no item is taken before it is due.
 //!
-//! When an item is due stands in its name. A search has no time, so only sweeps ask. Their clocks are all
-//! the same: there is no skew to allow for.
+//! The item's name contains the time at which it is due. A search has no time, so only sweeps check this property.
+//! Their clocks are all equal, so no clock skew is allowed for.
 
 use crate::queue::properties::{Part, item_of, parts};
 use crate::queue::{ItemName, Mark, QueueSeen, priority_monitors};
@@ -13,8 +13,8 @@ use vivarium_model::path;
 use vivarium_model::property::{Declaration, Declared, LooksBack, Monitor, Objection, View};
 use vivarium_model::txn::Txn;
 
-/// All monitors of a delay queue whose items are the children of `directory`: those of a queue with
-/// priorities, whose priorities are times, and DQ1.
+/// Returns all monitors of a delay queue whose items are the children of `directory`: those of a queue with priorities,
+/// with times as priorities, and DQ1.
 pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
     let mut monitors = priority_monitors(directory);
     monitors.push(Box::new(NotBeforeDue::new(directory)));
@@ -25,12 +25,12 @@ pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
 #[derive(Clone, Debug, Hash)]
 pub struct NotBeforeDue {
     queue: Arc<str>,
-    /// When each item is due, in milliseconds.
+    /// The time at which each item is due, in milliseconds.
     due: BTreeMap<Arc<str>, u64>,
 }
 
 impl NotBeforeDue {
-    /// Watches the queue in this directory.
+    /// Creates the monitor of the queue in this directory.
     pub fn new(directory: &str) -> NotBeforeDue {
         NotBeforeDue { queue: directory.into(), due: BTreeMap::new() }
     }

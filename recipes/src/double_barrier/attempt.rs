@@ -12,7 +12,7 @@ use vivarium_model::id::SessionId;
 use vivarium_model::op::CreateMode;
 use vivarium_model::zxid::Zxid;
 
-/// An attempt. Dropping it before its end is withdrawing.
+/// An attempt. Dropping it before its end withdraws.
 pub(super) struct Attempt {
     /// Pinned to the attempt's session.
     pub(super) zookeeper: ZooKeeper,
@@ -26,34 +26,34 @@ pub(super) struct Attempt {
     parties: usize,
     party: Arc<str>,
     registration: Registration,
-    /// What is to be said has been said.
+    /// True if the attempt's last observation was made.
     is_over: bool,
 }
 
-/// How far the attempt's znode has come.
+/// The state of the attempt's znode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Registration {
-    /// It is not there, and will not be; or others take care of it.
+    /// The znode does not exist and will not, or other code deletes it.
     None,
-    /// Its create was sent.
+    /// The create was sent.
     Sent,
-    /// It was there.
+    /// The znode exists or existed.
     Made,
 }
 
-/// How waiting ended.
+/// The result of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waited {
-    /// The generation is open, by this transaction, and this party is a member.
+    /// The generation was opened by this transaction, and this party is a member.
     Open(Zxid),
-    /// It is aborted.
+    /// The generation is aborted.
     Aborted,
-    /// It is closed.
+    /// The generation is closed.
     Over,
 }
 
 impl Attempt {
-    /// Begins an attempt, which has this id for itself.
+    /// Begins an attempt with this unique id.
     pub(super) fn begin(
         barrier: &DoubleBarrier,
         session: SessionId,
@@ -82,7 +82,7 @@ impl Attempt {
         attempt
     }
 
-    /// Sees it through.
+    /// Runs the attempt.
     pub(super) async fn run(mut self) -> Result<Entered, EnterError> {
         let waited = self.wait().await;
         self.end(waited)
@@ -92,7 +92,7 @@ impl Attempt {
     pub(super) async fn wait(&mut self) -> Result<Waited, EnterError> {
         let waited = self.wait_for_verdict().await;
         match waited {
-            // The server deletes what belongs to the session.
+            // The servers delete what belongs to the session.
             Err(EnterError::SessionExpired) | Ok(Waited::Over) => {
                 self.registration = Registration::None;
             }
@@ -109,9 +109,11 @@ impl Attempt {
         loop {
             let verdict = || self.zookeeper.exists_watch(&self.place.verdict);
             let (stat, mut created) = until_known(&self.zookeeper, verdict).await?;
-            // There already, and nothing will come: whoever ignores that waits for ever (`ReadyExistsIgnored`).
+            // The verdict exists already, so the watch for its creation never fires: a waiter that ignores the verdict
+            // waits for ever (`ReadyExistsIgnored`).
             let is_seen = stat.is_some() && !self.mutants.has(Mutant::ReadyExistsIgnored);
-            // However many are there by now: faster members may have left (recipe rule 2.3.4; `DbRecount`).
+            // The verdict counts, however many members there are by now: faster members may have left (recipe rule
+            // 2.3.4; `DbRecount`).
             if is_seen && self.mutants.has(Mutant::DbRecount) && !self.are_enough().await? {
                 created.changed().await?;
                 continue;
@@ -125,7 +127,7 @@ impl Attempt {
             }
             was_counted = true;
             if is_seen {
-                // Somebody has removed it in between.
+                // Another client has removed it meanwhile.
                 continue;
             }
             if self.mutants.has(Mutant::DbAnyWakeOpens) {
@@ -137,8 +139,8 @@ impl Attempt {
         }
     }
 
-    /// Makes the attempt's znode, whatever becomes of the reply: `false` where the generation is closed (recipe
-    /// rules 2.3.2 and 2.3.5).
+    /// Creates the attempt's znode, even if replies are lost. Returns false if the generation is closed (recipe rules
+    /// 2.3.2 and 2.3.5).
     async fn register(&mut self) -> Result<bool, EnterError> {
         if self.registration == Registration::Made {
             return Ok(true);
@@ -149,7 +151,7 @@ impl Attempt {
             self.registration = Registration::Sent;
             let create = || self.zookeeper.create(&node, b"", CreateMode::Ephemeral);
             match until_known(&self.zookeeper, create).await {
-                // There already: by a create whose reply was lost, for nobody else has the name.
+                // A create whose reply was lost made it, because no other attempt uses the name.
                 Ok(_) | Err(Error::NodeExists) => {
                     self.registration = Registration::Made;
                     return Ok(true);
@@ -167,8 +169,8 @@ impl Attempt {
         }
     }
 
-    /// Whether enough parties are registered. The last one to come counts them all: its list is behind its own
-    /// create. So nobody needs to count twice (recipe rule 2.3.3).
+    /// Returns true if enough parties are registered. The last one to register counts them all, because its list comes
+    /// after its own create. So no party needs to count twice (recipe rule 2.3.3).
     async fn are_enough(&self) -> Result<bool, EnterError> {
         let names = self.place.list(&self.zookeeper).await?.unwrap_or_default();
         let count = place::count(&names);
@@ -178,21 +180,20 @@ impl Attempt {
         Ok(count >= self.parties)
     }
 
-    /// The patience is at its end: gives up for everybody, unless somebody has decided before (recipe rule
-    /// 2.3.6).
+    /// Gives up for all parties when the patience is exhausted, unless a verdict exists already (recipe rule 2.3.6).
     pub(super) async fn give_up(mut self) -> Result<Entered, EnterError> {
         match self.place.decide(&self.zookeeper, ABORT).await {
             Ok(Verdict::Abort) => {
                 self.say(|barrier, generation| DoubleBarrierSeen::TimedOut { barrier, generation });
                 Err(EnterError::TimedOut)
             }
-            // Others are inside, and count on this member.
+            // Others are inside, and rely on this member.
             Ok(Verdict::Go(_)) => self.run().await,
             Err(error) => self.end(Err(error.into())),
         }
     }
 
-    /// Ends the attempt as a mutant does: nobody is told, and nothing is cleared up.
+    /// Ends the attempt as a mutant does: without a verdict, and without deleting the znode.
     pub(super) fn walk_away(mut self) -> Result<Entered, EnterError> {
         self.say(|barrier, generation| DoubleBarrierSeen::TimedOut { barrier, generation });
         self.registration = Registration::None;
@@ -229,8 +230,8 @@ impl Attempt {
     }
 }
 
-/// However an attempt ends without entering, also by being dropped at an await point, its znode is deleted
-/// (recipe rule 2.3.9).
+/// If an attempt ends without entering, also by being dropped at an await point, its znode is deleted (recipe rule
+/// 2.3.9).
 impl Drop for Attempt {
     fn drop(&mut self) {
         if !self.is_over {

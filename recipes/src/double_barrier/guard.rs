@@ -1,4 +1,4 @@
-//! What a member has of a generation that it is in: the duty to leave it.
+//! The guard of a member inside a generation, with the duty to leave it.
 
 use super::leaving::{self, LeaveError, Member};
 use super::place::withdraw;
@@ -13,8 +13,7 @@ use vivarium_model::op::EventType;
 use vivarium_model::time::Duration;
 use vivarium_model::zxid::Zxid;
 
-/// A membership of a generation that is open. Dropping it leaves in the background, without waiting for the
-/// others.
+/// A membership of an open generation. Dropping it leaves in the background, without waiting for the others.
 #[must_use = "dropping it leaves the generation"]
 pub struct Entered {
     member: Member,
@@ -26,7 +25,7 @@ pub struct Entered {
 }
 
 impl Entered {
-    /// Of the generation, `(barrier, number)`, that `opened` has opened.
+    /// Creates the guard for the generation `(barrier, number)`, which `opened` has opened.
     pub(super) fn new(
         member: Member,
         session: SessionId,
@@ -36,21 +35,20 @@ impl Entered {
         Entered { member, session, barrier, generation, opened, is_leaving: false }
     }
 
-    /// The transaction that opened the generation: the same for all of its members, and larger than those of
-    /// earlier generations. A resource that refuses a smaller one than it has seen is safe from members of a
-    /// former generation that do not know yet that their session is over.
+    /// Returns the transaction that opened the generation: the same for all members, and larger than those of earlier
+    /// generations. A resource that refuses smaller tokens than the largest one seen is safe from members of an earlier
+    /// generation that do not know yet that their session is over.
     pub fn token(&self) -> Zxid {
         self.opened
     }
 
-    /// The session that is registered.
+    /// Returns the registered session.
     pub fn session(&self) -> SessionId {
         self.session
     }
 
-    /// Resolves when the membership is lost: on the notice that the session has ended, or when its znode is seen
-    /// to be deleted. Not on a disconnection. It sets a watch: await it once, beside the work
-    /// ([`Entered::while_inside`]).
+    /// Resolves when the membership is lost: when the session has ended, or when its znode is seen to be deleted. A
+    /// disconnection is no loss. This sets a watch: await it once, beside the work ([`Entered::while_inside`]).
     ///
     /// Cancel-safe.
     pub async fn lost(&self) {
@@ -63,16 +61,16 @@ impl Entered {
                     Ok(event) if event.kind != EventType::NodeDeleted => {}
                     _ => return,
                 },
-                // It is gone, or the session is over; a read of a valid path fails for no other reason.
+                // The znode is gone or the session is over; a read of a valid path fails for no other reason.
                 Err(_) => return,
             }
         }
     }
 
-    /// Does `work` until it is done or the membership is lost; then it is dropped at its await point.
+    /// Runs `work` until it is done or the membership is lost; then drops it at its await point.
     ///
     /// # Errors
-    /// The membership was lost. Leaving says why.
+    /// Fails if the membership was lost. Leaving returns the reason.
     pub async fn while_inside<F: Future>(&self, work: F) -> Result<F::Output, LeaveError> {
         match race(self.lost(), work).await {
             Either::Left(()) => Err(LeaveError::SessionExpired),
@@ -82,10 +80,10 @@ impl Entered {
 
     /// Leaves, and waits until all members have left (recipe rule 2.3.7).
     ///
-    /// Cancel-safe: dropping the future leaves in the background, without waiting.
+    /// Cancel-safe: if the future is dropped, the member leaves in the background without waiting.
     ///
     /// # Errors
-    /// [`LeaveError`], except [`LeaveError::TimedOut`].
+    /// Returns [`LeaveError`], except [`LeaveError::TimedOut`].
     pub async fn leave(mut self) -> Result<(), LeaveError> {
         self.begin_to_leave();
         leaving::leave(&mut self.member).await?;
@@ -93,11 +91,11 @@ impl Entered {
         Ok(())
     }
 
-    /// As [`Entered::leave`], but waits for the others not longer than `patience`: then it is out, and they may
-    /// not be.
+    /// Like [`Entered::leave`], but waits for the others no longer than `patience`: then this member is out, although
+    /// others may not be.
     ///
     /// # Errors
-    /// [`LeaveError`].
+    /// Returns [`LeaveError`].
     pub async fn leave_timeout(mut self, patience: Duration) -> Result<(), LeaveError> {
         self.begin_to_leave();
         let zookeeper = self.member.zookeeper.clone();
@@ -107,14 +105,14 @@ impl Entered {
             return Ok(());
         }
         self.say(|barrier, generation| DoubleBarrierSeen::OutOfPatience { barrier, generation });
-        // It is not the end: there is only nothing left to wait for (`DbLeaveSpins`).
+        // The mutant continues its loop with nothing left to wait for (`DbLeaveSpins`).
         if self.member.mutants.has(Mutant::DbLeaveSpins) {
             leaving::spin(&self.member).await?;
         }
         Err(LeaveError::TimedOut)
     }
 
-    /// From here on the others need not wait for it.
+    /// From here on, others need not wait for this member.
     fn begin_to_leave(&mut self) {
         self.is_leaving = true;
         self.say(|barrier, generation| DoubleBarrierSeen::Leaving { barrier, generation });

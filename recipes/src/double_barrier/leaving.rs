@@ -1,5 +1,5 @@
-//! Leaving a generation (recipe rule 2.3.7): the lowest member stays until the end and waits for the highest;
-//! everybody else goes at once and waits for the lowest. So one deletion wakes one member.
+//! Leaving a generation (recipe rule 2.3.7): the lowest member stays until the end and waits for the highest; all
+//! others delete their znodes immediately and wait for the lowest. So one deletion wakes one member.
 
 use super::place::{Closing, Place};
 use super::{Mutant, Mutants};
@@ -8,13 +8,13 @@ use vivarium_model::error::{self, Error};
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::op::Version;
 
-/// Why a member has not left together with the others. It is no member any more.
+/// Why a member did not leave together with the others. It is no member any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum LeaveError {
     /// The session ended, and the membership with it.
     #[error("the session ended before all members had left")]
     SessionExpired,
-    /// The others were still inside when the time was up.
+    /// Others were still inside when the time was over.
     #[error("others were still inside when the time was up")]
     TimedOut,
     /// The server refuses the paths.
@@ -22,7 +22,7 @@ pub enum LeaveError {
     Refused(error::Error),
 }
 
-/// What a member is to those that leave with it.
+/// A member that is leaving.
 pub(super) struct Member {
     /// Pinned to the session of the registration.
     pub(super) zookeeper: ZooKeeper,
@@ -30,18 +30,18 @@ pub(super) struct Member {
     /// The name of its znode.
     pub(super) name: String,
     pub(super) mutants: Mutants,
-    /// Its znode is deleted, or needs no deletion by this member.
+    /// True if its znode is deleted, or if this member need not delete it.
     pub(super) is_gone: bool,
 }
 
-/// What a member does next.
+/// The next action of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Next {
-    /// Nobody is inside but itself, at most.
+    /// At most this member is inside.
     Close,
-    /// The lowest member waits for the highest.
+    /// This is the lowest member, which waits for the highest.
     Stay(String),
-    /// Everybody else goes, and waits for the lowest.
+    /// This is another member, which deletes its znode and waits for the lowest.
     Go(String),
 }
 
@@ -49,7 +49,7 @@ enum Next {
 pub(super) async fn leave(member: &mut Member) -> Result<(), LeaveError> {
     loop {
         let Some(names) = member.place.list(&member.zookeeper).await? else {
-            // Closed, and so everybody was out, this member too.
+            // The generation is closed, so all members are out, including this one.
             member.is_gone = true;
             return Ok(());
         };
@@ -63,8 +63,8 @@ pub(super) async fn leave(member: &mut Member) -> Result<(), LeaveError> {
             Next::Stay(highest) => wait_for(member, &highest).await?,
             Next::Go(lowest) => {
                 let was_there = go(member).await?;
-                // It has been here before, so its znode is gone. Taken for a failure, that ends the wait while
-                // others are inside (`DbLeaveUnconditional`).
+                // Its znode is gone because it has been here before. The mutant treats this as a failure, and ends the
+                // wait while others are inside (`DbLeaveUnconditional`).
                 if !was_there && member.mutants.has(Mutant::DbLeaveUnconditional) {
                     return Ok(());
                 }
@@ -74,13 +74,13 @@ pub(super) async fn leave(member: &mut Member) -> Result<(), LeaveError> {
     }
 }
 
-/// Looks again and again until all are out, as a mutant does when it waits no longer.
+/// Lists repeatedly until all are out, as a mutant does instead of waiting.
 pub(super) async fn spin(member: &Member) -> Result<(), LeaveError> {
     while member.place.list(&member.zookeeper).await?.is_some_and(|names| !names.is_empty()) {}
     Ok(())
 }
 
-/// Where a member stands among these, who are in order.
+/// Returns a member's next action, given all members in order.
 fn next(names: &[String], own: &str) -> Next {
     match names {
         [] => Next::Close,
@@ -90,8 +90,8 @@ fn next(names: &[String], own: &str) -> Next {
     }
 }
 
-/// Deletes the member's znode, if that has not been done; whether it was there. A delete that is repeated after a
-/// lost connection may find that it was done (recipe rule 2.3.8).
+/// Deletes the member's znode unless this is done. Returns whether it existed. A delete that is repeated after a lost
+/// connection may find that the first one was applied (recipe rule 2.3.8).
 async fn go(member: &mut Member) -> Result<bool, LeaveError> {
     if member.is_gone {
         return Ok(false);
@@ -106,7 +106,7 @@ async fn go(member: &mut Member) -> Result<bool, LeaveError> {
     Ok(was_there)
 }
 
-/// Waits until something happens to a member; one that has gone already is not waited for.
+/// Waits for a change of a member's znode; returns immediately if it is gone already.
 async fn wait_for(member: &Member, name: &str) -> Result<(), LeaveError> {
     let (zookeeper, node) = (&member.zookeeper, member.place.node(name));
     match until_known(zookeeper, || zookeeper.watch_data(&node)).await {

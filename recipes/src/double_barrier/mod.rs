@@ -2,39 +2,37 @@
 //!
 //! # Contract
 //!
-//! A double barrier is a directory, and has generations, numbered by whoever uses it. Of each generation there is
-//! a directory of members, in which every party that enters makes an ephemeral znode, and *one* verdict: a znode
-//! that is created once. The member that counts enough parties creates it as *go*; one that gives up waiting as
-//! *abort*. Whoever is first has decided, and everybody obeys.
+//! A double barrier is a directory, and has generations, numbered by its users. Each generation has a directory of
+//! members, in which every party that enters creates an ephemeral znode, and *one* verdict: a znode that is created
+//! once. The member that counts enough parties creates it as *go*; a member that gives up waiting creates it as
+//! *abort*. The first create decides, and all parties obey it.
 //!
-//! *What entering means.* When [`DoubleBarrier::enter`] returns, the registrations of at least as many parties as
-//! are asked for have stood in this generation at one moment of the committed history. A process that is started
-//! anew is the same party: it is counted once (recipe rule 2.3.2).
+//! *What entering means.* When [`DoubleBarrier::enter`] returns, the registrations of at least the required number of
+//! parties existed in this generation at one moment of the committed history. A restarted process is the same party: it
+//! is counted once (recipe rule 2.3.2).
 //!
-//! *What leaving means.* When [`Entered::leave`] returns, there was a moment since its call at which no
-//! registration stood in this generation: every member had left, or its session was over. That moment closed the
-//! generation for good, since the last one out deletes the directory of members; who comes later is told
-//! [`EnterError::Over`]. So parties that go from generation to generation enter the next one only when nobody is
-//! inside the one before.
+//! *What leaving means.* When [`Entered::leave`] returns, there was a moment since its call at which no registration
+//! existed in this generation: every member had left, or its session was over. That moment closed the generation
+//! permanently, because the last member deletes the directory of members; later parties receive [`EnterError::Over`].
+//! So parties that go from generation to generation enter the next one only when no party is inside the previous one.
 //!
-//! *Giving up.* [`DoubleBarrier::enter_timeout`] ends with one verdict for all: either the generation is open, and
-//! the impatient member is inside, or it is aborted, and nobody ever enters it. So it may take longer than the
-//! patience that it is given: as long as it takes to know. [`Entered::leave_timeout`] leaves in any case, and
-//! gives up only to wait for the others: who does that must not enter a later generation where more parties
-//! take part than are asked for.
+//! *Giving up.* [`DoubleBarrier::enter_timeout`] ends with one verdict for all: either the generation is open and the
+//! impatient member is inside, or it is aborted and no party ever enters it. So the call may take longer than its
+//! patience: as long as it takes to know. [`Entered::leave_timeout`] leaves in any case, and only stops waiting for the
+//! others. A party that does this must not enter a later generation in which more parties take part than required.
 //!
-//! *One registration, one session.* An attempt is pinned to the session in which it began. When that ends, the
-//! registration is gone, and the caller is told: it never goes on in silence. It may enter the same generation
-//! again: while that is open, it is inside at once; otherwise it is over.
+//! *One registration, one session.* An attempt is pinned to the session in which it began. When that session ends, the
+//! registration is gone, and the attempt fails with an error instead of continuing. The caller may enter the same
+//! generation again: while that is open, it is inside immediately; otherwise the generation is over.
 //!
-//! *Cancelling is safe.* Dropping [`DoubleBarrier::enter`] or an [`Entered`] withdraws the registration, in a task
-//! beside the program that repeats until it is done or the session is over. Until then it is counted.
+//! *Cancelling is safe.* Dropping [`DoubleBarrier::enter`] or an [`Entered`] withdraws the registration in a background
+//! task, which repeats until it is done or the session is over. Until then, the registration counts.
 //!
-//! *Herd.* The verdict wakes everybody at once, which is what it is for. Of those who leave, one deletion wakes
-//! one, and the last one all.
+//! *Herd.* The verdict wakes all waiters, which is its purpose. When members leave, each deletion wakes one member, and
+//! the last deletion wakes all.
 //!
-//! *What is left.* The verdict of each generation, which tells late parties that it is decided, until
-//! [`DoubleBarrier::remove`] is called by somebody who knows that nobody comes to it any more.
+//! *What is left.* The verdict of each generation, which tells late parties that it is decided, until a client that
+//! knows that no party will come any more calls [`DoubleBarrier::remove`].
 //!
 //! # How far it has been tried
 //!
@@ -88,10 +86,10 @@ pub enum EnterError {
     /// The session ended, and the registration with it. Entering again begins a new session.
     #[error("the session ended before the double barrier was entered")]
     SessionExpired,
-    /// Another member has given up waiting: nobody enters this generation.
+    /// Another member has given up waiting, so no party enters this generation.
     #[error("another member has given up waiting for this generation")]
     Aborted,
-    /// The time was up first: nobody enters this generation.
+    /// The time was over first, so no party enters this generation.
     #[error("there were not enough parties in time")]
     TimedOut,
     /// All members of this generation have left it.
@@ -103,9 +101,9 @@ pub enum EnterError {
 }
 
 impl DoubleBarrier {
-    /// The double barrier in the directory `path`, which is created where it is missing, for at least so many
-    /// `parties`. `party` is this one's name, the same whenever its process is started, and no other's; it has
-    /// no `/` in it.
+    /// Creates a handle of the double barrier in the directory `path`, which is created if it is missing, for at least
+    /// `parties` parties. `party` is the name of this party: the same after each restart of its process, different from
+    /// all others, and without `/`.
     pub fn new(
         zookeeper: ZooKeeper,
         path: impl Into<Arc<str>>,
@@ -128,21 +126,21 @@ impl DoubleBarrier {
         DoubleBarrier { mutants, ..self }
     }
 
-    /// Waits until enough parties have come to this generation, for as long as it takes.
+    /// Waits until enough parties have come to this generation, without a time limit.
     ///
     /// Cancel-safe: dropping the future withdraws.
     ///
     /// # Errors
-    /// [`EnterError`], except [`EnterError::TimedOut`].
+    /// Returns [`EnterError`], except [`EnterError::TimedOut`].
     pub async fn enter(&self, generation: u64) -> Result<Entered, EnterError> {
         self.attempt(generation, None).await
     }
 
-    /// As [`DoubleBarrier::enter`], but gives up when, once connected, it has waited for `patience` and nobody has
-    /// decided by then: for everybody (recipe rule 2.3.6).
+    /// Like [`DoubleBarrier::enter`], but gives up, for all parties, if there is no verdict after the client was
+    /// connected and has waited for `patience` (recipe rule 2.3.6).
     ///
     /// # Errors
-    /// [`EnterError`].
+    /// Returns [`EnterError`].
     pub async fn enter_timeout(
         &self,
         generation: u64,
@@ -151,11 +149,11 @@ impl DoubleBarrier {
         self.attempt(generation, Some(patience)).await
     }
 
-    /// Removes what is left of a generation. Only for whoever knows that nobody comes to it any more: a party
-    /// that does would begin it anew. A generation with somebody in it is left alone.
+    /// Removes the rest of a generation. The caller must know that no party will come to it any more, because such a
+    /// party would begin it again. A generation with a member is left unchanged.
     ///
     /// # Errors
-    /// The server's refusal of the path; NotEmpty where somebody is in it.
+    /// Returns the server's refusal of the path, or NotEmpty if a party is inside.
     pub async fn remove(&self, generation: u64) -> Result<(), error::Error> {
         let place = Place::new(&self.path, generation, self.mutants);
         in_sessions(&self.zookeeper, |zookeeper, _| {
@@ -176,7 +174,7 @@ impl DoubleBarrier {
     ) -> Result<Entered, EnterError> {
         let mut events = self.zookeeper.session_events();
         let session = self.zookeeper.connect().await;
-        // Every attempt has a name of its own, so that whoever clears up after one hits no other.
+        // Every attempt has a unique name, so that cleaning up after one affects no other.
         let id = self.zookeeper.random().await;
         let attempt = Attempt::begin(self, session, generation, id);
         let entered = match patience {
@@ -184,7 +182,7 @@ impl DoubleBarrier {
             None => attempt.run().await,
         };
         if let Err(EnterError::SessionExpired) = entered {
-            // A caller that tries again at once shall get a new session.
+            // A caller that retries immediately must get a new session.
             ended(&mut events).await;
         }
         entered
@@ -197,7 +195,7 @@ impl DoubleBarrier {
     ) -> Result<Entered, EnterError> {
         match self.zookeeper.timeout(patience, attempt.wait()).await {
             Ok(waited) => attempt.end(waited),
-            // It leaves without asking anybody, and its znode stays (`DbTimeoutLeavesNode`).
+            // The mutant leaves without a verdict, and its znode stays (`DbTimeoutLeavesNode`).
             Err(TimedOut) if self.mutants.has(Mutant::DbTimeoutLeavesNode) => attempt.walk_away(),
             Err(TimedOut) => attempt.give_up().await,
         }

@@ -1,4 +1,4 @@
-//! Where a generation is kept, and who is in it.
+//! The znodes of a generation.
 
 use super::{Mutant, Mutants};
 use crate::helpers::{ensure_deleted, ensure_path, reconnected, until_known};
@@ -14,43 +14,43 @@ use vivarium_model::zxid::Zxid;
 pub(super) struct Place {
     /// The double barrier's own directory.
     pub(super) barrier: Arc<str>,
-    /// The generation's.
+    /// The generation's directory.
     pub(super) directory: Arc<str>,
-    /// The members'.
+    /// The directory of members.
     pub(super) members: Arc<str>,
     /// The verdict's znode, beside the members' directory and not in it (recipe rule 2.3.1).
     pub(super) verdict: Arc<str>,
-    /// Whether the last one out closes it.
+    /// Whether the last member closes the generation.
     closes: bool,
 }
 
-/// What is decided about a generation.
+/// The decision about a generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is open, by this transaction.
+    /// The generation was opened by this transaction.
     Go(Zxid),
-    /// It is aborted.
+    /// The generation is aborted.
     Abort,
 }
 
-/// What the verdict's znode contains.
+/// The content of the znode of a verdict that opens.
 pub(super) const GO: &[u8] = b"go";
-/// The other.
+/// The content of the znode of a verdict that aborts.
 pub(super) const ABORT: &[u8] = b"abort";
 
-/// How an attempt to close a generation ended.
+/// The result of an attempt to close a generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closing {
-    /// Nobody is in it, and nobody will be.
+    /// No party is inside, and none will be.
     Closed,
-    /// Somebody is in it.
+    /// A party is inside.
     Occupied,
 }
 
 impl Place {
-    /// Of this generation.
+    /// Returns the znodes of this generation.
     pub(super) fn new(barrier: &Arc<str>, generation: u64, mutants: Mutants) -> Place {
-        // One place for all generations, whose verdict nobody takes away (`DbReadyLeftover`).
+        // The mutant uses one place for all generations, whose verdict is never removed (`DbReadyLeftover`).
         let shared = mutants.has(Mutant::DbReadyLeftover);
         let generation = if shared { 0 } else { generation };
         let directory = format!("{barrier}/{generation}");
@@ -65,13 +65,13 @@ impl Place {
             directory: directory.into(),
             members: members.into(),
             verdict: verdict.into(),
-            // Who comes late walks in behind the old verdict (`DbNeverCloses`).
+            // A late party enters by the old verdict (`DbNeverCloses`).
             closes: !shared && !mutants.has(Mutant::DbNeverCloses),
         }
     }
 
-    /// Begins the generation where nobody has: both directories at once, so that those of a generation that is
-    /// closed are not made again (recipe rule 2.3.5).
+    /// Begins the generation unless it has begun: both directories in one transaction, so that those of a closed
+    /// generation are not created again (recipe rule 2.3.5).
     pub(super) async fn begin(&self, zookeeper: &ZooKeeper) -> Result<(), Error> {
         let create = |path: &Arc<str>| Op::create(Arc::clone(path), *b"", CreateMode::Persistent);
         loop {
@@ -86,7 +86,7 @@ impl Place {
         }
     }
 
-    /// The names of those who are registered, in their order; `None` when the generation is closed.
+    /// Returns the names of the registered members, in order; `None` if the generation is closed.
     pub(super) async fn list(&self, zookeeper: &ZooKeeper) -> Result<Option<Vec<String>>, Error> {
         match until_known(zookeeper, || zookeeper.get_children(&self.members)).await {
             Ok(mut names) => {
@@ -98,7 +98,7 @@ impl Place {
         }
     }
 
-    /// Decides, unless it is decided: the verdict that holds.
+    /// Decides the generation unless it is decided. Returns the valid verdict.
     pub(super) async fn decide(
         &self,
         zookeeper: &ZooKeeper,
@@ -119,7 +119,7 @@ impl Place {
         }
     }
 
-    /// What the verdict's znode says, where it is there.
+    /// Returns the verdict if it exists.
     pub(super) async fn decided(&self, zookeeper: &ZooKeeper) -> Result<Option<Verdict>, Error> {
         match until_known(zookeeper, || zookeeper.get_data(&self.verdict)).await {
             Ok((data, stat)) => Ok(Some(Verdict::of(&data, stat.czxid))),
@@ -128,7 +128,7 @@ impl Place {
         }
     }
 
-    /// Closes the generation if nobody is in it: by a delete, which ZooKeeper refuses otherwise.
+    /// Closes the generation if it has no members, by a delete that ZooKeeper refuses otherwise.
     pub(super) async fn close(&self, zookeeper: &ZooKeeper) -> Result<Closing, Error> {
         if !self.closes {
             return Ok(Closing::Closed);
@@ -141,7 +141,7 @@ impl Place {
         }
     }
 
-    /// The full path of a member's znode.
+    /// Returns the full path of a member's znode.
     pub(super) fn node(&self, name: &str) -> String {
         format!("{}/{name}", self.members)
     }
@@ -153,24 +153,24 @@ impl Verdict {
     }
 }
 
-/// The name of a member's znode: the party's, and the attempt's id.
+/// Returns the name of a member's znode: the party's name and the attempt's id.
 pub(super) fn name(party: &str, id: u64) -> String {
     format!("{party}-{id:016x}")
 }
 
-/// How many parties these are: one that was started anew may be there twice (recipe rule 2.3.2).
+/// Counts the parties; a restarted party may have two znodes (recipe rule 2.3.2).
 pub(super) fn count(names: &[String]) -> usize {
     let party =
         |name: &String| name.rsplit_once('-').map_or(name.clone(), |(party, _)| party.into());
     names.iter().map(party).collect::<BTreeSet<String>>().len()
 }
 
-/// Deletes a registration in the background, also one whose create is still in flight: the delete comes behind
-/// it, and no other attempt has its name.
+/// Deletes a registration in the background, even one whose create is still in flight: the delete comes after the
+/// create, and no other attempt uses the name.
 pub(super) fn withdraw(zookeeper: &ZooKeeper, node: String) {
     let background = zookeeper.clone();
     zookeeper.spawn(async move {
-        // It fails only when the session is over, and with it the duty.
+        // Fails only when the session is over, and then the servers delete the znode.
         let _ = ensure_deleted(&background, &node).await;
     });
 }

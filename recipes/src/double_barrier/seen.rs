@@ -1,42 +1,41 @@
-//! What the double barrier tells the monitors.
+//! The observations of the double barrier.
 
 use serde::Serialize;
 use std::sync::Arc;
 use vivarium_model::observation::Observation;
 
-/// What can be seen of a program at a double barrier. Its properties ([`super::properties`]) read nothing else of
-/// programs.
+/// An observation of a program at a double barrier. Its properties ([`super::properties`]) use no other observations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum DoubleBarrierSeen {
-    /// An attempt to enter began: what its session makes in `members` from now on is a registration.
+    /// An attempt to enter began: what its session creates in `members` from now on is a registration.
     Entering {
         /// The double barrier's directory.
         barrier: Arc<str>,
         generation: u64,
-        /// Where members register.
+        /// The directory in which members register.
         members: Arc<str>,
-        /// Who enters: the same whenever its process is started.
+        /// The party's name, the same after each restart of its process.
         party: Arc<str>,
     },
     /// The program believes from now on that it is inside.
     Entered { barrier: Arc<str>, generation: u64 },
-    /// Somebody else has aborted the generation.
+    /// Another member has aborted the generation.
     Aborted { barrier: Arc<str>, generation: u64 },
     /// The program has given up waiting.
     TimedOut { barrier: Arc<str>, generation: u64 },
     /// The attempt ended otherwise: by a failure, or by being dropped.
     Withdrew { barrier: Arc<str>, generation: u64 },
-    /// Leaving was called: others need not wait for it any more.
+    /// Leave was called: others need not wait for this member any more.
     Leaving { barrier: Arc<str>, generation: u64 },
     /// The program believes that all have left.
     Left { barrier: Arc<str>, generation: u64 },
-    /// The program waits no longer for the others to leave.
+    /// The program no longer waits for the others to leave.
     OutOfPatience { barrier: Arc<str>, generation: u64 },
 }
 
 impl DoubleBarrierSeen {
-    /// At which double barrier, and of which generation.
+    /// Returns the double barrier and the generation.
     pub fn place(&self) -> (&Arc<str>, u64) {
         match self {
             DoubleBarrierSeen::Entering { barrier, generation, .. }

@@ -1,29 +1,29 @@
-//! Leader election (recipe rule 2.13): of those who campaign, at most one live leader; and everybody can learn
-//! who it is.
+//! Leader election (recipe rule 2.13): at most one live leader among the candidates, and any client can learn which one
+//! it is.
 //!
 //! # Contract
 //!
-//! Candidates line up as at the exclusive [lock](crate::lock), in the election's directory; the first in line
-//! leads. Its *term* is a fencing token: it grows from leader to leader. The leader then takes
-//! *office*: it creates the ephemeral znode `leader` in the directory, with its term and whatever it wants to
-//! say of itself (an address), in a transaction that checks that it is still the first. That is what others
-//! watch ([`LeaderElection::observe`]). Office and candidacy end in one transaction too.
+//! Candidates queue as at the exclusive [lock](crate::lock), in the election's directory; the first one leads. Its
+//! *term* is a fencing token, which grows from leader to leader. The leader then takes *office*: it creates the
+//! ephemeral znode `leader` in the directory, with its term and any data about itself (such as an address), in a
+//! transaction that checks that it is still the first. Others watch this znode ([`LeaderElection::observe`]). Office
+//! and candidacy end in one transaction too.
 //!
-//! *What leading means* is what a grant of the lock means. A leader learns late that its session is over, and
-//! may believe to lead while the next one does already. Work that must not be done twice goes by the
-//! [`term`](Leadership::term), or through [`Leadership::fenced`].
+//! *What leading means* is what a grant of the lock means. A leader learns late that its session is over, and may
+//! believe that it leads while the next one already does. Work that must not be done twice has to check the
+//! [`term`](Leadership::term), or go through [`Leadership::fenced`].
 //!
-//! *Wake-ups.* A leader's end wakes one candidate, and every observer: all of them want to know.
+//! *Wake-ups.* A leader's end wakes one candidate and every observer, because all observers want to know.
 //!
-//! *What an observer sees* may be old, as everything that is read. The terms that one observer is told grow; it
-//! need not be told of every leader.
+//! *What an observer sees* may be old, like every read. The terms that one observer receives grow; it does not see
+//! every leader.
 //!
-//! *One campaign, one session.* [`LeaderElection::campaign`] ends with
-//! [`AcquireError::SessionExpired`] when its session does; campaigning again begins a new one. Futures may be
-//! dropped at any await point: what they created is deleted in the background, as the lock's is.
+//! *One campaign, one session.* [`LeaderElection::campaign`] fails with [`AcquireError::SessionExpired`] when its
+//! session ends; campaigning again begins a new one. Futures may be dropped at any await point: what they created is
+//! deleted in the background, as with the lock.
 //!
-//! What the recipe tells the monitors is [`LockSeen`](crate::contention::LockSeen), as of the lock, and
-//! [`ElectionSeen`]. Its properties are in [`properties`], its published mistakes are [`Mutant`]s.
+//! The recipe's observations are [`LockSeen`](crate::contention::LockSeen), as of the lock, and [`ElectionSeen`]. Its
+//! properties are in [`properties`], its published mistakes are [`Mutant`]s.
 //!
 //! # How far it has been tried
 //!
@@ -67,7 +67,7 @@ pub struct LeaderElection {
     mutants: Mutants,
 }
 
-/// Leading. Dropping it resigns in the background.
+/// Leadership. Dropping it resigns in the background.
 #[derive(Debug)]
 #[must_use = "dropping it resigns"]
 pub struct Leadership {
@@ -80,11 +80,11 @@ pub struct Leadership {
 pub struct Leader {
     /// Its term.
     pub term: FencingToken,
-    /// What it says of itself.
+    /// The leader's data about itself.
     pub data: Data,
 }
 
-/// Follows who leads ([`LeaderElection::observe`]), in one session.
+/// Follows the leader ([`LeaderElection::observe`]), in one session.
 #[derive(Debug)]
 pub struct Observer {
     /// Pinned to a session.
@@ -93,13 +93,13 @@ pub struct Observer {
     last: Option<Zxid>,
 }
 
-/// The path of the leader's znode.
+/// Returns the path of the leader's znode.
 pub(crate) fn office(directory: &str) -> String {
     contender::child(directory, "leader")
 }
 
 impl LeaderElection {
-    /// The election in `directory`, which the first candidate creates where it is missing.
+    /// Creates a handle of the election in `directory`, which the first candidate creates if it is missing.
     pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> LeaderElection {
         LeaderElection { zookeeper, directory: directory.into(), mutants: Mutants::NONE }
     }
@@ -111,13 +111,13 @@ impl LeaderElection {
         LeaderElection { mutants, ..self }
     }
 
-    /// Waits until it leads and has taken office (recipe rules 2.13.1 and 2.13.2), for as long as it takes.
-    /// `data` is what observers are shown.
+    /// Waits until this candidate leads and has taken office (recipe rules 2.13.1 and 2.13.2), without a time limit.
+    /// Observers see `data`.
     ///
     /// Cancel-safe: dropping the future withdraws.
     ///
     /// # Errors
-    /// As [`Lock::acquire`](crate::lock::Lock::acquire).
+    /// Fails like [`Lock::acquire`](crate::lock::Lock::acquire).
     pub async fn campaign(&self, data: &[u8]) -> Result<Leadership, AcquireError> {
         loop {
             let mut guard = match self.contest().acquire().await {
@@ -133,7 +133,7 @@ impl LeaderElection {
                 Err(FencedError::Lost(Loss::SessionEnded)) => {
                     return Err(AcquireError::SessionExpired);
                 }
-                // Somebody deleted its znode: it lines up again.
+                // Another client deleted its znode: it queues again.
                 Err(FencedError::Lost(Loss::NodeDeleted)) => {}
                 Err(FencedError::Operation { error, .. } | FencedError::Failed(error)) => {
                     return Err(AcquireError::Refused(error));
@@ -142,10 +142,10 @@ impl LeaderElection {
         }
     }
 
-    /// Waits until it leads, but not longer than `patience`.
+    /// Waits until this candidate leads, but not longer than `patience`.
     ///
     /// # Errors
-    /// [`AcquireError::TimedOut`], and those of [`LeaderElection::campaign`].
+    /// Returns [`AcquireError::TimedOut`], and the errors of [`LeaderElection::campaign`].
     pub async fn campaign_timeout(
         &self,
         data: &[u8],
@@ -155,7 +155,7 @@ impl LeaderElection {
         led.unwrap_or(Err(AcquireError::TimedOut))
     }
 
-    /// Follows who leads, in the present session.
+    /// Follows the leader, in the present session.
     pub async fn observe(&self) -> Observer {
         let session = self.zookeeper.connect().await;
         let zookeeper = self.zookeeper.scope(session);
@@ -184,33 +184,33 @@ impl LeaderElection {
 }
 
 impl Leadership {
-    /// The term: larger than that of every leader before.
+    /// Returns the term: larger than that of every earlier leader.
     pub fn term(&self) -> FencingToken {
         self.guard.token()
     }
 
-    /// Resolves when it does not lead any more, as [`Guard::lost`].
+    /// Resolves when the leadership is lost, like [`Guard::lost`].
     pub async fn lost(&self) -> Loss {
         self.guard.lost().await
     }
 
-    /// Does `work` until it is done or another may lead; then it is dropped at its await point.
+    /// Runs `work` until it is done or the leadership is lost; then drops it at its await point.
     ///
     /// # Errors
-    /// How the leadership was lost.
+    /// Returns how the leadership was lost.
     pub async fn while_leading<F: Future>(&self, work: F) -> Result<F::Output, Loss> {
         self.guard.while_held(work).await
     }
 
-    /// Writes inside ZooKeeper only while it leads, as [`Guard::fenced`].
+    /// Writes inside ZooKeeper only while it leads, like [`Guard::fenced`].
     ///
     /// # Errors
-    /// [`FencedError`]. After `ConnectionLoss` the outcome is unknown.
+    /// Returns [`FencedError`]. After `ConnectionLoss`, the result is unknown.
     pub async fn fenced(&self, ops: Vec<Op>) -> Result<Vec<OpResult>, FencedError> {
         self.guard.fenced(ops).await
     }
 
-    /// Leaves the office to the next one, as [`Guard::release`].
+    /// Resigns, like [`Guard::release`].
     pub async fn resign(mut self) -> Release {
         if self.mutants.has(Mutant::OfficeOutlivesCandidacy) {
             self.guard.forget_office();
@@ -220,13 +220,13 @@ impl Leadership {
 }
 
 impl Observer {
-    /// The next leader: another one than the last that it told. Waits until there is one.
+    /// Returns the next leader: another one than the last that it returned. Waits until there is one.
     ///
     /// Cancel-safe.
     ///
     /// # Errors
-    /// `SessionExpired`, where the session ends: observing again begins a new one, with a memory of its
-    /// own. The server's refusal of the path.
+    /// Returns `SessionExpired` if the session ends: observing again begins a new one, which does not remember the last
+    /// leader. Or returns the server's refusal of the path.
     pub async fn next(&mut self) -> Result<Leader, Error> {
         let office = office(&self.election);
         loop {
@@ -258,7 +258,7 @@ impl Observer {
     }
 }
 
-/// Reads what a leader's znode holds; `None` where no leader has written it.
+/// Parses the content of a leader's znode; `None` if no leader has written it.
 fn leader(content: &[u8]) -> Option<Leader> {
     let (term, data) = content.split_first_chunk::<8>()?;
     let term = FencingToken(Zxid(u64::from_be_bytes(*term)));

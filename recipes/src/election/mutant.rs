@@ -6,17 +6,17 @@ use crate::mutants::named;
 named! {
     /// A published mistake of an election.
     pub enum Mutant ("mutant") {
-        /// A candidate watches the one *behind* it (an older text of the recipes page in translation has
-        /// lost the word "lower"). Breaks progress.
+        /// A candidate watches the one *after* it (a translation of an older recipes page has lost the word "lower").
+        /// Breaks progress.
         WatchSuccessor =>
             "A candidate that is not the first watches the one behind it, whose end says nothing (a \
              translation of the recipes page).",
-        /// A leader that resigns deletes its place in the line only; its office stays until its session ends,
-        /// and keeps the next leader waiting. Breaks E6.
+        /// A leader that resigns deletes its candidacy only; its office stays until its session ends, and keeps the
+        /// next leader waiting. Breaks E6.
         OfficeOutlivesCandidacy =>
             "A leader that resigns leaves its office behind, which points everybody to it.",
-        /// A campaign whose session ends is not begun again, and nobody is told (CURATOR-518, CURATOR-104,
-        /// CURATOR-16). Breaks progress.
+        /// A campaign whose session ends is not begun again, without an error (CURATOR-518, CURATOR-104, CURATOR-16).
+        /// Breaks progress.
         RequeueLost =>
             "A campaign whose session ends is forgotten: the candidate never leads, and is not told \
              (CURATOR-104).",
@@ -26,11 +26,11 @@ named! {
 /// A set of the election's mutants.
 pub type Mutants = crate::mutants::Mutants<Mutant>;
 
-/// `WatchSuccessor`: the nearest one behind it, if it is not the first.
+/// Returns the nearest contender after this one, if this one is not the first (`WatchSuccessor`).
 pub(super) fn successor<'b>(mine: &Contender<'_>, all: &[Contender<'b>]) -> Option<Contender<'b>> {
     let predecessor = mine.predecessor(all)?;
     let behind = all.iter().filter(|other| mine.is_ahead_of(other));
     let nearest = Contender::first(behind.copied());
-    // The last one has nobody behind it, and can only watch the one before.
+    // The last contender has none after it, and can only watch the previous one.
     Some(nearest.unwrap_or(predecessor))
 }

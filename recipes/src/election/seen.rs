@@ -1,23 +1,23 @@
-//! What an election tells the monitors, beside what its line of candidates does.
+//! The observations of an election, in addition to those of its candidates' queue.
 
 use serde::Serialize;
 use std::sync::Arc;
 use vivarium_model::observation::Observation;
 use vivarium_model::zxid::Zxid;
 
-/// What can be seen of a program at an election.
+/// An observation of a program at an election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum ElectionSeen {
-    /// The program leads, and has taken office. That it does not any more, it says by giving up what it
-    /// holds ([`LockSeen::Releasing`](crate::contention::LockSeen::Releasing)) or by its loss.
+    /// The program leads, and has taken office. Its leadership ends with the observation that it gives up what it holds
+    /// ([`LockSeen::Releasing`](crate::contention::LockSeen::Releasing)), or that it lost it.
     Leads {
         /// The election's directory.
         election: Arc<str>,
         /// The fencing token.
         term: Zxid,
     },
-    /// An observer was told of a leader.
+    /// An observer received a leader.
     Follows {
         /// The election's directory.
         election: Arc<str>,

@@ -1,5 +1,5 @@
-//! What nearly every program over ZooKeeper needs, written once: to go on in the next session, to repeat
-//! what a lost connection left undone, to know what has become of a write.
+//! What most programs on ZooKeeper need: to continue in the next session, to repeat what a lost connection left undone,
+//! and to find out the result of a write.
 //!
 //! ```
 //! use vivarium_model::error::Error;
@@ -14,11 +14,11 @@
 //!         let own = format!("/app/members/{session}");
 //!         let create = || zookeeper.create(&own, b"", CreateMode::Ephemeral);
 //!         match until_known(&zookeeper, create).await {
-//!             // There already: by a create whose reply was lost, for no other session has the name.
+//!             // A create whose reply was lost made it, because no other session uses the name.
 //!             Ok(_) | Err(Error::NodeExists) => {}
 //!             Err(error) => return Err(error),
 //!         }
-//!         // Waits for the end of the session, and begins anew.
+//!         // Waits for the end of the session, and begins again.
 //!         let (_, _, mut watch) = zookeeper.get_data_watch(&own).await?;
 //!         watch.changed().await.map(drop)
 //!     })

@@ -1,8 +1,8 @@
-//! Repeating what a lost connection left undone.
+//! Repeats what a lost connection left undone.
 //!
-//! A request that failed with ConnectionLoss is repeated only when the client is connected again.
-//! To repeat it at once would spin where every request is refused by ConnectionLoss for the time
-//! being, as behind a closeSession that has no reply yet.
+//! A request that failed with ConnectionLoss is repeated only after the client has reconnected. An immediate repetition
+//! would spin where every request is refused with ConnectionLoss for the time being, as after a closeSession that has
+//! no reply yet.
 
 use std::future::Future;
 use vivarium_model::error::Error;
@@ -10,33 +10,32 @@ use vivarium_model::handle::{SessionEvents, ZooKeeper};
 use vivarium_model::id::SessionId;
 use vivarium_model::op::SessionState;
 
-/// Waits for the next connection. `events` must have been subscribed to before the request that
-/// failed was made, so that no change is missed.
+/// Waits for the next connection. Subscribe to `events` before the request that failed was made, so that no change is
+/// missed.
 ///
 /// # Errors
-/// `SessionExpired` when the session ends first.
+/// Returns `SessionExpired` if the session ends first.
 pub async fn reconnected(events: &mut SessionEvents) -> Result<(), Error> {
     loop {
         match events.next().await {
             SessionState::SyncConnected => return Ok(()),
             state if state.is_final() => return Err(Error::SessionExpired),
-            // Disconnected, or connected to a server that only reads.
+            // Disconnected, or connected to a read-only server.
             _ => {}
         }
     }
 }
 
-/// Waits until the client itself knows that its session is over. `events` must have been subscribed
-/// to while it did not. A server may answer SessionExpired some time before, and until then
-/// [`ZooKeeper::connect`] gives the old session.
+/// Waits until the client itself knows that its session is over. Subscribe to `events` before it does. A server may
+/// answer SessionExpired some time before, and until then [`ZooKeeper::connect`] returns the old session.
 pub async fn ended(events: &mut SessionEvents) {
     while reconnected(events).await.is_ok() {}
 }
 
-/// Waits until another session than `old` is connected, and says which.
+/// Waits until a session other than `old` is connected, and returns it.
 ///
-/// A leader may refuse a session's requests some time before the session's client is told that it is
-/// over. Whoever connects again at once gets the old session until then, and is refused again.
+/// A leader may refuse a session's requests some time before the client learns that the session is over. A caller that
+/// connects immediately gets the old session until then, and is refused again.
 pub async fn next_session(zookeeper: &ZooKeeper, old: SessionId) -> SessionId {
     loop {
         let mut events = zookeeper.session_events();
@@ -48,10 +47,10 @@ pub async fn next_session(zookeeper: &ZooKeeper, old: SessionId) -> SessionId {
     }
 }
 
-/// Makes a request that does no harm when it is made twice, until its outcome is known: each time that the
-/// connection is lost, once more in the next one of the same session.
+/// Repeats a request until its result is known: after each lost connection, once more in the next connection of the
+/// same session. The request must do no harm when it is made twice.
 ///
-/// What the request borrows lives outside of the closure, or moves into the future that it makes:
+/// What the request borrows must live outside of the closure, or move into the future that it makes:
 ///
 /// ```
 /// # use vivarium_model::error::Error;

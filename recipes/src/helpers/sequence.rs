@@ -1,4 +1,4 @@
-//! Sequence numbers, and when they say nothing any more.
+//! Sequence numbers, and the end of their range.
 
 /// Whether a sequential znode's number says nothing about its place among the others: the counter was at its
 /// end, 2147483647, or beyond (recipe rule 1.2.6). Smaller numbers of one parent are in the order of the creates.

@@ -1,4 +1,4 @@
-//! One session after the other.
+//! Runs work in one session after the other.
 
 use super::retry::next_session;
 use std::future::Future;
@@ -6,16 +6,15 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::id::SessionId;
 
-/// Runs `work` in the present session, and each time that it ends with `SessionExpired` once more in the
-/// next one, as soon as there is one.
+/// Runs `work` in the present session, and each time that it ends with `SessionExpired`, again in the next session.
 ///
-/// The handle that `work` is given is pinned to its session: when that is over, each of its requests and
-/// watches ends with `SessionExpired`, and none slips into the next session. Work that waits for something
-/// else (a message, a sleep) does not notice the end by itself.
+/// The handle that `work` receives is pinned to its session: when that is over, each of its requests and watches fails
+/// with `SessionExpired`, and none continues in the next session. Work that waits for something else (a message, a
+/// sleep) does not notice the end by itself.
 ///
 /// # Errors
-/// What `work` ends with, except `SessionExpired`. Also `ConnectionLoss`: what a lost request means, only
-/// the work knows (see [`until_known`](super::until_known) and [`settle`](super::settle)).
+/// Returns the errors of `work`, except `SessionExpired`. This includes `ConnectionLoss`, because only the work knows
+/// the meaning of a lost request (see [`until_known`](super::until_known) and [`settle`](super::settle)).
 pub async fn in_sessions<T, F>(
     zookeeper: &ZooKeeper,
     mut work: impl FnMut(ZooKeeper, SessionId) -> F,

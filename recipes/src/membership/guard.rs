@@ -1,4 +1,4 @@
-//! An attempt to join, and what a member has of it.
+//! An attempt to join, and a member's guard.
 
 use super::{Group, Leave, MembershipSeen, Mutant, Mutants, janitor};
 use crate::helpers::until_known;
@@ -10,16 +10,16 @@ use vivarium_model::id::SessionId;
 use vivarium_model::op::EventType;
 use vivarium_model::zxid::Zxid;
 
-/// An attempt to join. Dropping it before its end is giving up.
+/// An attempt to join. Dropping it before its end gives up.
 pub(super) struct Attempt {
     zookeeper: ZooKeeper,
     group: Arc<str>,
     pub(super) path: Arc<str>,
-    /// The content of the znode, which no other attempt has.
+    /// The content of the znode, unique to the attempt.
     nonce: Arc<str>,
     pub(super) session: SessionId,
     mutants: Mutants,
-    /// A create was sent, and there is no guard that knows of it.
+    /// True while a create was sent whose znode has no guard yet.
     open: bool,
 }
 
@@ -43,7 +43,7 @@ impl Attempt {
         self.open = true;
     }
 
-    /// The znode stands, and is this attempt's.
+    /// Makes the guard of the znode that this attempt has created.
     pub(super) fn joined(mut self, token: Zxid) -> Membership {
         self.open = false;
         let (group, path) = (Arc::clone(&self.group), Arc::clone(&self.path));
@@ -77,29 +77,29 @@ pub struct Membership {
     path: Arc<str>,
     nonce: Arc<str>,
     token: Zxid,
-    /// Nobody has said yet that it is over.
+    /// True until the end of the membership was reported.
     believes: bool,
-    /// Nothing is left to delete.
+    /// True when nothing is left to delete.
     done: bool,
 }
 
 impl Membership {
-    /// The czxid of the member's znode: greater for each later membership of the same id.
+    /// Returns the czxid of the member's znode: greater for each later membership of the same id.
     pub fn token(&self) -> Zxid {
         self.token
     }
 
-    /// Full path of the member's znode.
+    /// Returns the full path of the member's znode.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Resolves when the znode is seen to be gone. It sets a watch on it; await it once, beside the work.
+    /// Resolves when the znode is seen to be gone. This sets a watch on it; await it once, beside the work.
     ///
     /// Cancel-safe.
     ///
     /// # Errors
-    /// `SessionExpired` when the session ended.
+    /// Returns `SessionExpired` if the session ended.
     pub async fn lost(&self) -> Result<(), Error> {
         loop {
             match until_known(&self.zookeeper, || self.zookeeper.watch_data(&self.path)).await {
@@ -116,7 +116,7 @@ impl Membership {
 
     /// Leaves the group, however often the connection is lost meanwhile. The belief ends at the call.
     ///
-    /// Cancel-safe: dropping the future leaves the rest to the background.
+    /// Cancel-safe: if the future is dropped, the member leaves in the background.
     pub async fn leave(mut self) -> Leave {
         self.stop_believing();
         let left = janitor::delete_own(&self.zookeeper, &self.path, &self.nonce).await;

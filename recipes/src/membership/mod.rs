@@ -1,30 +1,30 @@
-//! Group membership (recipe rule 2.1.3): who is there, as the ephemeral children of one znode.
+//! Group membership (recipe rule 2.1.3): the members are the ephemeral children of one znode.
 //!
 //! # Contract
 //!
-//! A group is a directory. A member is an ephemeral child of it, named by the member's id, which no other
-//! process uses. So the children are those members whose session is open, at every zxid.
+//! A group is a directory. A member is an ephemeral child of it, named by the member's id, which no other process uses.
+//! So the children are the members whose session is open, at every zxid.
 //!
-//! *Joining* ([`Group::join`]) is pinned to one session. The znode's content begins with a number that is
-//! fresh for the attempt, so a create whose reply was lost is recognised. A znode of the same id that
-//! belongs to another session is an earlier incarnation's: it is replaced in one transaction, and never
-//! adopted, since it would vanish with that session (zkconfig #26). One of the same session is on its
-//! way out, and is waited for.
+//! *Joining* ([`Group::join`]) is pinned to one session. The znode's content begins with a number that is unique to the
+//! attempt, so a create whose reply was lost is recognised. A znode of the same id that belongs to another session is
+//! an earlier incarnation's: it is replaced in one transaction, and never adopted, because it would vanish with that
+//! session (zkconfig #26). If it belongs to the same session, it is about to be deleted, and the attempt waits for
+//! that.
 //!
-//! *Staying* is what [`Group::while_member`] is for: it joins again in each session, and begins the work
-//! anew. That is the default way to be a member.
+//! *Staying* is the purpose of [`Group::while_member`]: it joins again in each session, and restarts the work. That is
+//! the default way to be a member.
 //!
-//! *A belief ends* when the [`Membership`] is dropped or left, or [`Membership::lost`] resolves: at the end
-//! of the session, or when the znode is seen to be deleted. Others may see the member gone before
-//! that. The token ([`Membership::token`]) is the znode's czxid.
+//! *A belief ends* when the [`Membership`] is dropped or left, or when [`Membership::lost`] resolves: at the end of the
+//! session, or when the znode is seen to be deleted. Others may see the member gone before that. The token
+//! ([`Membership::token`]) is the znode's czxid.
 //!
-//! *A view* ([`Group::view`]) is the set of children as they were at some zxid, not as they are, and holds no
-//! member that is not there, oneself included. When nothing changes any more, it comes to be what is there.
-//! Every join and leave wakes everybody who has a view: that is inherent in full views. So does a new
-//! connection, since a watch that is set again misses some joins (recipe rule 1.2.7).
+//! *A view* ([`Group::view`]) is the set of children as it was at some zxid, not as it is now, and contains only
+//! existing members, which need not include the viewer itself. When nothing changes any more, the view becomes current.
+//! Every join and leave wakes all clients with a view: that is inherent in full views. A new connection wakes them too,
+//! because a watch that is set again misses some joins (recipe rule 1.2.7).
 //!
-//! *Cancelling is safe.* Dropping [`Group::join`] or a [`Membership`] at any await point leaves the
-//! deletion of the znode, also of one whose create is in flight, to a task beside the program.
+//! *Cancelling is safe.* Dropping [`Group::join`] or a [`Membership`] at any await point starts a background task that
+//! deletes the znode, even one whose create is in flight.
 //!
 //! # How far it has been tried
 //!
@@ -72,7 +72,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// The group in `directory`, which whoever joins first creates where it is missing.
+    /// Creates a handle of the group in `directory`, which the first join creates if it is missing.
     pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> Group {
         Group { zookeeper, directory: directory.into(), mutants: Mutants::NONE }
     }
@@ -84,12 +84,13 @@ impl Group {
         Group { mutants, ..self }
     }
 
-    /// Becomes a member in this session.
+    /// Joins in this session.
     ///
     /// Cancel-safe: dropping the future leaves no znode behind.
     ///
     /// # Errors
-    /// `SessionExpired`, or the server's refusal of a path; `BadArguments` where the id is not one name of a znode.
+    /// Returns `SessionExpired` or the server's refusal of a path; `BadArguments` if the id is not the name of a single
+    /// znode.
     pub async fn join(&self, session: SessionId, id: &str) -> Result<Membership, Error> {
         if id.is_empty() || id.contains('/') {
             return Err(Error::BadArguments);
@@ -107,12 +108,12 @@ impl Group {
         Ok(attempt.joined(token))
     }
 
-    /// As [`Group::join`], but not longer than `patience`; `None` when the time was up first.
+    /// Like [`Group::join`], but waits no longer than `patience`; returns `None` after that time.
     ///
-    /// Cancel-safe as [`Group::join`].
+    /// Cancel-safe like [`Group::join`].
     ///
     /// # Errors
-    /// As [`Group::join`].
+    /// Fails like [`Group::join`].
     pub async fn join_timeout(
         &self,
         session: SessionId,
@@ -125,11 +126,11 @@ impl Group {
         }
     }
 
-    /// Is a member while `work` runs, across sessions: when the session ends, or somebody deletes the
-    /// member's znode, `work` is dropped, and begins anew when the member has joined again.
+    /// Is a member while `work` runs, across sessions: when the session ends, or another client deletes the member's
+    /// znode, `work` is dropped, and restarted after the member has joined again.
     ///
     /// # Errors
-    /// What `work` ends with, except `SessionExpired`; the server's refusal of a path.
+    /// Returns the errors of `work`, except `SessionExpired`; and the server's refusal of a path.
     pub async fn while_member<T, F>(&self, id: &str, work: impl Fn(Group) -> F) -> Result<T, Error>
     where
         F: Future<Output = Result<T, Error>>,
@@ -179,7 +180,7 @@ impl Group {
         }
     }
 
-    /// One try to have the znode; `None` for another.
+    /// Tries once to create the znode; returns `None` if it must be tried again.
     async fn enter(&self, attempt: &mut Attempt) -> Result<Option<Zxid>, Error> {
         let zookeeper = &self.zookeeper;
         let path = Arc::clone(&attempt.path);
@@ -200,7 +201,7 @@ impl Group {
         }
     }
 
-    /// There is a znode of this id (recipe rule 2.1.4).
+    /// Processes an existing znode of this id (recipe rule 2.1.4).
     async fn met(&self, attempt: &Attempt) -> Result<Option<Zxid>, Error> {
         let (zookeeper, path) = (&self.zookeeper, &attempt.path);
         let (data, stat, mut watch) =
@@ -212,7 +213,7 @@ impl Group {
             if *data == *attempt.content() {
                 return Ok(Some(stat.czxid));
             }
-            // An earlier membership's, which is being deleted in the background.
+            // It belongs to an earlier membership, and is being deleted in the background.
             watch.changed().await?;
             return Ok(None);
         }
@@ -222,7 +223,7 @@ impl Group {
         self.replace(attempt, stat.version).await
     }
 
-    /// Takes the place of an earlier incarnation, whose session may take long to end.
+    /// Replaces the znode of an earlier incarnation, whose session may take long to end.
     async fn replace(&self, attempt: &Attempt, version: i32) -> Result<Option<Zxid>, Error> {
         let ops = vec![
             Op::delete(Arc::clone(&attempt.path), Version::Is(version)),

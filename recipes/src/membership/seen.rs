@@ -1,4 +1,4 @@
-//! What members of a group, and who looks at it, tell the monitors.
+//! The observations of a group's members and viewers.
 
 use serde::Serialize;
 use std::sync::Arc;
@@ -6,8 +6,7 @@ use vivarium_model::id::SessionId;
 use vivarium_model::observation::Observation;
 use vivarium_model::zxid::Zxid;
 
-/// What can be seen of a program at a group. Its properties ([`super::properties`]) read nothing else of
-/// programs.
+/// An observation of a program at a group. Its properties ([`super::properties`]) use no other observations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum MembershipSeen {
@@ -19,14 +18,14 @@ pub enum MembershipSeen {
         member: Arc<str>,
         /// The znode's czxid.
         token: Zxid,
-        /// The session that it believes to be a member by.
+        /// The session of the membership.
         session: SessionId,
     },
-    /// It does not believe so any more.
+    /// The program does not believe so any more.
     Leaving { group: Arc<str>, member: Arc<str>, token: Zxid },
-    /// It takes these for the members, in lexical order.
+    /// The program believes that these are the members, in lexical order.
     View { group: Arc<str>, members: Vec<Arc<str>> },
-    /// It does not look at the group any more.
+    /// The program no longer looks at the group.
     LooksAway { group: Arc<str> },
 }
 

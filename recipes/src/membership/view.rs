@@ -7,23 +7,23 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::{Either, SessionEvents, Watch, ZooKeeper, race};
 use vivarium_model::op::SessionState;
 
-/// The members of a group as they were at some zxid. It ends with its session.
+/// The members of a group at some zxid. The view ends with its session.
 pub struct GroupView {
     zookeeper: ZooKeeper,
     group: Group,
-    /// Who looks, where that is a member itself.
+    /// The viewer's own id, if it is a member.
     own: Option<Arc<str>>,
     members: Vec<Arc<str>>,
-    /// For the next change; `None` where the group must be read again.
+    /// Fires at the next change; `None` if the group must be read again.
     watch: Option<Watch>,
     events: SessionEvents,
 }
 
 impl Group {
-    /// The members now, for whoever is `own`, or no member.
+    /// Returns a view of the present members. `own` is the viewer's id if it is a member.
     ///
     /// # Errors
-    /// `SessionExpired`, or the server's refusal of the path.
+    /// Returns `SessionExpired` or the server's refusal of the path.
     pub async fn view(&self, own: Option<&str>) -> Result<GroupView, Error> {
         let mut view = GroupView {
             zookeeper: self.zookeeper.clone(),
@@ -40,17 +40,17 @@ impl Group {
 }
 
 impl GroupView {
-    /// The ids of the members, in lexical order.
+    /// Returns the ids of the members, in lexical order.
     pub fn members(&self) -> &[Arc<str>] {
         &self.members
     }
 
-    /// Waits until the members are others than they were.
+    /// Waits until the members have changed.
     ///
-    /// Cancel-safe: the next call goes on waiting.
+    /// Cancel-safe: the next call continues to wait.
     ///
     /// # Errors
-    /// `SessionExpired`: look again in the next session.
+    /// Returns `SessionExpired`: create a view again in the next session.
     pub async fn changed(&mut self) -> Result<(), Error> {
         loop {
             let before = self.members.clone();
@@ -66,8 +66,8 @@ impl GroupView {
     async fn wait(&mut self) -> Result<(), Error> {
         let Some(watch) = &mut self.watch else { return Ok(()) };
         if !self.group.mutants.has(Mutant::GroupNoRecheckOnReconnect) {
-            // The client sets the watch again when it is back, but not everything that it missed fires it
-            // (recipe rule 1.2.7).
+            // The client sets the watch again after it has reconnected, but not every missed change fires it (recipe
+            // rule 1.2.7).
             let woken = race(watch.changed(), reconnected(&mut self.events)).await;
             self.watch = None;
             return match woken {
@@ -75,8 +75,7 @@ impl GroupView {
                 Either::Right(connected) => connected,
             };
         }
-        // A client that forgets its watches when the connection is lost, and looks at nothing when it is
-        // back.
+        // Models a client that forgets its watches when the connection is lost, and reads nothing when it is back.
         while let Either::Right(state) = race(watch.changed(), self.events.next()).await {
             if state == SessionState::Disconnected {
                 reconnected(&mut self.events).await?;
@@ -88,7 +87,7 @@ impl GroupView {
         Ok(())
     }
 
-    /// Reads the members, with a watch: whatever comes after this read fires it.
+    /// Reads the members with a watch, which every later change fires.
     async fn read(&mut self) -> Result<(), Error> {
         let (zookeeper, directory) = (&self.zookeeper, &self.group.directory);
         let names = loop {
@@ -98,7 +97,7 @@ impl GroupView {
                     break names;
                 }
                 Err(Error::NoNode) => {
-                    // Nobody has ever joined.
+                    // The directory does not exist, so no member has ever joined.
                     let exists = || zookeeper.exists_watch(directory);
                     let (stat, watch) = until_known(zookeeper, exists).await?;
                     if stat.is_none() {
@@ -110,7 +109,7 @@ impl GroupView {
             }
         };
         let mut members: Vec<Arc<str>> = names.into_iter().map(Arc::from).collect();
-        // Nobody is put in who is not there, oneself included (recipe rule 2.1.5).
+        // Only existing members are in the view, which need not include the viewer itself (recipe rule 2.1.5).
         if self.group.mutants.has(Mutant::GroupInsertsItself) {
             members.extend(self.own.clone());
         }

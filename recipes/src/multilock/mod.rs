@@ -2,20 +2,19 @@
 //!
 //! # Contract
 //!
-//! The locks are acquired one after the other, by their paths in the order of text, whatever the order in which
-//! they are named. As long as everybody goes by that order, and nobody holds one of them while waiting for the
-//! others in another way, there is no deadlock.
+//! The locks are acquired one after the other, in the textual order of their paths, whatever the order in which the
+//! caller names them. There is no deadlock as long as all clients follow this order, and no client holds one of them
+//! while it waits for the others in another way.
 //!
-//! *All in one session.* What is granted together is of one session. Where the session ends while one of the
-//! locks is waited for, those acquired before are lost with it, and so is the attempt
-//! ([`AcquireError::SessionExpired`]).
+//! *All in one session.* All locks are granted in one session. If the session ends while one of the locks is waited
+//! for, those acquired before are lost with it, and the attempt fails ([`AcquireError::SessionExpired`]).
 //!
-//! *All or none.* An attempt that fails, takes too long or is dropped gives back what it has, the last one
-//! first. Everything else is as with the exclusive [lock](crate::lock), of each of them: a token each, losses
-//! that are noticed late, wake-ups of one waiter for each release.
+//! *All or none.* An attempt that fails, takes too long or is dropped releases the locks that it has, the last one
+//! first. Everything else is as with the exclusive [lock](crate::lock), for each lock: it has a token of its own,
+//! losses are noticed late, and each release wakes one waiter.
 //!
-//! What the recipe tells the monitors is [`LockSeen`](crate::contention::LockSeen), of each lock, and
-//! [`MultiLockSeen`]. Its properties are in [`properties`], its published mistakes are [`Mutant`]s.
+//! The recipe's observations are [`LockSeen`](crate::contention::LockSeen), for each lock, and [`MultiLockSeen`]. Its
+//! properties are in [`properties`], its published mistakes are [`Mutant`]s.
 //!
 //! # How far it has been tried
 //!
@@ -49,12 +48,12 @@ use vivarium_model::time::Duration;
 #[derive(Clone, Debug)]
 pub struct MultiLock {
     zookeeper: ZooKeeper,
-    /// As the caller named them.
+    /// In the caller's order.
     directories: Vec<Arc<str>>,
     mutants: Mutants,
 }
 
-/// Several locks that are held. Dropping it releases them in the background.
+/// Several held locks. Dropping it releases them in the background.
 #[derive(Debug)]
 #[must_use = "dropping the guard releases the locks"]
 pub struct MultiGuard {
@@ -63,7 +62,7 @@ pub struct MultiGuard {
 }
 
 impl MultiLock {
-    /// The locks in these directories. One that is named twice is meant once.
+    /// Creates a handle of the locks in these directories. Duplicates are ignored.
     pub fn new(zookeeper: ZooKeeper, directories: impl IntoIterator<Item = Arc<str>>) -> MultiLock {
         let directories = directories.into_iter().collect();
         MultiLock { zookeeper, directories, mutants: Mutants::NONE }
@@ -76,12 +75,12 @@ impl MultiLock {
         MultiLock { mutants, ..self }
     }
 
-    /// Waits for all of the locks, for as long as it takes (recipe rule 2.18.1).
+    /// Waits for all locks without a time limit (recipe rule 2.18.1).
     ///
-    /// Cancel-safe: dropping the future gives back what was acquired.
+    /// Cancel-safe: dropping the future releases what was acquired.
     ///
     /// # Errors
-    /// As [`Lock::acquire`].
+    /// Fails like [`Lock::acquire`].
     pub async fn acquire(&self) -> Result<MultiGuard, AcquireError> {
         let mut held = MultiGuard { guards: Vec::with_capacity(self.directories.len()) };
         for directory in self.in_order() {
@@ -89,11 +88,11 @@ impl MultiLock {
             let session = held.guards.first().map(Guard::session);
             let guard = match session.filter(|_| !self.mutants.has(Mutant::LocksOfTwoSessions)) {
                 None => lock.acquire().await?,
-                // Another session would not hold the first ones.
+                // Another session would not hold the first locks.
                 Some(session) => match lock.acquire_in(session).await {
                     Err(AcquireError::SessionExpired) => {
                         drop(held);
-                        // A caller that tries again at once shall get a new session.
+                        // A caller that retries immediately must get a new session.
                         next_session(&self.zookeeper, session).await;
                         return Err(AcquireError::SessionExpired);
                     }
@@ -106,7 +105,7 @@ impl MultiLock {
         Ok(held)
     }
 
-    /// The directories in the order in which they are acquired, each once.
+    /// Returns the directories in the order in which they are acquired, each once.
     fn in_order(&self) -> Vec<&Arc<str>> {
         let mut directories: Vec<&Arc<str>> = self.directories.iter().collect();
         if !self.mutants.has(Mutant::CallersOrder) {
@@ -116,10 +115,10 @@ impl MultiLock {
         directories
     }
 
-    /// Waits for all of the locks, but not longer than `patience`.
+    /// Waits for all locks, but not longer than `patience`.
     ///
     /// # Errors
-    /// [`AcquireError::TimedOut`], and those of [`MultiLock::acquire`].
+    /// Returns [`AcquireError::TimedOut`], and the errors of [`MultiLock::acquire`].
     pub async fn acquire_timeout(&self, patience: Duration) -> Result<MultiGuard, AcquireError> {
         let acquired = self.zookeeper.timeout(patience, self.acquire()).await;
         acquired.unwrap_or(Err(AcquireError::TimedOut))
@@ -127,14 +126,14 @@ impl MultiLock {
 }
 
 impl MultiGuard {
-    /// The guards of the locks, in the order in which they were acquired.
+    /// Returns the guards of the locks, in the order in which they were acquired.
     pub fn guards(&self) -> &[Guard] {
         &self.guards
     }
 
     /// Releases the locks, the last one first.
     ///
-    /// Cancel-safe: what is left is released in the background.
+    /// Cancel-safe: the remaining locks are released in the background.
     pub async fn release(mut self) {
         while let Some(guard) = self.guards.pop() {
             guard.release().await;
@@ -148,7 +147,7 @@ impl MultiGuard {
     }
 }
 
-/// The last one first.
+/// Releases the last lock first.
 impl Drop for MultiGuard {
     fn drop(&mut self) {
         while self.guards.pop().is_some() {}

@@ -10,7 +10,7 @@ named! {
         CallersOrder =>
             "The locks are acquired in the caller's order, and two callers wait for each other \
              (Curator's InterProcessMultiLock).",
-        /// Nobody looks whether the session has ended since the first of the locks. Breaks M2 and ML1.
+        /// The end of the session since the first lock is not checked. Breaks M2 and ML1.
         LocksOfTwoSessions =>
             "The session ends between two locks, and the first one, which went with it, is taken for \
              held.",

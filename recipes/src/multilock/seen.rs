@@ -1,16 +1,16 @@
-//! What a multi-lock tells the monitors, beside what each of its locks does.
+//! The observations of a multi-lock, in addition to those of its locks.
 
 use serde::Serialize;
 use std::sync::Arc;
 use vivarium_model::observation::Observation;
 use vivarium_model::zxid::Zxid;
 
-/// What can be seen of a program at a multi-lock.
+/// An observation of a program at a multi-lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub enum MultiLockSeen {
-    /// The program believes that it holds all of these.
+    /// The program believes that it holds all of these locks.
     GrantedAll {
-        /// Each of them.
+        /// The held locks.
         locks: Vec<HeldLock>,
     },
 }

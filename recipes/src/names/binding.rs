@@ -7,24 +7,24 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::op::Version;
 
-/// A name that is bound. It stays bound when this is dropped.
+/// A bound name. Dropping this value does not unbind it.
 #[derive(Debug)]
 pub struct Binding {
     zookeeper: ZooKeeper,
     path: Arc<str>,
-    /// What the znode's content begins with.
+    /// The beginning of the znode's content.
     nonce: Arc<[u8]>,
     version: i32,
 }
 
-/// How the end of a binding went.
+/// The result of ending a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ended {
-    /// It was bound until now.
+    /// The name was bound until now.
     Unbound,
-    /// It was not any more.
+    /// The name was not bound any more.
     AlreadyGone,
-    /// It is not, but a reply was lost: one of the two.
+    /// The name is not bound, but a reply was lost, so either may be true.
     Unknown,
 }
 
@@ -34,10 +34,10 @@ impl Binding {
         Binding { zookeeper: names.zookeeper.clone(), path, nonce, version }
     }
 
-    /// Gives the name another address; `false` where the binding is gone.
+    /// Gives the name another address. Returns false if the binding is gone.
     ///
     /// # Errors
-    /// `SessionExpired`, after which the name may have either address.
+    /// Returns `SessionExpired`, after which the name may have either address.
     pub async fn rebind(&mut self, address: &str) -> Result<bool, Error> {
         let content = [&*self.nonce, address.as_bytes()].concat();
         loop {
@@ -48,7 +48,7 @@ impl Binding {
                     return Ok(true);
                 }
                 Err(Error::NoNode) => return Ok(false),
-                // By this one, whose reply was lost; or it is another binding's.
+                // This request changed it and its reply was lost, or it is another binding's.
                 Err(Error::BadVersion) => {}
                 Err(error) => return Err(error),
             }
@@ -63,10 +63,10 @@ impl Binding {
     /// Ends the binding.
     ///
     /// # Errors
-    /// `SessionExpired`, after which it may have ended or not.
+    /// Returns `SessionExpired`, after which it may have ended or not.
     pub async fn unbind(self) -> Result<Ended, Error> {
         let mut lost_reply = false;
-        // Only this binding ends itself, so what is its own now is what is deleted.
+        // Only this binding ends itself, so the znode that is its own now is the one that is deleted.
         while self.standing().await?.is_some() {
             let mut events = self.zookeeper.session_events();
             match self.zookeeper.delete(&self.path, Version::Any).await {
@@ -83,7 +83,7 @@ impl Binding {
         Ok(if lost_reply { Ended::Unknown } else { Ended::AlreadyGone })
     }
 
-    /// Content and version of the znode, if that is still this binding's.
+    /// Returns the content and the version of the znode, if it is still this binding's.
     async fn standing(&self) -> Result<Option<(Arc<[u8]>, i32)>, Error> {
         match until_known(&self.zookeeper, || self.zookeeper.get_data(&self.path)).await {
             Ok((content, stat)) if content.starts_with(&self.nonce) => {

@@ -1,20 +1,20 @@
-//! The name service (recipe rule 2.1.6): a path is a name, the znode's content is the address.
+//! The name service (recipe rule 2.1.6): a path is a name, and the znode's content is the address.
 //!
 //! # Contract
 //!
-//! A name is bound by one create, and so to one address at a time. [`Names::bind`] tells the truth: its
-//! content begins with a number that is fresh for the attempt, so a create whose reply was lost is not
-//! taken for somebody else's. A [`Binding`] is the right to change or end it: nobody overwrites a name that is
-//! bound, and what is ended is this binding, and no later one of the same name.
+//! A name is bound by one create, and so to one address at a time. The result of [`Names::bind`] is reliable: the
+//! content begins with a number that is unique to the attempt, so a create whose reply was lost is not treated as
+//! another client's. A [`Binding`] is the right to change or end the binding: no client overwrites a bound name, and
+//! ending a binding affects no later one of the same name.
 //!
-//! A binding stays when its session ends. A name that should go with its owner is a member of a group
-//! ([`crate::membership`]); an address that is to be followed is a configuration ([`crate::configuration`]).
+//! A binding remains when its session ends. To remove a name with its owner, use a member of a group
+//! ([`crate::membership`]); to follow an address, use a configuration ([`crate::configuration`]).
 //!
-//! [`Names::resolve`] tells what the name was at some zxid. Whoever has heard of a binding by another way asks
-//! for [`Names::resolve_latest`], which is behind a sync. Nobody is woken by any of this.
+//! [`Names::resolve`] returns the address at some zxid. A client that knows of a binding from elsewhere uses
+//! [`Names::resolve_latest`], which syncs first. None of this wakes any client.
 //!
-//! *Cancelling*: dropping [`Names::bind`] leaves the name bound or not; binding it again with the same
-//! [`Claim`] tells, and makes at most one.
+//! *Cancelling*: if [`Names::bind`] is dropped, the name is bound or not; binding it again with the same [`Claim`]
+//! tells which, and binds it at most once.
 //!
 //! # How far it has been tried
 //!
@@ -62,20 +62,20 @@ pub struct Claim {
     content: Arc<[u8]>,
 }
 
-/// What became of an attempt to bind a name.
+/// The result of an attempt to bind a name.
 #[derive(Debug)]
 pub enum Bind {
-    /// It is bound to one's own address.
+    /// The name is bound to the client's own address.
     Bound(Binding),
-    /// It is bound to this one, since that zxid.
+    /// The name is bound to this address, since this zxid.
     Taken(Arc<str>, Zxid),
 }
 
-/// So many characters of a znode's content say which attempt has bound it; then comes the address.
+/// The number of characters of a znode's content that identify the attempt; the address follows.
 const NONCE: usize = 16;
 
 impl Names {
-    /// The names in `directory`, which the first binding creates where it is missing.
+    /// Creates a handle of the names in `directory`, which the first binding creates if it is missing.
     pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> Names {
         Names { zookeeper, directory: directory.into(), mutants: Mutants::NONE }
     }
@@ -87,25 +87,25 @@ impl Names {
         Names { mutants, ..self }
     }
 
-    /// A fresh claim of a name for an address.
+    /// Creates a new claim of a name for an address.
     pub async fn claim(&self, name: &str, address: &str) -> Claim {
         let nonce = self.zookeeper.random().await;
         let content = format!("{nonce:016x}{address}").into_bytes().into();
         Claim { name: name.into(), content }
     }
 
-    /// Binds a name, unless it is bound.
+    /// Binds a name unless it is bound.
     ///
     /// # Errors
-    /// `SessionExpired`, after which it may be bound or not, and the same claim may be tried again; the server's
-    /// refusal of a path.
+    /// Returns `SessionExpired`, after which the name may be bound or not, and the same claim may be tried again; or
+    /// the server's refusal of a path.
     pub async fn bind(&self, claim: &Claim) -> Result<Bind, Error> {
         let (zookeeper, path) = (&self.zookeeper, self.path(&claim.name));
         loop {
             let mut events = zookeeper.session_events();
             match zookeeper.create(&path, &claim.content, CreateMode::Persistent).await {
                 Ok((_, stat)) => return Ok(self.bound(claim, stat.czxid, 0)),
-                // The next create is told of this one, if it has happened.
+                // If this create was applied, the next one finds its znode.
                 Err(Error::ConnectionLoss) => reconnected(&mut events).await?,
                 Err(Error::NodeExists) => {
                     if let Some(known) = self.met(&path, claim).await? {
@@ -118,10 +118,10 @@ impl Names {
         }
     }
 
-    /// The address of a name at some zxid; `None` where it was not bound.
+    /// Returns the address of a name at some zxid; `None` if it was not bound.
     ///
     /// # Errors
-    /// `SessionExpired`, or the server's refusal of a path.
+    /// Returns `SessionExpired` or the server's refusal of a path.
     pub async fn resolve(&self, name: &str) -> Result<Option<Arc<str>>, Error> {
         let (zookeeper, path) = (&self.zookeeper, self.path(name));
         match until_known(zookeeper, || zookeeper.get_data(&path)).await {
@@ -137,16 +137,16 @@ impl Names {
         }
     }
 
-    /// The same, and no older than what any other client had written before the call.
+    /// Like [`Names::resolve`], but no older than what any other client had written before the call.
     ///
     /// # Errors
-    /// As [`Names::resolve`].
+    /// Fails like [`Names::resolve`].
     pub async fn resolve_latest(&self, name: &str) -> Result<Option<Arc<str>>, Error> {
         until_known(&self.zookeeper, || self.zookeeper.sync(&self.directory)).await?;
         self.resolve(name).await
     }
 
-    /// The name is there: by whom? `None` where it is not there any more.
+    /// Finds out which claim has bound an existing name; `None` if the name is not bound any more.
     async fn met(&self, path: &str, claim: &Claim) -> Result<Option<Bind>, Error> {
         let zookeeper = &self.zookeeper;
         if self.mutants.has(Mutant::NameOverwritten) {
@@ -161,7 +161,7 @@ impl Names {
             Err(Error::NoNode) => return Ok(None),
             known => known?,
         };
-        // The address may be another by now.
+        // The address may have changed by now.
         let is_own = content.starts_with(&claim.content[..NONCE]);
         if is_own && !self.mutants.has(Mutant::NameExistsMeansOther) {
             return Ok(Some(self.bound(claim, stat.czxid, stat.version)));
@@ -183,7 +183,7 @@ impl Names {
     }
 }
 
-/// The address in a znode's content.
+/// Returns the address in a znode's content.
 fn address(content: &[u8]) -> Arc<str> {
     String::from_utf8_lossy(content.get(NONCE..).unwrap_or_default()).into()
 }

@@ -1,4 +1,4 @@
-//! What users of a name service tell the monitors.
+//! The observations of users of a name service.
 
 use serde::Serialize;
 use std::sync::Arc;
@@ -6,32 +6,32 @@ use vivarium_model::observation::Observation;
 use vivarium_model::op::Data;
 use vivarium_model::zxid::Zxid;
 
-/// What can be seen of a user of names. Its properties ([`super::properties`]) read nothing else of programs.
+/// An observation of a user of names. Its properties ([`super::properties`]) use no other observations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum NameSeen {
-    /// The program takes the name for its own.
+    /// The program believes that it has bound the name.
     Bound {
         /// Full path of the name.
         name: Arc<str>,
-        /// Of the znode.
+        /// The czxid of the znode.
         czxid: Zxid,
-        /// What it has given the name, unlike anybody else's.
+        /// The unique content that it has given the name.
         content: Data,
     },
-    /// The program takes the name for somebody else's.
+    /// The program believes that another client has bound the name.
     Taken {
         name: Arc<str>,
-        /// Of the znode.
+        /// The czxid of the znode.
         czxid: Zxid,
-        /// What it wanted to give the name.
+        /// The content that it wanted to give the name.
         own: Data,
     },
-    /// The program takes this for the name's address.
+    /// The program uses this as the name's address.
     Resolved {
         name: Arc<str>,
         address: Arc<str>,
-        /// Of the znode.
+        /// The mzxid of the znode.
         mzxid: Zxid,
     },
 }

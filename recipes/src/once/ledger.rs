@@ -1,4 +1,4 @@
-//! A multi that is applied once.
+//! A ledger, which lets each multi be applied only once.
 
 use super::Patient;
 use std::sync::Arc;
@@ -7,68 +7,68 @@ use vivarium_model::handle::{MultiError, ZooKeeper};
 use vivarium_model::op::{CreateMode, Op, OpResult, Version};
 use vivarium_model::path;
 
-/// The ledger of one writer: a persistent znode of its own, in which each of its multis writes its number
-/// under the version that the znode has had so far.
+/// The ledger of one writer: a persistent znode of its own, in which each of the writer's multis writes its number,
+/// with the znode's present version.
 ///
-/// Once a multi is applied that version is gone, and no copy of it can be applied again. So a multi whose
-/// reply was lost is repeated. Refused for another of its operations, it has not been applied; refused for
-/// the version, either it has been, or an earlier one of the same writer that nobody waited for: which, the
-/// number tells (recipe rule 2.4.3).
+/// Once a multi is applied, that version has changed, and no copy of the multi can be applied again. So a multi whose
+/// reply was lost is repeated. If it is refused for another of its operations, it has not been applied. If it is
+/// refused for the version, either it has been applied, or an earlier multi of the same writer that was not awaited;
+/// the number tells which (recipe rule 2.4.3).
 ///
-/// It costs one operation in each multi, and one znode for each writer, which stays behind when its writer
-/// dies. It outlives its writer's sessions, so it must not be ephemeral.
+/// A ledger costs one operation in each multi, and one znode for each writer, which remains when the writer dies. It
+/// outlives its writer's sessions, so it must not be ephemeral.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ledger {
     path: Arc<str>,
-    /// Fresh for the writer.
+    /// Unique to the writer.
     id: u64,
-    /// The version that the znode is thought to have.
+    /// The last known version of the znode.
     version: i32,
     entries: u32,
-    /// The znode is there. The first entry makes it.
+    /// True if the znode exists. The first entry creates it.
     is_open: bool,
 }
 
-/// What became of a multi.
+/// The result of a multi.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fate {
-    /// It was applied, once.
+    /// It was applied once.
     Applied,
-    /// It was not, and never will be: this one of its operations (from 0) was refused.
+    /// It was not applied and never will be: this one of its operations (from 0) was refused.
     Refused {
-        /// Which.
+        /// The index of the operation.
         index: usize,
-        /// With what.
+        /// The error of the operation.
         error: Error,
     },
 }
 
 impl Ledger {
-    /// A new one in `directory`. Its first entry makes the znode, and the directory where it is missing.
+    /// Creates a ledger in `directory`. Its first entry creates the znode, and the directory if it is missing.
     pub async fn new(patient: &Patient, directory: &str) -> Ledger {
         let id = patient.zookeeper().random().await;
         let path = format!("{directory}/{id:016x}").into();
         Ledger { path, id, version: 0, entries: 0, is_open: false }
     }
 
-    /// A number for the next multi.
+    /// Returns a number for the next multi.
     pub fn entry(&mut self) -> u32 {
         self.entries += 1;
         self.entries
     }
 
-    /// What no other entry of any ledger is called.
+    /// Returns a name that is unique among the entries of all ledgers.
     pub fn name(&self, entry: u32) -> String {
         format!("{:016x}.{entry}", self.id)
     }
 
-    /// Applies `ops`, at least one, together, once, as the entry of this number.
+    /// Applies `ops` (at least one operation) as one multi, at most once, as the entry of this number.
     ///
-    /// Dropped half-way, it may be applied or not: the same call, with the same number, goes on where it
-    /// was dropped, and so nobody has to know. Without it, a later entry is safe all the same.
+    /// If the future is dropped, the multi may be applied or not: the same call with the same number continues where it
+    /// was dropped. Later entries are safe even without that call.
     ///
     /// # Errors
-    /// The request as a whole is refused: somebody has deleted the ledger, or a path is no path.
+    /// Fails if the request as a whole is refused: another client has deleted the ledger, or a path is invalid.
     pub async fn apply(
         &mut self,
         patient: &mut Patient,
@@ -108,10 +108,10 @@ impl Ledger {
         }
     }
 
-    /// Deletes it. An entry that is still under way is refused from then on.
+    /// Deletes the ledger. An entry that is still under way is refused from then on.
     ///
     /// # Errors
-    /// The server refuses the path.
+    /// Fails if the server refuses the path.
     pub async fn close(self, patient: &mut Patient) -> Result<(), Error> {
         if !self.is_open {
             return Ok(());
@@ -130,7 +130,7 @@ async fn multi(zookeeper: ZooKeeper, ops: Vec<Op>) -> Result<Vec<OpResult>, Mult
     zookeeper.multi(ops).await
 }
 
-/// The version that the first operation, a setData, has left.
+/// Returns the version that the first operation, a setData, has left.
 fn version_of(results: &[OpResult]) -> Option<i32> {
     match results.first() {
         Some(OpResult::Set(stat)) => Some(stat.version),
@@ -138,7 +138,7 @@ fn version_of(results: &[OpResult]) -> Option<i32> {
     }
 }
 
-/// Creates a persistent znode and its parents, where they are missing.
+/// Creates a persistent znode and its parents if they are missing.
 pub(crate) async fn create_persistent(patient: &mut Patient, path: &str) -> Result<(), Error> {
     let mut missing = vec![path];
     while let Some(path) = missing.last().copied() {

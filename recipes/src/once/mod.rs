@@ -1,10 +1,10 @@
-//! Writes that are applied once, whatever becomes of their replies: what counters and queues rest on.
+//! Writes that are applied at most once even if their replies are lost: the basis of counters and queues.
 //!
-//! A write whose reply was lost was applied, or never will be, or is still pending (recipe rule 1.1.1). A
-//! read behind it proves nothing, and what it made may be gone by now: taken by a consumer, overwritten by
-//! the next. So nobody looks for traces here. A write carries a *condition that it makes false itself*, and
-//! is simply repeated: whichever of its copies comes first is the one, all others are refused (recipe rules
-//! 2.4.2 and 2.15.2). That holds from session to session too, and needs neither a sync nor the order of sessions.
+//! A write whose reply was lost was applied, or never will be, or is still pending (recipe rule 1.1.1). A later read
+//! proves nothing, and the write's effect may be gone by now: taken by a consumer, or overwritten by the next write. So
+//! these writes do not look for traces. A write has a *condition that it makes false itself*, and is simply repeated:
+//! the first of its copies is applied, and all others are refused (recipe rules 2.4.2 and 2.15.2). This also works
+//! across sessions, and needs neither a sync nor an order of sessions.
 
 mod ledger;
 mod patient;

@@ -1,4 +1,4 @@
-//! A handle that goes on in the next session where one ends.
+//! A handle that continues in the next session when one ends.
 
 use crate::helpers::{ended, reconnected};
 use std::future::Future;
@@ -6,8 +6,8 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::id::SessionId;
 
-/// Asks until there is an answer, however often the connection is lost and sessions end meanwhile. For
-/// whoever has nothing that lives in a session, and requests that may be made twice.
+/// Repeats requests until there is an answer, however often the connection is lost and sessions end meanwhile. For
+/// programs with no state in a session, and requests that may be made twice.
 #[derive(Clone, Debug)]
 pub struct Patient {
     zookeeper: ZooKeeper,
@@ -21,27 +21,27 @@ impl Patient {
         Patient { zookeeper, session }
     }
 
-    /// One that was in this session last: for who goes on where another one has stopped.
+    /// Creates a handle whose last session was this one, to continue where another handle has stopped.
     #[cfg(feature = "checking")]
     pub(crate) fn of(zookeeper: ZooKeeper, session: SessionId) -> Patient {
         Patient { zookeeper, session }
     }
 
-    /// The handle, which is pinned to no session.
+    /// Returns the handle, which is not pinned to a session.
     pub fn zookeeper(&self) -> &ZooKeeper {
         &self.zookeeper
     }
 
-    /// Makes a request until it is answered. `lost` becomes true when it may have been applied without an
-    /// answer; a request that is refused with SessionExpired was not (recipe rule 1.1.5).
+    /// Repeats a request until it is answered. `lost` becomes true if the request may have been applied without an
+    /// answer; a request that is refused with SessionExpired was not applied (recipe rule 1.1.5).
     ///
-    /// The handle that the request is made by is pinned to the present session, so that what is left of it
-    /// (a watch) belongs to the session whose end it tells.
+    /// The request receives a handle that is pinned to the present session, so that anything left of it (a watch)
+    /// belongs to the session whose end it reports.
     ///
     /// Cancel-safe, if the request is.
     ///
     /// # Errors
-    /// Those of the request, except ConnectionLoss and SessionExpired.
+    /// Returns the errors of the request, except ConnectionLoss and SessionExpired.
     pub async fn ask<T, E, F>(
         &mut self,
         lost: &mut bool,
@@ -57,7 +57,7 @@ impl Patient {
             match answer.as_ref().err().map(|error| (*error).into()) {
                 Some(Error::ConnectionLoss) => {
                     *lost = true;
-                    // If it does not come back, the next try says so.
+                    // If the session does not come back, the next attempt detects this.
                     let _ = reconnected(&mut events).await;
                 }
                 Some(Error::SessionExpired) => self.leave(self.session).await,
@@ -66,10 +66,10 @@ impl Patient {
         }
     }
 
-    /// The same where it does not matter how often the request is applied.
+    /// Like [`Patient::ask`], if it does not matter how often the request is applied.
     ///
     /// # Errors
-    /// As [`Patient::ask`].
+    /// Fails like [`Patient::ask`].
     pub async fn repeat<T, E, F>(&mut self, request: impl Fn(ZooKeeper) -> F) -> Result<T, E>
     where
         E: Copy + Into<Error>,
@@ -78,15 +78,15 @@ impl Patient {
         self.ask(&mut false, request).await
     }
 
-    /// The present session.
+    /// Returns the present session.
     pub fn session(&self) -> SessionId {
         self.session
     }
 
-    /// Waits for the session behind this one, which is over, unless there it is already.
+    /// Waits for a session after `over`, which has ended, unless there is one already.
     pub async fn leave(&mut self, over: SessionId) {
         while self.session == over {
-            // The servers may say so before the client itself knows: until then it gives the old one.
+            // The servers may report the end before the client itself knows: until then, it returns the old session.
             let mut events = self.zookeeper.session_events();
             self.session = self.zookeeper.connect().await;
             if self.session == over {

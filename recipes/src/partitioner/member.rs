@@ -1,5 +1,5 @@
-//! A member in one session: it works with what it holds, gives back what is not its own any more, and waits for what
-//! has become its own.
+//! A member in one session: it works with what it holds, releases what does not belong to it any more, and waits for
+//! what has come to belong to it.
 
 use super::{Mutant, PartitionSeen, Partitioner, Share, allocation, lock_of};
 use crate::contention::{AcquireError, FencingToken, Guard};
@@ -22,13 +22,13 @@ pub(super) struct Member<'a> {
     id: &'a str,
 }
 
-/// An attempt to acquire an item's lock. Dropping it is giving up.
+/// An attempt to acquire an item's lock. Dropping it gives up.
 type Attempt = Pin<Box<dyn Future<Output = Result<Guard, AcquireError>> + Send>>;
 
-/// What a member waits for.
+/// The items that a member waits for.
 type Attempts = BTreeMap<Arc<str>, Attempt>;
 
-/// What it holds.
+/// The items that a member holds.
 type Held = BTreeMap<Arc<str>, Guard>;
 
 impl<'a> Member<'a> {
@@ -39,7 +39,7 @@ impl<'a> Member<'a> {
     /// Works until the work is done.
     ///
     /// # Errors
-    /// `SessionExpired`, or the server's refusal of a path.
+    /// Returns `SessionExpired` or the server's refusal of a path.
     pub(super) async fn work<T, F>(
         &self,
         group: &Group,
@@ -90,7 +90,7 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// What is its own, by these members.
+    /// Returns the items that belong to this member, given the list of members.
     fn own(&self, members: &[Arc<str>]) -> Vec<Arc<str>> {
         let id = match members.first() {
             Some(first) if self.has(Mutant::OwnOrder) => first,
@@ -99,7 +99,7 @@ impl<'a> Member<'a> {
         allocation(&self.partitioner.items, members, id)
     }
 
-    /// What it may use of that: what it has the lock of (recipe rule 2.19.3).
+    /// Returns the usable part of these items: those whose lock the member holds (recipe rule 2.19.3).
     fn share(&self, own: &[Arc<str>], held: &Held) -> Share {
         if self.has(Mutant::ShareWithoutLock) {
             return Share::of(own.iter().map(|item| (Arc::clone(item), FencingToken(Zxid::ZERO))));
@@ -108,7 +108,7 @@ impl<'a> Member<'a> {
         Share::of(used.map(|(item, guard)| (Arc::clone(item), guard.token())))
     }
 
-    /// Uses a share, until the work is done or dropped.
+    /// Uses a share until the work is done or dropped.
     async fn use_share<T, F>(&self, share: Share, work: &impl Fn(Share) -> F) -> T
     where
         F: Future<Output = T>,
@@ -118,7 +118,8 @@ impl<'a> Member<'a> {
         work(share).await
     }
 
-    /// Each on its own: an item whose last user does not answer keeps nobody from the others.
+    /// Begins an attempt for each missing item separately, so that an item whose last user does not answer does not
+    /// delay the others.
     fn begin_attempts(&self, own: &[Arc<str>], held: &Held, attempts: &mut Attempts) {
         for item in own {
             if held.contains_key(item) || attempts.contains_key(item) {
@@ -127,13 +128,13 @@ impl<'a> Member<'a> {
             let directory = lock_of(&self.partitioner.directory, item);
             let zookeeper = self.partitioner.zookeeper.clone();
             let (lock, session) = (Lock::new(zookeeper, directory), self.session);
-            // Of this session, which the membership is of: in the next one the share may be another.
+            // In this session, like the membership: in the next one, the share may differ.
             let attempt = async move { lock.acquire_in(session).await };
             attempts.insert(Arc::clone(item), Box::pin(attempt));
         }
     }
 
-    /// Releases what is not its own, and is not in use any more (recipe rule 2.19.4).
+    /// Releases items that do not belong to this member and are not in use any more (recipe rule 2.19.4).
     async fn give_back(&self, own: &[Arc<str>], held: &mut Held) {
         while let Some(item) = held.keys().find(|item| !own.contains(item)).cloned() {
             if let Some(guard) = held.remove(&item) {
@@ -147,7 +148,7 @@ impl<'a> Member<'a> {
     }
 }
 
-/// The first of these that ends, which is taken out; waits for ever where there is none.
+/// Removes and returns the first attempt that ends; waits for ever if there is none.
 async fn first(attempts: &mut Attempts) -> (Arc<str>, Result<Guard, AcquireError>) {
     let (item, acquired) = poll_fn(|context| {
         for (item, attempt) in attempts.iter_mut() {

@@ -3,28 +3,29 @@
 //!
 //! # Contract
 //!
-//! Whoever takes part ([`Partitioner::take_part`]) joins a [group](crate::membership). What its share is follows from the
-//! items and the list of members alone ([`allocation`]), so all that see the same members agree. As long as they do not,
-//! each item's [lock](crate::lock) decides: whoever uses an item holds its lock.
+//! A member ([`Partitioner::take_part`]) joins a [group](crate::membership). Its share is a function of the items and
+//! the list of members only ([`allocation`]), so members that see the same list agree. While their lists differ, each
+//! item's [lock](crate::lock) decides: a member uses an item only while it holds its lock.
 //!
-//! *Handing over.* When the members change, each stops using what is not its own any more, *then* releases it, and
-//! waits for what has become its own. Items that it keeps stay locked, but the work is begun anew with the new share: it
-//! is dropped at its await point. Work that has started something beside itself must stop that when it is dropped.
+//! *Handing over.* When the members change, each member stops using the items that are no longer in its share, *then*
+//! releases them, and waits for its new ones. Items that it keeps stay locked, but the work is started again with the
+//! new share: it is dropped at its await point. Work that has started background tasks must stop them when it is
+//! dropped.
 //!
-//! *All items, soon.* When the members change no more and are connected, every item is used (PT2). A member that has
-//! died keeps its items until its session ends, and nobody else's are delayed by that.
+//! *All items, soon.* When the members no longer change and are connected, every item is used (PT2). A dead member
+//! keeps its items until its session ends, which delays no other item.
 //!
-//! *At most one* holds up to zombies, as with the lock: a member learns late that its session is over. Where that
-//! matters, the item's fencing token ([`Share::token`]) keeps it out. A lock's znode that is deleted by hand is not
-//! noticed before the share changes.
+//! *At most one* member uses an item, except for zombies, as with the lock: a member learns late that its session is
+//! over. Where that matters, the item's fencing token ([`Share::token`]) keeps a zombie out. A member does not notice
+//! that a lock's znode was deleted by hand before the share changes.
 //!
-//! *One set.* Whoever comes first writes down which items are divided; who divides others is refused
-//! ([`PartitionError::UnequalSets`]). For another set use another directory.
+//! *One set.* The first member records which items are divided; a member with other items is refused
+//! ([`PartitionError::UnequalSets`]). Use another directory for another set.
 //!
-//! *Wake-ups.* Every join and leave wakes every member. A member that comes or goes can move any of the items.
+//! *Wake-ups.* Every join and leave wakes every member, and can move any of the items.
 //!
-//! *Cancelling is safe.* Dropping [`Partitioner::take_part`] at any await point drops the work first; the locks
-//! are released and the group is left in the background.
+//! *Cancelling is safe.* Dropping [`Partitioner::take_part`] at any await point drops the work first; then the locks
+//! are released and the member leaves the group in the background.
 //!
 //! ```
 //! use std::future::pending;
@@ -47,9 +48,9 @@
 //! # let _ = shards;
 //! ```
 //!
-//! What the recipe tells the monitors is [`PartitionSeen`], [`LockSeen`](crate::contention::LockSeen) of each lock, and
-//! [`MembershipSeen`](crate::membership::MembershipSeen). Its properties are in [`properties`], its published
-//! mistakes are [`Mutant`]s.
+//! The recipe reports [`PartitionSeen`], the [`LockSeen`](crate::contention::LockSeen) of each lock, and
+//! [`MembershipSeen`](crate::membership::MembershipSeen) to the monitors. Its properties are in [`properties`], its
+//! published mistakes are [`Mutant`]s.
 //!
 //! # How far it has been tried
 //!
@@ -86,23 +87,23 @@ use vivarium_model::handle::{Either, ZooKeeper, race};
 use vivarium_model::id::SessionId;
 use vivarium_model::op::CreateMode;
 
-/// A set that is divided. See the module for its contract.
+/// A set of items that is divided among members. See the module for its contract.
 #[derive(Clone, Debug)]
 pub struct Partitioner {
     zookeeper: ZooKeeper,
     directory: Arc<str>,
-    /// Sorted, each once.
+    /// Sorted, without duplicates.
     items: Arc<[Arc<str>]>,
     mutants: Mutants,
 }
 
-/// Why a client takes no part.
+/// The reason why a client cannot take part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum PartitionError {
-    /// Those who are there divide another set.
+    /// The present members divide another set.
     #[error("another set of items is divided there")]
     UnequalSets,
-    /// The server refuses a path, of which an item's name and a member's id are parts.
+    /// The server refuses a path, which contains an item's name or a member's id.
     #[error("the partition's directory cannot be used: {0}")]
     Refused(error::Error),
 }
@@ -117,14 +118,14 @@ pub(crate) fn lock_of(directory: &str, item: &str) -> String {
     format!("{directory}/locks/{item}")
 }
 
-/// The znode that says what is divided.
+/// The znode that records the divided items.
 pub(crate) fn set_of(directory: &str) -> String {
     format!("{directory}/items")
 }
 
 impl Partitioner {
-    /// Divides these items, by znodes in `directory`, which is created where it is missing. An item is named by what can
-    /// be the last part of a path; one that is named twice is meant once.
+    /// Divides these items, by znodes in `directory`, which is created if it is missing. An item's name must be valid
+    /// as the last component of a path; duplicates count once.
     pub fn new(
         zookeeper: ZooKeeper,
         directory: impl Into<Arc<str>>,
@@ -148,9 +149,9 @@ impl Partitioner {
         Partitioner { mutants, ..self }
     }
 
-    /// Takes part as the member `id`, an id that no other process uses, across sessions. `work` is begun with each
-    /// share that the member comes to have, also with an empty one, and is dropped when the share changes or is lost.
-    /// When it returns, the member leaves.
+    /// Takes part as the member `id`, an id that no other process uses, across sessions. `work` is started with each
+    /// share that the member gets, also with an empty one, and is dropped when the share changes or is lost. When it
+    /// returns, the member leaves.
     ///
     /// Cancel-safe: dropping the future stops the work, and leaves in the background.
     ///
@@ -181,7 +182,7 @@ impl Partitioner {
         }
     }
 
-    /// The first half of [`Partitioner::take_part`] in one session: whether the same set is divided.
+    /// The first half of [`Partitioner::take_part`] in one session: returns true if the same set is divided.
     ///
     /// # Errors
     /// `SessionExpired`, or the server's refusal of a path.
@@ -189,10 +190,11 @@ impl Partitioner {
         self.pinned(session).agrees().await
     }
 
-    /// The second half, where it is. Nothing of the first is needed but that answer.
+    /// The second half of [`Partitioner::take_part`] in one session, which needs nothing from the first half but its
+    /// answer.
     ///
     /// # Errors
-    /// As [`Partitioner::agrees_in`].
+    /// Fails like [`Partitioner::agrees_in`].
     pub(crate) async fn work_in<T, F>(
         &self,
         session: SessionId,
@@ -205,7 +207,7 @@ impl Partitioner {
         self.pinned(session).work_as_member(session, id, work).await
     }
 
-    /// Another set is divided.
+    /// Reports that another set is divided, and returns that error.
     pub(crate) fn refused(&self) -> PartitionError {
         let partition = Arc::clone(&self.directory);
         self.zookeeper.observe(PartitionSeen::Refused { partition });
@@ -232,7 +234,7 @@ impl Partitioner {
             let member = Member::new(self, session, id);
             let ended = race(membership.lost(), member.work(&group, work)).await;
             match ended {
-                // Somebody has deleted the member's znode: join again.
+                // Another client deleted the member's znode: join again.
                 Either::Left(Ok(())) => drop(membership.leave().await),
                 Either::Left(Err(error)) | Either::Right(Err(error)) => return Err(error),
                 Either::Right(Ok(output)) => {
@@ -243,7 +245,7 @@ impl Partitioner {
         }
     }
 
-    /// Writes down what is divided, or reads it (recipe rule 2.19.1).
+    /// Records the divided items, or compares them with the recorded ones (recipe rule 2.19.1).
     async fn agrees(&self) -> Result<bool, error::Error> {
         let (zookeeper, set) = (&self.zookeeper, set_of(&self.directory));
         let own = self.items.join("\n");
@@ -259,7 +261,7 @@ impl Partitioner {
         if self.mutants.has(Mutant::UnequalSets) {
             return Ok(true);
         }
-        // Whoever was refused by NodeExists is shown what exists (recipe rule 1.1.3).
+        // A client that got `NodeExists` sees the existing znode in its next read (recipe rule 1.1.3).
         let (data, _) = until_known(zookeeper, || zookeeper.get_data(&set)).await?;
         Ok(*data == *own.as_bytes())
     }

@@ -5,20 +5,20 @@ use crate::mutants::named;
 named! {
     /// A published or likely mistake of a partitioner.
     pub enum Mutant ("mutant") {
-        /// A change of the members while an item is waited for is missed: the share stays that of the members before
+        /// A change of the members while an item is waited for is missed: the share remains that of the earlier members
         /// (kazoo PR #259 and #283). Breaks PT2.
         ChangeDuringAcquireLost =>
             "A change of the members while an item is waited for is missed (kazoo PR #283).",
-        /// Members divide different sets, and nobody looks (kazoo #392). Breaks PT2.
+        /// Members divide different sets without a check (kazoo #392). Breaks PT2.
         UnequalSets =>
             "Members divide different sets: an item is two members' or nobody's (kazoo #392).",
         /// The lock of an item is released while the item is still in use. Breaks PT3.
         ReleaseBeforeStop =>
             "The lock of an item is released while the item is still in use.",
-        /// What is not in use any more is not released either. Breaks PT2.
+        /// Items that are not in use any more are not released. Breaks PT2.
         StopWithoutRelease =>
             "What is not of a member's share any more is not in use, and its lock not released.",
-        /// Who has a share by the list of members takes it, and waits for no lock. Breaks PT1 and PT3.
+        /// A member uses the share that the list of members gives it, without waiting for locks. Breaks PT1 and PT3.
         ShareWithoutLock =>
             "A member uses what is its own by the list of members, and waits for no lock.",
         /// Each member counts itself as the first one. Breaks PT2.

@@ -1,23 +1,23 @@
-//! What a partitioner tells the monitors, beside what its group and its locks do.
+//! The observations of a partitioner, in addition to those of its group and its locks.
 
 use serde::Serialize;
 use std::sync::Arc;
 use vivarium_model::observation::Observation;
 
-/// What can be seen of a member that uses its share.
+/// An observation of a member that uses its share.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum PartitionSeen {
-    /// It uses these items from now on, and no others.
+    /// The member uses these items from now on, and no others.
     Uses {
         /// The partition's directory.
         partition: Arc<str>,
-        /// In the order of text.
+        /// In textual order.
         items: Vec<Arc<str>>,
     },
-    /// It uses nothing any more.
+    /// The member stops using its share.
     Stops { partition: Arc<str> },
-    /// It divides another set than the others, and takes no part.
+    /// The member divides another set than the others, and does not take part.
     Refused { partition: Arc<str> },
 }
 

@@ -1,10 +1,10 @@
-//! Whose an item is (recipe rule 2.19.2).
+//! The assignment of items to members (recipe rule 2.19.2).
 
 use crate::contention::FencingToken;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a member may use at a time.
+/// The items that a member may use at a time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Share {
     items: BTreeMap<Arc<str>, FencingToken>,
@@ -15,20 +15,20 @@ impl Share {
         Share { items: items.into_iter().collect() }
     }
 
-    /// The items, each with its fencing token, in the order of text.
+    /// Returns the items with their fencing tokens, in textual order.
     pub fn items(&self) -> impl Iterator<Item = (&str, FencingToken)> {
         self.items.iter().map(|(item, token)| (&**item, *token))
     }
 
-    /// The fencing token of an item: a resource that refuses smaller ones than it has seen for the item is safe from
-    /// earlier users. `None` for what is not in the share.
+    /// Returns the fencing token of an item: a resource that refuses smaller tokens than the largest one seen for the
+    /// item is safe from earlier users. Returns `None` for items outside of the share.
     pub fn token(&self, item: &str) -> Option<FencingToken> {
         self.items.get(item).copied()
     }
 }
 
-/// The share of the member `id`: of the items, in the order of text, every n-th, where n is the number of members,
-/// beginning with the member's own place in the order of text. Nothing for who is no member.
+/// Returns the share of the member `id`: of the items in textual order, every n-th, where n is the number of members,
+/// starting at the member's own index in textual order. Empty if `id` is no member.
 ///
 /// ```
 /// use vivarium_recipes::partitioner::allocation;
@@ -56,7 +56,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever the order in which they are listed, each item is one member's.
+        /// Each item belongs to one member, whatever the order of the lists.
         #[test]
         fn each_item_is_one_members(
             items in prop::collection::btree_set("[a-e]{1,3}", 0..8),

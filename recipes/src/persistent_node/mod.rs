@@ -1,18 +1,17 @@
-//! The persistent node (recipe rule 2.17.1): an ephemeral znode that is kept there across sessions.
+//! The persistent node (recipe rule 2.17.1): an ephemeral znode that is kept in existence across sessions.
 //!
 //! # Contract
 //!
-//! While [`PersistentNode::keep`] runs, the znode is there with its data whenever the client has been connected for
-//! a while: it is made anew in each session, and when somebody deletes it, and its data is restored when
-//! somebody changes it. A znode of another session under the same name is an earlier incarnation's, or
-//! somebody else's mistake: it is replaced in one transaction, and never adopted, since it would vanish with
-//! that session.
+//! While [`PersistentNode::keep`] runs, the znode exists with its data whenever the client has been connected for a
+//! while: it is recreated in each session, and when another client deletes it, and its data is restored when another
+//! client changes it. A znode of another session with the same name is an earlier incarnation's, or another client's
+//! mistake: it is replaced in one transaction, and never adopted, because it would vanish with that session.
 //!
-//! After [`PersistentNode::close`] it is gone, and stays so: also a create that was in flight when the keeping
-//! was dropped is settled first. When the session ends it goes by itself.
+//! After [`PersistentNode::close`] it is gone, and remains gone: a create that was in flight when `keep` was dropped is
+//! settled first. When the session ends, the servers delete it.
 //!
-//! `keep` may be dropped at any await point; what it leaves is there until `close`, or until its session
-//! ends. Nobody is woken but the keeper, by changes of its own znode.
+//! `keep` may be dropped at any await point; the znode then exists until `close`, or until its session ends. Changes of
+//! the znode wake only its keeper.
 //!
 //! # How far it has been tried
 //!
@@ -43,7 +42,7 @@ use vivarium_model::id::SessionId;
 use vivarium_model::op::{CreateMode, Data, Op, Version};
 use vivarium_model::path;
 
-/// A znode that is kept there. See the module for its contract.
+/// A znode that is kept in existence. See the module for its contract.
 #[derive(Clone, Debug)]
 pub struct PersistentNode {
     zookeeper: ZooKeeper,
@@ -53,7 +52,7 @@ pub struct PersistentNode {
 }
 
 impl PersistentNode {
-    /// The znode of this path with this data; nothing is done yet.
+    /// Creates a handle of the znode of this path with this data, without a request.
     pub fn new(
         zookeeper: ZooKeeper,
         path: impl Into<Arc<str>>,
@@ -69,10 +68,10 @@ impl PersistentNode {
         PersistentNode { mutants, ..self }
     }
 
-    /// Keeps the znode there, for as long as this runs.
+    /// Keeps the znode in existence as long as this runs.
     ///
     /// # Errors
-    /// The server's refusal of the path; it ends in no other way.
+    /// Returns the server's refusal of the path; it ends in no other way.
     pub async fn keep(&self) -> Error {
         let (path, data) = (Arc::clone(&self.path), Arc::clone(&self.data));
         self.zookeeper.observe(PersistentSeen::Keeps { path, data });
@@ -84,10 +83,10 @@ impl PersistentNode {
         kept.expect_err("it never ends well")
     }
 
-    /// Sees to it that the znode is gone, in the session that there is. No [`PersistentNode::keep`] may run.
+    /// Makes sure that the znode is gone, in the present session. No [`PersistentNode::keep`] may run.
     ///
     /// # Errors
-    /// `SessionExpired`, with which it goes.
+    /// Returns `SessionExpired`; the servers then delete the znode.
     pub async fn close(&self) -> Result<(), Error> {
         self.zookeeper.observe(PersistentSeen::Closes { path: Arc::clone(&self.path) });
         let session = self.zookeeper.connect().await;
@@ -118,7 +117,7 @@ impl PersistentNode {
         }
     }
 
-    /// Looks after the znode once: makes it what it should be, or waits until somebody changes it.
+    /// Checks the znode once: corrects it, or waits until another client changes it.
     async fn attend(&self, session: SessionId) -> Result<(), Error> {
         let zookeeper = &self.zookeeper;
         let read = until_known(zookeeper, || zookeeper.get_data_watch(&self.path)).await;
@@ -136,7 +135,7 @@ impl PersistentNode {
         }
         watch.changed().await?;
         if self.mutants.has(Mutant::PersistentNotRecreated) {
-            // It is seen to be gone, and that is that: until the session ends.
+            // The mutant does not recreate a znode that was seen to be gone, until the session ends.
             while until_known(zookeeper, || zookeeper.exists_watch(&self.path)).await?.0.is_none() {
                 let (_, mut watch) =
                     until_known(zookeeper, || zookeeper.exists_watch(&self.path)).await?;
@@ -146,7 +145,7 @@ impl PersistentNode {
         Ok(())
     }
 
-    /// Creates the znode; whether this has succeeded, the next look tells.
+    /// Creates the znode; the next look tells whether this has succeeded.
     async fn create(&self) -> Result<(), Error> {
         let zookeeper = &self.zookeeper;
         let create = || zookeeper.create(&self.path, &self.data, CreateMode::Ephemeral);
@@ -159,7 +158,7 @@ impl PersistentNode {
         }
     }
 
-    /// Takes the place of another session's znode (recipe rule 2.17.1).
+    /// Replaces another session's znode (recipe rule 2.17.1).
     async fn replace(&self, version: i32) -> Result<(), Error> {
         let zookeeper = &self.zookeeper;
         let ops = vec![
@@ -175,7 +174,7 @@ impl PersistentNode {
     }
 }
 
-/// Somebody was quicker: look again.
+/// Another client was faster: look again.
 fn changed_meanwhile(result: Result<(), Error>) -> Result<(), Error> {
     match result {
         Err(Error::NoNode | Error::NodeExists | Error::BadVersion) => Ok(()),

@@ -1,21 +1,21 @@
-//! What keepers of a persistent node tell the monitors.
+//! The observations of keepers of a persistent node.
 
 use serde::Serialize;
 use std::sync::Arc;
 use vivarium_model::observation::Observation;
 use vivarium_model::op::Data;
 
-/// What can be seen of a keeper. Its properties ([`super::properties`]) read nothing else of programs.
+/// An observation of a keeper. Its properties ([`super::properties`]) use no other observations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum PersistentSeen {
-    /// It keeps the znode there from now on.
+    /// The keeper keeps the znode in existence from now on.
     Keeps {
         path: Arc<str>,
-        /// What is to be in it.
+        /// The data that it should contain.
         data: Data,
     },
-    /// It wants the znode gone from now on.
+    /// The keeper wants the znode gone from now on.
     Closes { path: Arc<str> },
 }
 

@@ -1,8 +1,8 @@
-//! What a Korean article calls a barrier: whoever finds no znode makes it, and goes on.
+//! What a Korean article calls a barrier: a client that finds no znode creates it, and continues.
 //!
-//! *Wrong:* it is no barrier but a lock, unfair and with a herd: each of the waiting ones goes on by itself and
-//! keeps all others out. How long the znode lives is not said; taken literally it is persistent, and one that dies
-//! at step 3 keeps everybody out for ever. *Breaks* progress, by the crash of one program.
+//! *Wrong:* this is not a barrier but a lock, unfair and with a herd: the waiters pass one at a time, and each keeps
+//! all others out. The text does not say how long the znode lives; taken literally it is persistent, and a client that
+//! dies at step 3 keeps all others out for ever. *Breaks* progress, by the crash of one program.
 
 use crate::barrier::BarrierSeen;
 use crate::helpers::{in_sessions, until_known};
@@ -12,7 +12,7 @@ use vivarium_model::handle::{Program, ZooKeeper, program};
 use vivarium_model::op::{CreateMode, Version};
 use vivarium_model::time::Duration;
 
-/// A client that passes the barrier `node` once, works for `hold`, and clears the way.
+/// A client that passes the barrier `node` once, works for `hold`, and deletes the znode.
 pub fn locking_waiter(node: Arc<str>, hold: Duration) -> Program {
     program(move |zookeeper| {
         let node = Arc::clone(&node);
@@ -45,7 +45,7 @@ async fn pass(zookeeper: &ZooKeeper, node: &Arc<str>) -> Result<(), Error> {
         let look = || zookeeper.exists_watch(node);
         let (stat, mut watch) = until_known(zookeeper, look).await?;
         let Some(stat) = stat else {
-            // 3. It does not: create it, and go on. Another one may have been faster.
+            // 3. It does not: create it, and continue. Another client may have been faster.
             match until_known(zookeeper, || zookeeper.create(node, b"", CreateMode::Persistent))
                 .await
             {

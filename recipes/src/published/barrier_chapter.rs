@@ -1,8 +1,8 @@
 //! A barrier as a Chinese chapter on barriers prints it.
 //!
-//! *Wrong:* step 8 has its answer the wrong way round. A waiter that is woken goes on if the znode is *there*,
-//! and of one that finds it gone the text says nothing more. *Breaks* B1 at step 8 where something else than the
-//! deletion woke it, and progress where it was the deletion; no fault is needed.
+//! *Wrong:* step 8 has the condition inverted. A waiter that is woken continues if the znode *exists*, and the text
+//! does not say what it does otherwise. *Breaks* B1 at step 8 if an event other than the deletion woke it, and progress
+//! if the deletion did; no fault is needed.
 
 use crate::barrier::worker::next_barrier;
 use crate::barrier::{BarrierSeen, BarrierWork};
@@ -31,17 +31,17 @@ pub fn chapter_waiter(work: BarrierWork) -> Program {
     })
 }
 
-/// Steps 1 to 4 are the owner's, who creates the znode and deletes it.
+/// Steps 1 to 4 are those of the owner, which creates the znode and deletes it.
 async fn wait(zookeeper: &ZooKeeper, node: &Arc<str>) -> Result<(), Error> {
     // 5. Look whether the znode exists, and set a watch.
     let look = || zookeeper.exists_watch(node);
     let (stat, mut watch) = until_known(zookeeper, look).await?;
-    // 6. It does not: go on.
+    // 6. It does not: continue.
     let Some(stat) = stat else { return Ok(()) };
     zookeeper.observe(BarrierSeen::Found { node: Arc::clone(node), raised: stat.czxid });
     // 7. It does: wait until the watch fires.
     watch.changed().await?;
-    // 8. Look once more; go on when the answer is yes. What else, the text does not say: wait on.
+    // 8. Look again; continue if the znode exists. The text does not cover the other case: wait on.
     let (stat, mut watch) = until_known(zookeeper, look).await?;
     match stat {
         Some(stat) => {

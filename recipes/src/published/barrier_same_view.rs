@@ -1,8 +1,8 @@
-//! What a Chinese overview says of consistency: whichever server a client asks, it sees the same data.
+//! What a Chinese overview says of consistency: a client sees the same data at every server.
 //!
-//! *Wrong:* a server may lag (recipe rule 2.2.3). A waiter that was told beside ZooKeeper that the barrier is up may
-//! look at one that has not heard of it, and goes on. *Breaks* B1 at step 2; no fault is needed.
-//! (`NoSyncBeforeRead`)
+//! *Wrong:* a server may lag (recipe rule 2.2.3). A waiter that learned outside ZooKeeper that the barrier is up may
+//! read from a server that lags behind the barrier's creation, and continues. *Breaks* B1 at step 2; no fault is
+//! needed. (`NoSyncBeforeRead`)
 
 use crate::barrier::worker::next_barrier;
 use crate::barrier::{BarrierSeen, BarrierWork};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Program, Round, ZooKeeper, rounds};
 
-/// A waiter that believes the first answer. The owner is [`barrier_owner`](crate::barrier::barrier_owner).
+/// A waiter that trusts the first reply. The owner is [`barrier_owner`](crate::barrier::barrier_owner).
 pub fn same_view_waiter(work: BarrierWork) -> Program {
     rounds((), move |zookeeper, ()| {
         let work = work.clone();
@@ -36,7 +36,7 @@ async fn wait(zookeeper: &ZooKeeper, node: &Arc<str>) -> Result<(), Error> {
         // 1. Look whether the znode exists, and set a watch.
         let look = || zookeeper.exists_watch(node);
         let (stat, mut watch) = until_known(zookeeper, look).await?;
-        // 2. It does not: go on, for every server says the same.
+        // 2. It does not: continue, because every server would give the same reply.
         let Some(stat) = stat else { return Ok(()) };
         zookeeper.observe(BarrierSeen::Found { node: Arc::clone(node), raised: stat.czxid });
         // 3. It does: wait until the watch fires, and begin again.

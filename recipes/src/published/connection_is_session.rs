@@ -1,11 +1,11 @@
-//! What a Chinese overview says of sessions: when the connection is lost, the session is over, and its ephemeral
-//! znodes are gone.
+//! What a Chinese overview says of sessions: when the connection is lost, the session is over, and its ephemeral znodes
+//! are gone.
 //!
-//! *Wrong:* a session outlives its connection, and its ephemerals with it (recipe rule 1.2.4). A holder that
-//! begins anew when it is disconnected finds its own old znode before it, and waits for that. *Breaks* progress at
-//! step 3, by one lost connection. (`BeliefFollowsSocket`)
+//! *Wrong:* a session and its ephemeral znodes outlive the connection (recipe rule 1.2.4). A holder that starts again
+//! when it is disconnected finds its own old znode ahead of it, and waits for it. *Breaks* progress at step 3, by one
+//! lost connection. (`BeliefFollowsSocket`)
 //!
-//! The lock itself is the right one: nothing else goes wrong.
+//! The lock itself is correct, so that nothing else goes wrong.
 
 use super::lock::Locker;
 use crate::contention::{AcquireError, Guard, LockSeen};
@@ -24,7 +24,7 @@ pub fn socket_believer(work: Locker) -> Program {
 
 async fn believe(zookeeper: &ZooKeeper, work: &Locker) -> Result<(), AcquireError> {
     let lock = Lock::new(zookeeper.clone(), Arc::clone(&work.directory));
-    // What it takes for gone: nobody needs to delete it.
+    // The guards of locks that it believes to be lost, which it therefore does not release.
     let mut gone: Vec<Guard> = Vec::new();
     let mut round = 0;
     while round < work.rounds {
@@ -36,7 +36,7 @@ async fn believe(zookeeper: &ZooKeeper, work: &Locker) -> Result<(), AcquireErro
         };
         // 2. Work, as long as it is connected.
         match race(disconnected(zookeeper), working(zookeeper, &guard, work)).await {
-            // 3. The connection is lost, and so the session, and so the lock: begin anew.
+            // 3. The connection is lost, so it believes that the session and the lock are lost too: start again.
             Either::Left(()) => {
                 let (lock, token) = (Arc::clone(&work.directory), guard.token().0);
                 zookeeper.observe(LockSeen::Lost { lock, token });
@@ -53,7 +53,7 @@ async fn believe(zookeeper: &ZooKeeper, work: &Locker) -> Result<(), AcquireErro
 }
 
 async fn working(zookeeper: &ZooKeeper, guard: &Guard, work: &Locker) {
-    // Refused or not: it is work.
+    // The result does not matter, as this only simulates work.
     let _ = zookeeper.write_resource("resource", Some(guard.token().0), 0).await;
     if !work.hold.is_zero() {
         zookeeper.sleep(work.hold).await;

@@ -1,5 +1,5 @@
-//! What published double barriers have in common: a party that enters, works and leaves, generation after
-//! generation, and says so in the words of [`DoubleBarrierSeen`].
+//! The common part of published double barriers: a party that enters, works and leaves, generation after generation,
+//! and reports it by [`DoubleBarrierSeen`].
 
 use crate::double_barrier::DoubleBarrierSeen;
 use crate::helpers::{ensure_path, until_known};
@@ -15,11 +15,11 @@ use vivarium_model::time::Duration;
 pub struct Party {
     /// The double barrier's znode. Its children are the members, and in most texts `ready`.
     pub barrier: Arc<str>,
-    /// Who this is.
+    /// The party's name.
     pub party: Arc<str>,
-    /// How many parties there must be.
+    /// The number of parties.
     pub parties: usize,
-    /// How often to use it.
+    /// How often to use the double barrier.
     pub generations: u64,
     /// How long to be inside.
     pub hold: Duration,
@@ -33,13 +33,13 @@ impl Party {
         format!("{}/{name}", self.barrier)
     }
 
-    /// The znode that opens the double barrier, where it stands among the members.
+    /// The full path of the znode that opens the double barrier, in texts that keep it among the members.
     pub fn ready(&self) -> String {
         self.child("ready")
     }
 }
 
-/// A program that goes through `enter`, which hands on the party's own znode, and `leave`.
+/// A program that runs `enter`, which returns the party's own znode, and then `leave`.
 pub fn party<EnterFuture, LeaveFuture>(
     party: Party,
     enter: impl Fn(ZooKeeper, Party) -> EnterFuture + Clone + Send + Sync + 'static,
@@ -95,7 +95,7 @@ where
     Ok(())
 }
 
-/// Creates a znode, or finds that it is there.
+/// Creates a znode unless it exists.
 pub(super) async fn create(
     zookeeper: &ZooKeeper,
     path: &str,
@@ -107,7 +107,7 @@ pub(super) async fn create(
     }
 }
 
-/// Deletes a znode, if it is still there.
+/// Deletes a znode if it still exists.
 pub(super) async fn delete(zookeeper: &ZooKeeper, path: &str) -> Result<(), Error> {
     match until_known(zookeeper, || zookeeper.delete(path, Version::Any)).await {
         Ok(()) | Err(Error::NoNode) => Ok(()),
@@ -115,7 +115,7 @@ pub(super) async fn delete(zookeeper: &ZooKeeper, path: &str) -> Result<(), Erro
     }
 }
 
-/// The children's names, in order.
+/// Lists the children's names, sorted.
 pub(super) async fn children(zookeeper: &ZooKeeper, path: &str) -> Result<Vec<String>, Error> {
     let mut names = until_known(zookeeper, || zookeeper.get_children(path)).await?;
     names.sort_unstable();

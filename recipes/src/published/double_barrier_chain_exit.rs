@@ -1,9 +1,9 @@
-//! The second way to leave of a Chinese chapter on barriers: by sequential znodes, each member behind the next
-//! lower one. It is meant to avoid the herd.
+//! The second way to leave in a Chinese chapter on barriers: by sequential znodes, each member after the next lower
+//! one, which is meant to avoid the herd.
 //!
-//! *Wrong:* it is an orderly exit and no barrier. The lowest member waits for nobody, each of the others for those
-//! below it only, while those above are still at work. *Breaks* DB2 at step 2 of leaving; no fault is needed.
-//! Entering is sound here, so that nothing else goes wrong.
+//! *Wrong:* this is an orderly exit, not a barrier. The lowest member does not wait, and each of the others only waits
+//! for the members below it, while those above are still at work. *Breaks* DB2 at step 2 of leaving; no fault is
+//! needed. Entering is correct here, so that nothing else goes wrong.
 
 use super::double_barrier::{Party, children, create, delete, party, wait_on};
 use crate::helpers::until_known;
@@ -17,7 +17,7 @@ pub fn chain_party(who: Party) -> Program {
     party(who, enter, leave)
 }
 
-/// Registers by a sequential znode, and waits for `ready`, which stands beside the members.
+/// Registers by a sequential znode, and waits for `ready`, which is not among the members.
 async fn enter(zookeeper: ZooKeeper, who: Party) -> Result<String, Error> {
     let prefix = who.child("member-");
     let register = || zookeeper.create(&prefix, b"", CreateMode::EphemeralSequential);
@@ -40,7 +40,7 @@ async fn leave(zookeeper: ZooKeeper, who: Party, own: String) -> Result<(), Erro
         let names = children(&zookeeper, &who.barrier).await?;
         let below = names.iter().rfind(|name| name.as_str() < path::name(&own));
         match below {
-            // 2. Nobody is below this one: delete its znode, and out.
+            // 2. No member is below this one: delete its znode, and out.
             None => return delete(&zookeeper, &own).await,
             // 3. Wait until the next lower one has gone.
             Some(next) => wait_on(&zookeeper, &who.child(next)).await?,

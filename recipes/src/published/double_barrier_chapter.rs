@@ -1,9 +1,9 @@
 //! The double barrier of a Chinese chapter on barriers.
 //!
-//! *Wrong:* at step 2 of entering `ready` may be there already, which nobody looks at; at step 6 one party more
-//! than asked for makes the count unequal for everybody; and step 2 of leaving waits until there are no children,
-//! of which `ready` is one. *Breaks* progress when anybody leaves; no fault is needed. (That the text refers to
-//! its own steps by wrong numbers is mended here.)
+//! *Wrong:* at step 2 of entering, `ready` may exist already, which the text ignores; at step 6, one party more than
+//! expected makes the count wrong for all; and step 2 of leaving waits until there are no children, although `ready` is
+//! one. *Breaks* progress when any party leaves; no fault is needed. (The text refers to its own steps by wrong
+//! numbers; this is corrected here.)
 
 use super::double_barrier::{Party, children, create, delete, party};
 use crate::helpers::until_known;
@@ -45,7 +45,7 @@ async fn leave(zookeeper: ZooKeeper, who: Party, own: String) -> Result<(), Erro
         if names.is_empty() {
             return Ok(());
         }
-        // 3. The text does not say what follows on the event; to list again is the kindest reading.
+        // 3. The text does not say what follows the event; to list again is the most favourable reading.
         changed.changed().await?;
     }
 }

@@ -1,9 +1,9 @@
 //! The double barrier of ZooKeeper's recipes page.
 //!
-//! *Wrong:* `ready` stands among the members and nobody ever removes it. So there are never no children at step 2
-//! of leaving: whoever has deleted its znode and waits for the lowest finds only `ready` in the end, and no step
-//! fits. Nor does one fit at step 2 of entering where `ready` is there from the last time. *Breaks* progress, when
-//! two leave; no fault is needed.
+//! *Wrong:* `ready` is a sibling of the members and is never removed. So step 2 of leaving never finds an empty list: a
+//! party that has deleted its znode and waits for the lowest finds only `ready` in the end, and no step applies. Nor
+//! does one apply at step 2 of entering if `ready` is left from the last use. *Breaks* progress when two parties leave;
+//! no fault is needed.
 
 use super::double_barrier::{Party, children, create, delete, party, wait_on};
 use crate::helpers::until_known;
@@ -16,11 +16,11 @@ pub fn page_party(who: Party) -> Program {
     party(who, enter, leave)
 }
 
-/// Enters; also what a translation of the page says.
+/// Enters as the page says; a translation of the page says the same.
 pub(super) async fn enter(zookeeper: ZooKeeper, who: Party) -> Result<String, Error> {
     // 1. The member's znode has the party's name, below the double barrier's.
     let own = who.child(&who.party);
-    // 2. Set a watch on `ready`. The answer is not looked at.
+    // 2. Set a watch on `ready`. The reply is ignored.
     let ready = who.ready();
     let (_, mut created) = until_known(&zookeeper, || zookeeper.exists_watch(&ready)).await?;
     // 3. Create the member's znode, an ephemeral one.
@@ -58,7 +58,7 @@ async fn leave(zookeeper: ZooKeeper, who: Party, own: String) -> Result<(), Erro
                 delete(&zookeeper, &own).await?;
                 wait_on(&zookeeper, &who.child(lowest)).await?;
             }
-            // There is no lowest to wait for; what is left to watch is `ready`, and nobody removes it.
+            // No lowest member is left to wait for; only `ready` can be watched, which is never removed.
             [] => wait_on(&zookeeper, &who.ready()).await?,
         }
         // 6. Begin again.

@@ -1,8 +1,8 @@
 //! The double barrier of ZooKeeper's programming tutorial.
 //!
-//! *Wrong:* there is no `ready`; a waiter that is woken counts again. Members that were faster may have left by
-//! then (ZOOKEEPER-1011): it waits for them to come back, and they for it to leave. All leavers watch all
-//! children, so that every deletion wakes all of them. *Breaks* progress; no fault is needed.
+//! *Wrong:* there is no `ready`; a waiter that is woken counts again. Faster members may have left by then
+//! (ZOOKEEPER-1011): the waiter waits for them to come back, and they wait for it to leave. All leaving parties watch
+//! all children, so every deletion wakes all of them. *Breaks* progress; no fault is needed.
 
 use super::double_barrier::{Party, create, delete, party};
 use crate::helpers::until_known;

@@ -1,9 +1,10 @@
 //! The election of a Chinese translation of the recipes page, which watches "the next node".
 //!
-//! *Wrong:* the page says the next *lower* one. Whoever is behind a candidate says nothing of its turn, and behind
-//! the last one there is nobody. *Breaks* progress at step 3; no fault is needed. (`WatchSuccessor`)
+//! *Wrong:* the page says the next *lower* one. The candidate after this one does not affect its turn, and the last one
+//! has none after it. *Breaks* progress at step 3; no fault is needed. (`WatchSuccessor`)
 //!
-//! That a candidate never asks at the start whether it is the smallest is mended here, so that this shows.
+//! The translation's candidate also never checks at the start whether it is the smallest; this is corrected here, so
+//! that the other mistake shows.
 
 use super::lock::{Attempt, Locker, Own, locker};
 use crate::contention::Kind;
@@ -11,7 +12,7 @@ use std::future::pending;
 use vivarium_model::error::Error;
 use vivarium_model::handle::Program;
 
-/// A candidate that follows the translation. To lead is to hold the lock.
+/// A candidate that follows the translation. A leader is a holder of the lock.
 pub fn next_node_candidate(work: Locker) -> Program {
     locker(work, |attempt| async move { volunteer(&attempt).await })
 }

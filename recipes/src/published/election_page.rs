@@ -1,11 +1,11 @@
 //! The election of ZooKeeper's recipes page, and of the texts that translate it.
 //!
-//! *Wrong:* whether it is the smallest a candidate asks at step 4 only, when somebody has gone. One that is the
-//! first from the start watches nobody at step 3, and never leads. *Breaks* progress at step 3; no fault is needed.
+//! *Wrong:* a candidate only checks at step 4, after a deletion, whether it is the smallest. A candidate that is the
+//! first from the start watches no znode at step 3, and never leads. *Breaks* progress at step 3; no fault is needed.
 //! (`ElectOnlyOnDeletion`)
 //!
-//! With that mended it is still wrong: a predecessor that has gone between the list of step 2 or 4 and the watch of
-//! step 3 is waited for without end. *Breaks* progress at step 3 as well.
+//! With that corrected, the text is still wrong: if the predecessor is deleted between the list of step 2 or 4 and the
+//! watch of step 3, the candidate waits for ever. *Breaks* progress at step 3 as well.
 
 use super::lock::{Attempt, Locker, Own, locker};
 use crate::contention::Kind;
@@ -13,7 +13,7 @@ use std::future::pending;
 use vivarium_model::error::Error;
 use vivarium_model::handle::Program;
 
-/// Whether a candidate asks at the start whether it is the smallest.
+/// Tells whether a candidate checks at the start that it is the smallest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtTheStart {
     /// It does not: the page taken literally.
@@ -22,7 +22,7 @@ pub enum AtTheStart {
     Checked,
 }
 
-/// A candidate that follows the page. To lead is to hold the lock.
+/// A candidate that follows the page. A leader is a holder of the lock.
 pub fn page_candidate(work: Locker, at_the_start: AtTheStart) -> Program {
     locker(work, move |attempt| async move { volunteer(&attempt, at_the_start).await })
 }
@@ -41,8 +41,8 @@ async fn volunteer(attempt: &Attempt, at_the_start: AtTheStart) -> Result<Own, E
             Some(lower) => attempt.wait_anyway(&attempt.child(&lower)).await?,
             None => return pending().await,
         }
-        // 4. When it has gone, list the children. The own one is the smallest: it leads. Otherwise begin again at
-        // step 3.
+        // 4. When it is deleted, list the children. If the candidate's own znode is the smallest, it leads. Otherwise
+        //    continue at step 3.
         names = attempt.children().await?;
         if own.before(&names).is_none() {
             return Ok(own);

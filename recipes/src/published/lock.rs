@@ -1,5 +1,5 @@
-//! What published locks have in common: a program that acquires, works and releases, round after round, and says
-//! so in the words of [`LockSeen`].
+//! The common part of published locks: a program that acquires, works and releases, round after round, and reports it
+//! by [`LockSeen`].
 
 use crate::contention::contender::{self, Contender};
 use crate::contention::{Kind, LockSeen};
@@ -16,7 +16,7 @@ use vivarium_model::zxid::Zxid;
 /// A client of a published lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locker {
-    /// The lock's znode, in which its clients have theirs.
+    /// The lock's znode, the parent of its clients' znodes.
     pub directory: Arc<str>,
     /// How often to acquire it.
     pub rounds: u32,
@@ -29,11 +29,11 @@ pub struct Locker {
 /// One attempt to acquire, in one session.
 #[derive(Clone, Debug)]
 pub struct Attempt {
-    /// Pinned to the session.
+    /// The handle, pinned to the session.
     pub zookeeper: ZooKeeper,
     /// The lock's znode.
     pub lock: Arc<str>,
-    /// Fresh for the attempt.
+    /// Unique to the attempt.
     pub id: Arc<str>,
 }
 
@@ -46,8 +46,8 @@ pub struct Own {
     pub token: Zxid,
 }
 
-/// A program that does its rounds, each by `acquire`, which returns when the lock is held. A round whose session
-/// ends before is begun again in the next one.
+/// A program that runs its rounds, each by `acquire`, which returns when the lock is held. A round whose session ends
+/// earlier is repeated in the next session.
 pub fn locker<AcquireFuture>(
     work: Locker,
     acquire: impl Fn(Attempt) -> AcquireFuture + Clone + Send + Sync + 'static,
@@ -96,7 +96,7 @@ where
     }
     attempt.observe(|lock, _| LockSeen::Releasing { lock, token });
     match until_known(&attempt.zookeeper, || attempt.zookeeper.delete(&node, Version::Any)).await {
-        // The servers have done it.
+        // The servers have deleted the znode.
         Ok(()) | Err(Error::NoNode | Error::SessionExpired) => {}
         Err(error) => return Err(error),
     }
@@ -105,12 +105,12 @@ where
 }
 
 impl Attempt {
-    /// What the name of a znode of this kind begins with: as full path, and without the attempt's id.
+    /// The name prefix of a znode of this kind, without the attempt's id, as a full path.
     pub(super) fn plain(&self, kind: Kind) -> String {
         contender::prefix(&self.lock, None, kind)
     }
 
-    /// The same with the attempt's id before it.
+    /// The name prefix of a znode of this kind, starting with the attempt's id, as a full path.
     pub(super) fn with_id(&self, kind: Kind) -> String {
         contender::prefix(&self.lock, Some(&self.id), kind)
     }
@@ -120,7 +120,7 @@ impl Attempt {
         contender::child(&self.lock, name)
     }
 
-    /// Creates an ephemeral, sequential znode. One whose reply was lost is created once more.
+    /// Creates an ephemeral, sequential znode. If the reply is lost, creates another one.
     pub(super) async fn line_up(&self, prefix: &str) -> Result<Own, Error> {
         let mode = CreateMode::EphemeralSequential;
         let create = || self.zookeeper.create(prefix, b"", mode);
@@ -136,7 +136,7 @@ impl Attempt {
         until_known(&self.zookeeper, || self.zookeeper.get_children(&self.lock)).await
     }
 
-    /// Looks whether a znode exists, with a watch, and waits for the watch if it does.
+    /// Sets a watch by `exists`, and waits for it if the znode exists.
     pub(super) async fn wait_while_there(&self, path: &str) -> Result<(), Error> {
         let exists = || self.zookeeper.exists_watch(path);
         let (stat, mut watch) = until_known(&self.zookeeper, exists).await?;
@@ -147,8 +147,8 @@ impl Attempt {
         Ok(())
     }
 
-    /// Looks in the same way, and waits for the watch whatever the answer is: if there is no such znode, the watch
-    /// is for its creation.
+    /// Sets a watch by `exists`, and waits for it whatever the reply is: if the znode does not exist, the watch is for
+    /// its creation.
     pub(super) async fn wait_anyway(&self, path: &str) -> Result<(), Error> {
         let exists = || self.zookeeper.exists_watch(path);
         let (_, mut watch) = until_known(&self.zookeeper, exists).await?;
@@ -167,7 +167,7 @@ impl Attempt {
 }
 
 impl Own {
-    /// The nearest child with a lower number, of those that `counts` lets count.
+    /// The nearest child with a lower number, among those for which `counts` returns true.
     pub(super) fn next_lower(
         &self,
         names: &[String],

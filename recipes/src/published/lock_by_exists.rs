@@ -1,11 +1,12 @@
-//! The first lock of a Chinese overview, and of all who call this a lock: whoever creates the one znode has it.
+//! The first lock of a Chinese overview, and of other texts with the same idea: the client that creates the one znode
+//! holds the lock.
 //!
-//! *Wrong:* that the znode is ephemeral is not said, and one that dies as holder keeps everybody out for ever.
-//! *Breaks* progress behind step 1, by the crash of one program. (`NodeExistsLockPersistent`)
+//! *Wrong:* the text does not say that the znode is ephemeral, so a holder that dies keeps all others out for ever.
+//! *Breaks* progress after step 1, by the crash of one program. (`NodeExistsLockPersistent`)
 //!
-//! With an ephemeral znode it is still wrong: behind a create whose reply was lost the own znode is taken for
-//! somebody else's at step 2, and waited for. *Breaks* M6 at step 3, by one lost reply. And a deletion that is
-//! repeated at step 4 takes down the next holder's.
+//! With an ephemeral znode the lock is still wrong: after a create whose reply was lost, the client takes its own znode
+//! for another client's at step 2, and waits for it. *Breaks* M6 at step 3, by one lost reply. In addition, a repeated
+//! delete at step 4 deletes the next holder's znode.
 
 use super::lock::{Attempt, Locker, Own, locker};
 use crate::helpers::until_known;
@@ -18,7 +19,7 @@ use vivarium_model::op::CreateMode;
 pub enum Lives {
     /// Until it is deleted: the text taken literally.
     Persistent,
-    /// With its session at most: what it must have meant.
+    /// Until its session ends at the latest: what the text must have meant.
     Ephemeral,
 }
 
@@ -37,11 +38,11 @@ async fn acquire(attempt: &Attempt, lives: Lives) -> Result<Own, Error> {
         // 1. Create the znode: the lock is held.
         match until_known(&attempt.zookeeper, || attempt.zookeeper.create(&node, b"", mode)).await {
             Ok((path, stat)) => return Ok(Own { node: path.into(), token: stat.czxid }),
-            // 2. It is there: somebody else holds the lock.
+            // 2. It exists: another client holds the lock.
             Err(Error::NodeExists) => {}
             Err(error) => return Err(error),
         }
-        // 3. The text has no step for that. Wait until it has gone, and begin again.
+        // 3. The text has no step for that. Wait until the znode is deleted, and start again.
         attempt.wait_while_there(&node).await?;
     }
     // 4. Delete the znode when the work is done.

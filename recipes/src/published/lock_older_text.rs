@@ -1,8 +1,8 @@
-//! The lock of the recipes page as it was before ids were put into names, and of all texts that go back to it.
+//! The lock of the recipes page before ids were added to the names, and of all texts derived from it.
 //!
-//! *Wrong:* a create at step 1 whose reply was lost may have made a znode, and nothing tells its owner which one
-//! that is. So it is created once more, and waits at step 4 for the first, which nobody deletes. *Breaks* M6 at
-//! step 4, or progress where somebody else waits in between, by one lost reply. (`NoGuid`)
+//! *Wrong:* a create at step 1 whose reply was lost may have made a znode that the client cannot identify. So the
+//! client creates another one, and waits at step 4 for the first, which is never deleted. *Breaks* M6 at step 4, or
+//! progress if another client waits in between, by one lost reply. (`NoGuid`)
 
 use super::lock::{Attempt, Locker, Own, locker};
 use crate::contention::Kind;
@@ -17,7 +17,7 @@ pub fn older_text_locker(work: Locker) -> Program {
     })
 }
 
-/// Acquires by a znode whose name begins so.
+/// Acquires by a znode with this name prefix.
 pub(super) async fn acquire(attempt: &Attempt, prefix: &str) -> Result<Own, Error> {
     // 1. Create an ephemeral, sequential znode.
     let own = attempt.line_up(prefix).await?;

@@ -1,8 +1,9 @@
-//! What a Chinese overview says of sequence numbers: so many digits, from zero upwards; and nothing of their end.
+//! What a Chinese overview says of sequence numbers: a fixed number of digits, from zero upwards. It does not say what
+//! follows the last number.
 //!
-//! *Wrong:* the counter has 32 bits and a sign, and wraps (recipe rule 1.2.1). Names that are sorted as text, as
-//! they are said to be made for, then have the newcomer before the holder. *Breaks* M1 at step 3, where the
-//! counter wraps. (`TextOrder`)
+//! *Wrong:* the counter has 32 bits and a sign, and wraps (recipe rule 1.2.1). Names that are sorted as text, as the
+//! overview recommends, then order the newcomer before the holder. *Breaks* M1 at step 3, when the counter wraps.
+//! (`TextOrder`)
 
 use super::lock::{Attempt, Locker, Own, locker};
 use crate::contention::Kind;
@@ -28,7 +29,7 @@ async fn acquire(attempt: &Attempt) -> Result<Own, Error> {
     }
 }
 
-/// The name before this one, as text.
+/// The name before this one in text order.
 fn before(mut names: Vec<String>, own: &str) -> Option<String> {
     names.sort_unstable();
     names.into_iter().rfind(|name| name.as_str() < own)

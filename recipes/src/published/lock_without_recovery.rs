@@ -1,8 +1,8 @@
-//! The lock of a Japanese translation of the recipes page: names have an id, and the paragraph that says what it
-//! is for is empty.
+//! The lock of a Japanese translation of the recipes page: names have an id, but the paragraph that explains its
+//! purpose is empty.
 //!
-//! *Wrong:* the id says whose a znode is, but nobody looks: a create at step 1 whose reply was lost is made once
-//! more. *Breaks* M6 at step 4, by one lost reply, as the text without ids does.
+//! *Wrong:* the id identifies a znode's owner, but no step uses it: a create at step 1 whose reply was lost is
+//! repeated. *Breaks* M6 at step 4, by one lost reply, like the text without ids.
 
 use super::lock::{Locker, locker};
 use super::lock_older_text::acquire;

@@ -1,8 +1,8 @@
-//! Published texts, taken literally: programs whose steps are those of a text, in its order and with its holes,
-//! judged by the monitors of the recipe that it means.
+//! Published texts, taken literally: each program follows the steps of one text, in its order and with its gaps, and is
+//! checked by the monitors of the recipe that the text describes.
 //!
-//! Each says at its beginning where it goes wrong, and which property objects. Texts say nothing of lost
-//! connections; the programs repeat what was lost, as well as can be.
+//! Each module names the step at which the text goes wrong, and the property that it breaks. The texts do not mention
+//! lost connections; the programs repeat what was lost as well as possible.
 
 pub mod barrier_as_lock;
 pub mod barrier_chapter;

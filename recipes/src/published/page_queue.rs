@@ -9,12 +9,12 @@
 //! 4. It does not list again before it has been through the list.
 //! 5. If there are no children, it waits for the watch, and looks again.
 //!
-//! The text has no step that claims an item, and none that deletes one. Here, to process is to read the item
-//! and to delete it; who finds it gone goes on to the next. It has no word on errors either: a request whose
-//! connection is lost is repeated, and what ends with the session begins anew.
+//! The text has no step that claims an item, and none that deletes one. Here, a consumer processes an item by reading
+//! and deleting it; if it is gone, the consumer continues with the next one. The text does not mention errors either: a
+//! request whose connection is lost is repeated, and a program whose session ends starts again in the next one.
 //!
-//! *Expected:* Q1 by step 2, since items go with their producer's session; Q2 by step 3, since two read
-//! the same item; Q4 by step 2, since a put whose reply was lost is repeated.
+//! *Expected:* Q1 fails by step 2, since items are deleted with their producer's session; Q2 by step 3, since two
+//! consumers read the same item; Q4 by step 2, since a put whose reply was lost is repeated.
 
 use crate::helpers::{ensure_deleted, in_sessions, until_known};
 use crate::queue::QueueSeen;
@@ -24,11 +24,10 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::{Program, ZooKeeper, program};
 use vivarium_model::op::CreateMode;
 
-/// What the name of a producer's last word begins with: the text has no end, a scenario must have one.
+/// The name prefix by which a producer declares its end: the text has no end, but a scenario needs one.
 const END: &str = "end-";
 
-/// A program that puts so many items, says that it has. What it has put goes
-/// with its session.
+/// A program that puts `items` items and then declares its end. Its items are deleted with its session.
 pub fn producer(directory: &str, items: u32) -> Program {
     let directory: Arc<str> = directory.into();
     program(move |zookeeper| {
@@ -37,7 +36,7 @@ pub fn producer(directory: &str, items: u32) -> Program {
     })
 }
 
-/// A program that takes until so many producers have said that they have put all, and nothing is left.
+/// A program that takes items until all producers have ended and the queue is empty.
 pub fn consumer(directory: &str, producers: usize) -> Program {
     let directory: Arc<str> = directory.into();
     program(move |zookeeper| {

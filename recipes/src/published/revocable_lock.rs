@@ -1,5 +1,5 @@
-//! The revocable lock as ZooKeeper's recipes page tells it, and as a translation of it does. Both speak of shared
-//! locks; here everybody writes, which is an exclusive lock.
+//! The revocable lock of ZooKeeper's recipes page and of a translation. Both describe shared locks; here all clients
+//! write, which makes the lock exclusive.
 //!
 //! Their steps, in our words:
 //!
@@ -7,16 +7,16 @@
 //!    a watch. *Translation:* before that.
 //! 2. List the children, without a watch.
 //! 3. The own znode is the lowest: the lock is held.
-//! 4. Otherwise watch the next lower one; go to 2 when it is gone, at once or when the watch fires.
-//! 5. Whoever wants the lock writes `unlock` into the znode.
+//! 4. Otherwise watch the next lower one; go to 2 immediately if it is gone, otherwise when the watch fires.
+//! 5. A client that wants the lock writes `unlock` into the znode.
 //! 6. When the watch of step 1 fires, read the data once more, with a watch, and look for `unlock`: then the lock must
 //!    be released.
 //! 7. To release, delete the znode.
 //!
-//! *Wrong in the page:* what the read of step 1 shows is not looked at. A request that is written between the create
-//! and the read fires no watch. *Wrong in the translation:* when it reads, there is no znode yet, and so no watch.
-//! *Breaks* RV1 at step 1, in both; no fault is needed. The lock itself is sound here, so that nothing else goes
-//! wrong, and whoever asks is the recipe's.
+//! *Wrong in the page:* the result of the read of step 1 is ignored. A request that is written between the create and
+//! the read fires no watch. *Wrong in the translation:* the znode does not exist when it is read, so there is no watch.
+//! *Breaks* RV1 at step 1, in both; no fault is needed. The lock itself is correct here, so that nothing else goes
+//! wrong, and the requester is the recipe's.
 
 use crate::contention::LockSeen;
 use crate::contention::contender::{self, Contender, Kind};
@@ -31,7 +31,7 @@ use vivarium_model::path;
 use vivarium_model::time::Duration;
 use vivarium_model::zxid::Zxid;
 
-/// Which text.
+/// The text that an owner follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Text {
     /// ZooKeeper's recipes page.
@@ -40,7 +40,7 @@ pub enum Text {
     Translation,
 }
 
-/// An owner that follows the text: it holds the lock once, for `hold`, or until it is told to release it.
+/// An owner that follows the text: it holds the lock once, for `hold`, or until a request asks it to release it.
 pub fn published_owner(directory: &str, text: Text, hold: Duration) -> Program {
     let directory: Arc<str> = directory.into();
     program(move |zookeeper| {
@@ -101,7 +101,7 @@ async fn own(
     ensure_deleted(zookeeper, &own.node).await
 }
 
-/// Reads a znode, and looks at nothing but the watch; `None` where there is no znode, and so no watch.
+/// Reads a znode and returns only the watch; returns `None` if the znode does not exist, and so no watch.
 async fn read(zookeeper: &ZooKeeper, node: &str) -> Result<Option<Watch>, Error> {
     match until_known(zookeeper, || zookeeper.get_data_watch(node)).await {
         Ok((_, _, watch)) => Ok(Some(watch)),
@@ -111,7 +111,7 @@ async fn read(zookeeper: &ZooKeeper, node: &str) -> Result<Option<Watch>, Error>
 }
 
 impl Own<'_> {
-    /// Waits until it is the first.
+    /// Waits until the own znode is the first.
     async fn line_up(&self) -> Result<(), Error> {
         loop {
             // 2.

@@ -1,9 +1,9 @@
 //! The read-write lock of ZooKeeper's recipes page.
 //!
-//! *Wrong:* names begin with an id, and at step 3 a reader looks for those that begin with `write-`. There are
+//! *Wrong:* names begin with an id, but at step 3 a reader looks for names that begin with `write-`, of which there are
 //! none. *Breaks* RW1 at step 3 of reading; no fault is needed. (`ReaderSeesNoWriter`)
 //!
-//! The page has the id as a directory of its own, which is not there; here it is a part of the name.
+//! In the page the id is a directory of its own, which does not exist; here it is a part of the name.
 
 use super::lock::{Attempt, Locker, Own, locker};
 use crate::contention::Kind;
@@ -39,7 +39,7 @@ async fn read(attempt: &Attempt) -> Result<Own, Error> {
     }
 }
 
-/// Writes, by a znode whose name begins so.
+/// Acquires for writing, by a znode with this name prefix.
 pub(super) async fn write(attempt: &Attempt, prefix: &str) -> Result<Own, Error> {
     // 1. Create an ephemeral, sequential znode, whose name says `write-`.
     let own = attempt.line_up(prefix).await?;

@@ -1,8 +1,8 @@
-//! The read-write lock of a Chinese translation of an older recipes page, whose reader has lost a negation.
+//! The read-write lock of a Chinese translation of an older recipes page, whose reader lacks a negation.
 //!
-//! *Wrong:* a reader goes on at step 3 if there is no writer *and* one with a lower number. One that is the first
-//! of all never does, and at step 4 there is nothing for it to watch. *Breaks* progress at step 3 of reading; no
-//! fault is needed. (`RwGarbledReader`)
+//! *Wrong:* a reader continues at step 3 if there is no writer *and* a znode has a lower number. A reader that is the
+//! first in line never continues, and has nothing to watch at step 4. *Breaks* progress at step 3 of reading; no fault
+//! is needed. (`RwGarbledReader`)
 
 use super::lock::{Attempt, Locker, Own, locker};
 use super::rw_lock_by_prefix::write;
@@ -17,7 +17,7 @@ pub fn garbled_reader(work: Locker) -> Program {
     locker(work, |attempt| async move { read(&attempt).await })
 }
 
-/// A writer that follows the translation, which is sound.
+/// A writer that follows the translation, whose steps for writers are correct.
 pub fn plain_writer(work: Locker) -> Program {
     locker(work, |attempt| async move {
         let prefix = attempt.plain(Kind::Write);
@@ -41,7 +41,7 @@ async fn read(attempt: &Attempt) -> Result<Own, Error> {
         match own.next_lower(&names, is_writer) {
             // 5. It does: wait for the watch. Either way begin again at step 2.
             Some(writer) => attempt.wait_while_there(&attempt.child(&writer)).await?,
-            // There is none, and so nothing that would ever wake it.
+            // There is none, so nothing will ever wake the reader.
             None => return pending().await,
         }
     }

@@ -4,16 +4,15 @@
 //!
 //! 1. The constructor creates the root if `exists` does not find it.
 //! 2. `produce` creates `element` in it, persistent and sequential, with the value as data.
-//! 3. `consume` lists the children with a watch. There are none: it waits until it is notified, and lists
-//!    again.
-//! 4. It reads each name from the eighth character on as a number, and takes the smallest.
-//! 5. It reads `element` with that number behind it, and deletes it, version 0.
-//! 6. An exception leaves `consume`; the test around it tries again. One that leaves `produce` is ignored.
+//! 3. `consume` lists the children with a watch. If there are none, it waits until it is notified, and lists again.
+//! 4. It parses each name from the eighth character on as a number, and takes the smallest.
+//! 5. It reads `element` followed by that number, and deletes it, version 0.
+//! 6. An exception leaves `consume`; the test that calls it tries again. An exception that leaves `produce` is ignored.
 //!
-//! *Expected:* progress fails at step 5, in every run: the name made of the number has lost its padding, and
-//! there is no such znode. (In a search the consumer goes round in circles until that leaves it there.) With the padding
-//! ([`Padding::Kept`], what the tutorial must have meant) Q1 fails at step 6, since a delete whose reply was lost leaves
-//! the item with nobody.
+//! *Expected:* progress fails at step 5, in every run: the name built from the number has lost its padding, and no such
+//! znode exists. (In a search the consumer repeats these steps until the search abandons the path.) With the padding
+//! ([`Padding::Kept`], what the tutorial must have meant) Q1 fails at step 6, since a delete whose reply was lost
+//! leaves the item with no consumer.
 
 use crate::helpers::{in_sessions, reconnected};
 use crate::queue::QueueSeen;
@@ -22,16 +21,16 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::{Program, Round, ZooKeeper, program, rounds};
 use vivarium_model::op::{CreateMode, Version};
 
-/// What becomes of the zeros in a name.
+/// Tells whether the zeros in a name are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Padding {
     /// As published.
     Lost,
-    /// As meant.
+    /// As the tutorial must have meant.
     Kept,
 }
 
-/// A program that puts so many items.
+/// A program that puts `items` items.
 pub fn producer(directory: &str, items: u32) -> Program {
     let root: Arc<str> = directory.into();
     program(move |zookeeper| {
@@ -40,7 +39,7 @@ pub fn producer(directory: &str, items: u32) -> Program {
             let own = zookeeper.random().await;
             for at in 0..items {
                 let item = format!("{own:016x}.{at}");
-                // Step 6: whatever goes wrong, the next one is tried.
+                // Step 6: after any error, continue with the next item.
                 let _ = produce(&zookeeper, &root, &item).await;
             }
             Ok(())
@@ -48,7 +47,7 @@ pub fn producer(directory: &str, items: u32) -> Program {
     })
 }
 
-/// A program that takes so many items.
+/// A program that takes `items` items.
 pub fn consumer(directory: &str, items: u32, padding: Padding) -> Program {
     let root: Arc<str> = directory.into();
     rounds(0, move |zookeeper, taken: u32| {
@@ -59,7 +58,7 @@ pub fn consumer(directory: &str, items: u32, padding: Padding) -> Program {
             }
             zookeeper.connect().await;
             let mut events = zookeeper.session_events();
-            // Step 6: what ends with an exception is tried again.
+            // Step 6: after an exception, try again.
             match consume(&zookeeper, &root, padding).await {
                 Ok(()) => Ok(Round::Again(taken + 1)),
                 Err(Error::ConnectionLoss) => {
@@ -85,7 +84,7 @@ async fn produce(zookeeper: &ZooKeeper, root: &str, item: &str) -> Result<(), Er
     in_sessions(zookeeper, |zookeeper, _session| {
         let (directory, item) = (root.to_string(), item.to_string());
         async move {
-            // One that has been created by somebody else in between is there as well.
+            // If another client has created the root meanwhile, it exists as well.
             let _ = self::root(&zookeeper, &directory).await;
             let path = format!("{directory}/element");
             observe(&zookeeper, &directory, &item, |queue, item| QueueSeen::Putting {

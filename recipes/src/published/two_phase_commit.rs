@@ -1,4 +1,4 @@
-//! Two-phase commit as ZooKeeper's recipes page tells it, and its two translations.
+//! Two-phase commit as in ZooKeeper's recipes page and two translations.
 //!
 //! | text | read as | goes wrong at | property |
 //! |---|---|---|---|
@@ -6,14 +6,14 @@
 //! | [`Text::Ephemeral`] | the page's remedy for failing sites: each creates its own ephemeral znode | step 5 | TP1 |
 //! | [`Text::Prefilled`] | an older translation: the contents are *defined* when the znodes are created | step 2 | TP2 |
 //!
-//! The steps of the page: (1) a coordinator creates a znode for the transaction, and a child for each
-//! site; (2) it leaves their contents undefined; (3) each site, once it has the transaction, reads each child
-//! and sets a watch; (4) it votes by writing to its own; (5) with all votes a site decides, and for abort as
-//! soon as it finds one.
+//! The steps of the page: (1) a coordinator creates a znode for the transaction, and a child for each site; (2) it
+//! leaves their contents undefined; (3) each site, once it knows the transaction, reads each child and sets a watch;
+//! (4) it votes by writing to its own child; (5) a site decides once it has all votes, and aborts as soon as it finds a
+//! vote for abort.
 //!
-//! What the texts leave open is read in their favour: requests whose reply was lost are repeated, a session
-//! that has ended is followed by another, and a site waits until a child has content. The transaction's znode is
-//! here `votes` below the transaction, where the monitors look for it. The coordinator is a site as well.
+//! Gaps in the texts are read in their favour: requests whose reply was lost are repeated, a session that has ended is
+//! followed by another, and a site waits until a child has content. The transaction's znode is `votes` below the
+//! transaction here, where the monitors look for it. The coordinator is a site as well.
 
 use crate::helpers::{ensure_path, in_sessions, until_known};
 use crate::two_phase_commit::{CommitSeen, Decision, Why};
@@ -23,35 +23,35 @@ use vivarium_model::handle::{Program, ZooKeeper, program};
 use vivarium_model::op::{CreateMode, Version};
 use vivarium_model::time::Duration;
 
-/// Which text.
+/// The text that a program follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Text {
     /// The page, and both translations.
     Rewritable,
-    /// The same, as they tell it for sites that may fail.
+    /// The variant of the page and the translations for sites that may fail.
     Ephemeral,
     /// The older translation.
     Prefilled,
 }
 
-/// What a program of these texts does.
+/// The parameters of a program that follows one of these texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublishedCommit {
     /// The text.
     pub text: Text,
     /// The transaction's path.
     pub transaction: Arc<str>,
-    /// All sites.
+    /// The names of all sites.
     pub sites: Vec<Arc<str>>,
-    /// Which of them this is.
+    /// The name of this program's site.
     pub site: Arc<str>,
-    /// Whether it is the coordinator too.
+    /// True if this site is also the coordinator.
     pub coordinates: bool,
-    /// How long a site waits for the votes before it thinks better of its own; `None` for ever.
+    /// How long a site waits for the votes before it changes its own; `None` for ever.
     pub patience: Option<Duration>,
-    /// Whether the engine may end that waiting.
+    /// Tells whether the engine may end that wait early.
     pub cancel: bool,
-    /// Whether to close the session at the end.
+    /// Tells whether to close the session at the end.
     pub close: bool,
 }
 
@@ -65,9 +65,9 @@ impl PublishedCommit {
     }
 }
 
-/// A program that does it.
+/// A program that takes part as `work` says.
 ///
-/// It returns the server's refusal of a path.
+/// It fails with the server's refusal of a path.
 pub fn published_commit(work: PublishedCommit) -> Program {
     program(move |zookeeper| {
         let work = work.clone();
@@ -96,7 +96,7 @@ async fn take_part(zookeeper: &ZooKeeper, work: &PublishedCommit) -> Result<(), 
             match patiently(zookeeper, work, steps_3_and_5(zookeeper, work)).await {
                 Some(decision) => decision?,
                 None => {
-                    // Nothing says that a vote is final: the site votes again.
+                    // The text does not say that a vote is final: the site votes again.
                     step_4(zookeeper, work, Decision::Abort).await?;
                     Decision::Abort
                 }
@@ -158,8 +158,8 @@ async fn step_4(
     until_known(zookeeper, write).await.map(drop)
 }
 
-/// (3) The site reads each child and sets a watch; (5) with all votes it decides, and for abort as soon as it
-/// finds one.
+/// (3) The site reads each child and sets a watch; (5) it decides once it has all votes, and aborts as soon as it finds
+/// a vote for abort.
 async fn steps_3_and_5(zookeeper: &ZooKeeper, work: &PublishedCommit) -> Result<Decision, Error> {
     for site in &work.sites {
         let path = work.child(site);
@@ -182,8 +182,8 @@ async fn steps_3_and_5(zookeeper: &ZooKeeper, work: &PublishedCommit) -> Result<
     Ok(Decision::Commit)
 }
 
-/// The same where votes are ephemeral: once all are there, each is read; one that is missing by then is a
-/// site that has failed.
+/// Steps 3 and 5 with ephemeral votes: once all votes exist, the site reads each; a vote that is missing by then means
+/// that its site has failed.
 async fn steps_3_and_5_of_ephemerals(
     zookeeper: &ZooKeeper,
     work: &PublishedCommit,
@@ -227,7 +227,7 @@ async fn exists(zookeeper: &ZooKeeper, path: &str) -> Result<(), Error> {
     }
 }
 
-/// `None` if the patience ended first, or the engine cancelled.
+/// Waits with a limit; returns `None` if the patience ended first, or the engine cancelled.
 async fn patiently(
     zookeeper: &ZooKeeper,
     work: &PublishedCommit,

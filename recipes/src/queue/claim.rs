@@ -1,4 +1,4 @@
-//! How an item becomes one consumer's (recipe rule 2.4.4).
+//! How a consumer claims an item (recipe rule 2.4.4).
 
 use super::{Item, ItemName, Mark, Mutant, Queue, QueueSeen, name};
 use crate::once::Fate;
@@ -7,7 +7,7 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::op::{Op, Version};
 
-/// A take that is under way: enough to go on with it.
+/// A take that is under way, with what it takes to continue it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Claiming {
     entry: u32,
@@ -16,7 +16,7 @@ pub(super) struct Claiming {
 }
 
 impl Queue {
-    /// Goes on with a take that was dropped half-way.
+    /// Continues a take whose future was dropped before it completed.
     pub(super) async fn resume(&mut self) -> Result<Option<Item>, Error> {
         match self.claiming.clone() {
             Some(claiming) => self.settle(claiming).await,
@@ -24,7 +24,7 @@ impl Queue {
         }
     }
 
-    /// Takes this item; `None` where somebody else has.
+    /// Takes this item; returns `None` if another consumer has taken it.
     pub(super) async fn claim(&mut self, item: &ItemName<'_>) -> Result<Option<Item>, Error> {
         let name = match self.mutants.has(Mutant::QueueUnpadded) {
             true => item.unpadded(),
@@ -45,7 +45,7 @@ impl Queue {
             return Ok(Some(self.give_out(item)));
         }
         if self.mutants.has(Mutant::NoNodeMeansOther) {
-            // Whether it was this consumer whose reply was lost, it does not ask.
+            // It does not ask whether the delete whose reply was lost was its own.
             let is_taken = self.delete(&path).await?;
             return Ok(is_taken.then(|| self.give_out(item)));
         }
@@ -55,8 +55,8 @@ impl Queue {
         self.settle(claiming).await
     }
 
-    /// Sees a take through, however often it is begun: only one consumer's ledger says that it has the item,
-    /// and says it once (recipe rule 2.4.4).
+    /// Completes a take, however often it is started: only one consumer's ledger records that it has the item, and
+    /// records it once (recipe rule 2.4.4).
     async fn settle(&mut self, claiming: Claiming) -> Result<Option<Item>, Error> {
         let Claiming { entry, path, item } = claiming;
         let delete = [Op::delete(path, Version::Any)];
@@ -74,7 +74,7 @@ impl Queue {
         item
     }
 
-    /// Deletes a znode until there is an answer; whether the answer was that it was deleted.
+    /// Repeats the delete of a znode until there is an answer. Returns true if the answer was that it was deleted.
     async fn delete(&mut self, path: &str) -> Result<bool, Error> {
         let delete =
             |zookeeper: ZooKeeper| async move { zookeeper.delete(path, Version::Any).await };

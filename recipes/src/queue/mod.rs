@@ -2,36 +2,33 @@
 //!
 //! # Contract
 //!
-//! A queue is a directory, each item a persistent, sequential znode in it. Every [`Queue`] has a ledger
-//! ([`Ledger`]) beside the directory, by which each put and each take is one multi that
-//! is applied once.
+//! A queue is a directory, and each item is a persistent sequential znode in it. Every [`Queue`] has a ledger
+//! ([`Ledger`]) beside the directory, which makes each put and each take one multi that is applied once.
 //!
-//! *What is promised.* An item that was put is in the queue once, until one consumer takes it, and no other
-//! gets it: exactly once, as long as the consumer lives. It is lost where a consumer's program dies between
-//! the take and its return: at most once, then. Who cannot bear that takes [`crate::ack_queue`], whose
-//! items stay until they are acknowledged. A put or take whose connection is lost, or whose session ends, is
-//! settled, never guessed: neither returns before it is known what became of it. This holds under every
-//! fault.
+//! *Guarantees.* An item that was put is in the queue once, until one consumer takes it, and no other consumer gets it:
+//! exactly once, as long as the consumer lives. The item is lost if a consumer's program dies between the take and its
+//! return: at most once, then. If that is unacceptable, use [`crate::ack_queue`], whose items stay until they are
+//! acknowledged. A put or take whose connection is lost, or whose session ends, is settled, never guessed: neither
+//! returns before its outcome is known. This holds under every fault.
 //!
-//! *Order.* What one consumer takes comes in the order in which it was put; with priorities, the smallest
-//! first, and of one priority in that order. Each take goes by a list of its own: nothing that was there
-//! before this consumer's last take, and is better, is passed over. Between consumers there is no order but
-//! that of their takes.
+//! *Order.* One consumer takes items in the order in which they were put; with priorities, the smallest number first,
+//! and items of equal priority in that order. Each take reads its own list: it skips no better item that existed before
+//! this consumer's last take. Between consumers, the only order is that of their takes.
 //!
-//! *Cancelling is safe.* Futures of this module may be dropped at any await point. A take that was dropped
-//! half-way may have its item already: the next [`Queue::take`] of the same queue value gives it out. A put
-//! that was dropped half-way has put the item or not.
+//! *Cancelling is safe.* Futures of this module may be dropped at any await point. A take that was dropped half-way may
+//! have its item already: the next [`Queue::take`] of the same queue value returns it. A put that was dropped half-way
+//! has put the item or not.
 //!
-//! *Who wakes.* Every consumer that waits is woken by each put, and one of them gets the item. A consumer that was
-//! disconnected is woken when it is connected again.
+//! *Wake-ups.* Each put wakes every waiting consumer, and one of them gets the item. A consumer that was disconnected
+//! is woken when it is connected again.
 //!
-//! *What stays behind.* The ledger, one small znode, where a queue value is not [closed](Queue::close).
+//! *Leftovers.* The ledger, one small znode, remains if a queue value is not [closed](Queue::close).
 //!
-//! The directory may be deleted while it is empty, by a container manager or by hand: puts and takes make it
-//! anew, and items have names that never come twice.
+//! The directory may be deleted while it is empty, by a container manager or by hand: puts and takes create it again,
+//! and names of items never repeat.
 //!
-//! What the recipe tells the monitors is a [`QueueSeen`]; its properties are in [`properties`], its
-//! published mistakes are [`Mutant`]s.
+//! The recipe's observations are [`QueueSeen`]; its properties are in [`properties`], its published mistakes are
+//! [`Mutant`]s.
 //!
 //! # How far it has been tried
 //!
@@ -75,7 +72,7 @@ use vivarium_model::id::SessionId;
 use vivarium_model::op::{CreateMode, EventType, Op};
 use vivarium_model::time::Duration;
 
-/// One client's end of a queue. See the module for its contract.
+/// One client's handle of a queue. See the module for its contract.
 #[derive(Debug)]
 pub struct Queue {
     pub(crate) patient: Patient,
@@ -83,45 +80,45 @@ pub struct Queue {
     pub(crate) ledger: Ledger,
     /// A take whose outcome is not known yet.
     claiming: Option<Claiming>,
-    /// So many producers there are; `None` if nobody knows.
+    /// The number of producers; `None` if unknown.
     pub(crate) producers: Option<usize>,
-    /// What is left of the last list (`StalePriorityList`).
+    /// The unused rest of the last list (`StalePriorityList`).
     stale: Vec<String>,
     mutants: Mutants,
 }
 
-/// What was taken.
+/// An item that was taken.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Item {
-    /// As it was put.
+    /// The data that was put.
     pub data: Arc<[u8]>,
-    /// How it was marked.
+    /// The mark that it was put with.
     pub mark: Mark,
 }
 
-/// What a look at the queue led to.
+/// The result of looking at the queue.
 pub(crate) enum Look {
     Taken(Item),
-    /// It is empty and all of its producers have said their last word.
+    /// The queue is empty, and all of its producers have ended.
     Ended,
     Nothing {
-        /// When the first of those that are there is due.
+        /// When the first of the remaining items is due.
         due: Option<u64>,
         wake: Wake,
     },
 }
 
-/// What tells that it is time to look again.
+/// Signals that it is time to look again.
 pub(crate) struct Wake {
     watch: Watch,
-    /// Since before the list.
+    /// The session's events since before the list was read.
     events: SessionEvents,
     session: SessionId,
 }
 
 impl Wake {
-    /// Waits for an event of the watch, or until the session was disconnected and is connected again: past the
-    /// end of the directory's counter a server that sets the watch again does not see what was created
+    /// Waits for an event of the watch, or until the session was disconnected and is connected again: once the
+    /// directory's counter has reached its end, a server that re-registers the watch does not notice what was created
     /// meanwhile (recipe rule 1.2.7).
     ///
     /// # Errors
@@ -135,8 +132,7 @@ impl Wake {
 }
 
 impl Queue {
-    /// The queue in `directory`, which is created where it is missing, when it is first used. Waits for a
-    /// session.
+    /// Opens the queue in `directory`, which the first use creates if it is missing. Waits for a session.
     pub async fn open(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> Queue {
         let directory = directory.into();
         let patient = Patient::connect(zookeeper).await;
@@ -159,16 +155,16 @@ impl Queue {
         Queue { mutants, ..self }
     }
 
-    /// The same, of which is known how many producers it has: when so many have said their last word
-    /// ([`Queue::end`]) and it is empty, takes end.
+    /// Sets the number of producers: when that many have ended ([`Queue::end`]) and the queue is empty, takes return
+    /// `None`.
     #[must_use]
     pub fn with_producers(self, producers: usize) -> Queue {
         Queue { producers: Some(producers), ..self }
     }
 
-    /// Puts an item behind all others.
+    /// Puts an item at the end of the queue.
     ///
-    /// Dropped half-way, it is put or not.
+    /// A put whose future is dropped has put the item or not.
     ///
     /// # Errors
     /// The server refuses the directory or the data.
@@ -176,29 +172,29 @@ impl Queue {
         self.put_marked(item, Mark::Plain).await
     }
 
-    /// Puts an item behind those that have no larger priority.
+    /// Puts an item after all items of the same or a smaller priority number.
     ///
-    /// Dropped half-way, it is put or not.
+    /// A put whose future is dropped has put the item or not.
     ///
     /// # Errors
-    /// As [`Queue::put`].
+    /// Fails like [`Queue::put`].
     pub async fn put_with_priority(&mut self, item: &[u8], priority: u32) -> Result<(), Error> {
         self.put_marked(item, Mark::Priority(priority)).await
     }
 
-    /// Says that this producer, known by its name, puts nothing any more.
+    /// Declares that this producer, identified by its name, puts no more items.
     ///
     /// # Errors
-    /// As [`Queue::put`].
+    /// Fails like [`Queue::put`].
     pub async fn end(&mut self, producer: &str) -> Result<(), Error> {
         let end = name::child(&self.directory, &format!("{}{producer}", name::END));
         create_persistent(&mut self.patient, &end).await
     }
 
-    /// Takes the first item, and waits for one where there is none. `None` when there will be none
+    /// Takes the first item, and waits for one if there is none. Returns `None` if there will be none
     /// ([`Queue::with_producers`]).
     ///
-    /// Cancel-safe: what a dropped take has taken, the next one gives out.
+    /// Cancel-safe: the next take returns the item that a dropped take has taken.
     ///
     /// # Errors
     /// The server refuses the directory.
@@ -210,13 +206,13 @@ impl Queue {
         }
     }
 
-    /// One turn of [`Queue::take`]: it goes on when it is time to look again. Nothing is kept from one turn to the
-    /// next but what [`Kept`] has.
+    /// One round of [`Queue::take`]: continues when it is time to look again. The next round needs only what [`Kept`]
+    /// has.
     ///
-    /// Cancel-safe as [`Queue::take`].
+    /// Cancel-safe like [`Queue::take`].
     ///
     /// # Errors
-    /// As [`Queue::take`].
+    /// Fails like [`Queue::take`].
     pub(crate) async fn take_or_wait(&mut self) -> Result<ControlFlow<Option<Item>>, Error> {
         Ok(match self.look(u64::MAX).await? {
             Look::Taken(item) => ControlFlow::Break(Some(item)),
@@ -228,12 +224,12 @@ impl Queue {
         })
     }
 
-    /// Takes the first item, but does not wait longer than `patience` for one.
+    /// Like [`Queue::take`], but waits no longer than `patience`.
     ///
-    /// Cancel-safe as [`Queue::take`].
+    /// Cancel-safe like [`Queue::take`].
     ///
     /// # Errors
-    /// [`TimedOut`] outside, those of [`Queue::take`] inside.
+    /// The outer error is [`TimedOut`]; the inner ones are those of [`Queue::take`].
     pub async fn take_timeout(
         &mut self,
         patience: Duration,
@@ -242,12 +238,12 @@ impl Queue {
         zookeeper.timeout(patience, self.take()).await
     }
 
-    /// Takes the first item, if there is one.
+    /// Takes the first item if there is one.
     ///
-    /// Cancel-safe as [`Queue::take`].
+    /// Cancel-safe like [`Queue::take`].
     ///
     /// # Errors
-    /// As [`Queue::take`].
+    /// Fails like [`Queue::take`].
     pub async fn try_take(&mut self) -> Result<Option<Item>, Error> {
         match self.look(u64::MAX).await? {
             Look::Taken(item) => Ok(Some(item)),
@@ -255,7 +251,7 @@ impl Queue {
         }
     }
 
-    /// Takes this client's ledger away. (A take that was dropped and has its item loses it here.)
+    /// Deletes this client's ledger. An item that a dropped take has taken is lost.
     ///
     /// # Errors
     /// The server refuses the path.
@@ -263,7 +259,7 @@ impl Queue {
         self.ledger.close(&mut self.patient).await
     }
 
-    /// The handle.
+    /// The client handle of the queue.
     pub fn zookeeper(&self) -> &ZooKeeper {
         self.patient.zookeeper()
     }
@@ -279,14 +275,14 @@ impl Queue {
         };
         let create = [Op::create(path.as_str(), item, mode)];
         while !self.is_put(entry, &create).await? {
-            // The directory may be reaped at any time (recipe rule 2.4.6).
+            // The directory may be deleted at any time while it is empty (recipe rule 2.4.6).
             self.make_directory().await?;
         }
         self.observe(item, |queue, item| QueueSeen::Put { queue, item });
         Ok(())
     }
 
-    /// False where the directory is missing.
+    /// Sends a put. Returns false if the directory is missing.
     async fn is_put(&mut self, entry: u32, create: &[Op; 1]) -> Result<bool, Error> {
         // Recipe rule 2.4.2.
         let refused = if self.mutants.has(Mutant::BlindCreateRetry) {
@@ -316,7 +312,7 @@ impl Queue {
         }
     }
 
-    /// Takes the first item that is due by now, or says what there is to wait for.
+    /// Takes the first item that is due at `now`, or returns what to wait for.
     pub(crate) async fn look(&mut self, now: u64) -> Result<Look, Error> {
         if let Some(item) = self.resume().await? {
             return Ok(Look::Taken(item));
@@ -346,11 +342,12 @@ impl Queue {
             }
         }
         let is_ended = self.producers.is_some_and(|producers| name::ends(&names) >= producers);
-        // Those that are there and could not be taken are going: the watch tells when (recipe rule 2.4.5).
+        // Other consumers are deleting the items that are listed but could not be taken; the watch fires when they are
+        // gone (recipe rule 2.4.5).
         Ok(if items.is_empty() && is_ended { Look::Ended } else { Look::Nothing { due, wake } })
     }
 
-    /// Takes from what is left of the last list, as no queue should (`StalePriorityList`).
+    /// Takes from the unused rest of the last list (`StalePriorityList`).
     async fn take_stale(&mut self) -> Result<Option<Item>, Error> {
         while !self.stale.is_empty() {
             let name = self.stale.remove(0);
@@ -362,7 +359,7 @@ impl Queue {
         Ok(None)
     }
 
-    /// Waits until it is time to look again: whatever the event (recipe rule 2.4.5).
+    /// Waits until it is time to look again, whatever the event (recipe rule 2.4.5).
     pub(crate) async fn wait(&mut self, mut wake: Wake) {
         match wake.wakes().await {
             Ok(Some(EventType::NodeDeleted)) => {
@@ -376,8 +373,8 @@ impl Queue {
         }
     }
 
-    /// The items among these children, the first one first. Where their names do not say which that is, their
-    /// znodes do (recipe rule 1.2.6); one that has been taken meanwhile is left out.
+    /// The items among these children, in queue order. If their names do not determine the order, the czxids of their
+    /// znodes do (recipe rule 1.2.6); items that were taken meanwhile are left out.
     pub(crate) async fn in_order<'a>(
         &mut self,
         names: &'a [String],
@@ -401,10 +398,10 @@ impl Queue {
         self.list_of(&directory).await
     }
 
-    /// The children of a directory, which is made where it is missing.
+    /// The children of a directory, which is created if it is missing.
     pub(crate) async fn list_of(&mut self, directory: &str) -> Result<(Vec<String>, Wake), Error> {
         loop {
-            // What happened to the session before the list that was answered does not matter to its watch.
+            // Session events before the list that was answered do not affect its watch.
             let list = |zookeeper: ZooKeeper| async move {
                 let events = zookeeper.session_events();
                 let (names, watch) = zookeeper.get_children_watch(directory).await?;
@@ -442,7 +439,8 @@ impl Queue {
     }
 }
 
-/// Where the ledgers of a queue's clients are: beside it, so that they wake nobody who waits for items.
+/// The directory of the clients' ledgers. It is beside the queue's directory, so that ledgers do not wake consumers
+/// that wait for items.
 pub fn ledgers(directory: &str) -> String {
     format!("{directory}.ledgers")
 }

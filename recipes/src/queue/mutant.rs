@@ -1,36 +1,37 @@
 //! The queue's mutants: published mistakes as named switches, off by default (recipe rule 3.4).
 //!
-//! Each is asked for at exactly one place in the recipe, where the rule that it breaks is kept.
+//! Each switch is checked at exactly one place in the recipe, where the broken rule is implemented.
 
 use crate::mutants::named;
 
 named! {
     /// A published mistake of a queue.
     pub enum Mutant ("mutant") {
-        /// A claiming delete whose reply was lost finds no znode when it is repeated, and takes that for
-        /// another consumer's success (kazoo `Queue`, Curator `SimpleDistributedQueue`). Breaks Q1.
+        /// A claiming delete whose reply was lost finds no znode when it is repeated, and the consumer concludes that
+        /// another one took the item (kazoo `Queue`, Curator `SimpleDistributedQueue`). Breaks Q1.
         NoNodeMeansOther =>
             "A take whose reply was lost finds the item gone and leaves it to somebody else, so \
              that nobody has it (kazoo Queue, Curator SimpleDistributedQueue).",
-        /// A put whose reply was lost is made again (Curator `SimpleDistributedQueue`). Breaks Q4.
+        /// A put whose reply was lost is repeated (Curator `SimpleDistributedQueue`). Breaks Q4.
         BlindCreateRetry =>
             "A put whose reply was lost is made again, so that the item is there twice \
              (Curator SimpleDistributedQueue).",
-        /// Items are ephemeral, as ZooKeeper's page has it: they go with their producer's session.
-        /// Breaks Q1.
+        /// Items are ephemeral, as in ZooKeeper's recipes page: they are deleted with their producer's session. Breaks
+        /// Q1.
         QueueEphemeralItems =>
             "Items are ephemeral, so that they go with the session of whoever put them \
              (ZooKeeper's recipes page).",
-        /// Nothing is claimed: who has read an item has it (ZooKeeper's recipes page). Breaks Q2.
+        /// Consumers do not claim items: a consumer that has read an item uses it (ZooKeeper's recipes page). Breaks
+        /// Q2.
         QueueNoClaim =>
             "Whoever has read an item has it, and deletes it afterwards, so that two have it \
              (ZooKeeper's recipes page).",
-        /// An item's path is made anew from the number in its name, without the padding (ZooKeeper's
-        /// tutorial). Nothing is ever taken.
+        /// An item's path is built from the number in its name, without the padding (ZooKeeper's tutorial). No item is
+        /// ever taken.
         QueueUnpadded =>
             "An item's path is made from the number in its name, without padding, so that none \
              is ever found (ZooKeeper's tutorial).",
-        /// Who waits does not mind that the directory is deleted, and waits on at one that is gone
+        /// A waiting consumer ignores that the directory was deleted, and keeps waiting at the deleted one
         /// (CURATOR-308). Loses the wake-up.
         ParentReapedUnderWatch =>
             "A waiting consumer ignores that the directory was reaped and waits at one that is \
@@ -38,13 +39,13 @@ named! {
         /// A consumer whose watch ended with its session never lists again (CURATOR-623). Loses the wake-up.
         NoRecheckOnReconnect =>
             "A consumer whose session ended while it waited never looks again (CURATOR-623).",
-        /// Who creates the directory lets the NodeExists of a racing creator escape (read in ZooKeeper's
-        /// `DistributedQueue`). The program fails.
+        /// A client that creates the directory returns the `NodeExists` that a concurrent creator causes (read in
+        /// ZooKeeper's `DistributedQueue`). The program fails.
         RootExistsEscapes =>
             "Two that create the directory at once: the second fails with NodeExists \
              (read in ZooKeeper's DistributedQueue).",
-        /// The list is kept until it is used up, however urgent what was put meanwhile (kazoo `Queue`).
-        /// Breaks P1.
+        /// The list is used up before the next one is read, even if a more urgent item was put meanwhile (kazoo
+        /// `Queue`). Breaks P1.
         StalePriorityList =>
             "The list is kept until it is used up, so that an urgent item waits behind a batch \
              (kazoo Queue).",

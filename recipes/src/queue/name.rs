@@ -1,30 +1,29 @@
-//! Names of items: `<id>-<mark>-<sequence number>`, and their order.
+//! Names of items, `<id>-<mark>-<sequence number>`, and their order.
 //!
-//! The id is that of the put, and no other put has it: the server's sequence numbers begin again where the
-//! directory is deleted and made anew (recipe rule 1.2.2), and then a name would come twice. The mark is `q`
-//! for an item that has nothing but its place, `p` with ten digits for a priority, `d` with twenty for the
-//! time at which it is due, in milliseconds.
+//! The id is unique to the put: the server's sequence numbers start again when the directory is deleted and created
+//! again (recipe rule 1.2.2), so a name without an id could occur twice. The mark is `q` for an item without priority
+//! or time, `p` with ten digits for a priority, `d` with twenty digits for the due time in milliseconds.
 //!
-//! Sequence numbers say the order of the puts as long as the directory's counter is not at its end (recipe rule
-//! 1.2.6). From then on the czxids of the znodes do.
+//! Sequence numbers give the order of the puts until the directory's counter reaches its end (recipe rule 1.2.6). After
+//! that, the czxids of the znodes do.
 
 use crate::helpers::is_exhausted;
 use std::collections::BTreeMap;
 use vivarium_model::zxid::Zxid;
 
-/// How an item is marked.
+/// The mark of an item, which determines its order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mark {
-    /// It has its place only.
+    /// Neither a priority nor a due time.
     #[default]
     Plain,
-    /// A smaller one comes first.
+    /// Items with a smaller number come first.
     Priority(u32),
     /// Due at this time, in milliseconds.
     Due(u64),
 }
 
-/// The name of an item.
+/// The parsed name of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ItemName<'a> {
     name: &'a str,
@@ -34,12 +33,12 @@ pub struct ItemName<'a> {
     sequence: i32,
 }
 
-/// What the name of a producer's last word begins with.
+/// The prefix of a znode by which a producer declares its end.
 pub(crate) const END: &str = "end-";
 
 impl Mark {
-    /// As it stands in a name. Numbers are padded (recipe rule 2.5.1): whoever sorts names as text sorts them
-    /// right.
+    /// The mark as part of a name. Numbers are padded (recipe rule 2.5.1), so that sorting the names as text gives the
+    /// right order.
     pub fn text(self) -> String {
         match self {
             Mark::Plain => "q".to_string(),
@@ -59,9 +58,9 @@ impl Mark {
 }
 
 impl<'a> ItemName<'a> {
-    /// Reads a child's name; `None` where it is no item's.
+    /// Parses a child's name; returns `None` if it is not an item's.
     pub fn parse(name: &'a str) -> Option<ItemName<'a>> {
-        // Ten characters, or eleven of which the first is a minus.
+        // The sequence number has ten characters, or eleven of which the first is a minus.
         let digits = name.len().checked_sub(10).filter(|at| name.is_char_boundary(*at))?;
         let negative = name[..digits].ends_with("--");
         let at = if negative { digits - 1 } else { digits };
@@ -76,14 +75,14 @@ impl<'a> ItemName<'a> {
         self.name
     }
 
-    /// The name made anew from the number in it, which has lost its padding (`QueueUnpadded`).
+    /// The name rebuilt from the number in it, without its padding (`QueueUnpadded`).
     pub(crate) fn unpadded(&self) -> String {
         format!("{}-{}", self.stem, self.sequence)
     }
 }
 
-/// The items among these children, the first one first; `None` where their names do not say which that is, and
-/// [`in_order_of_creation`] has to.
+/// The items among these children, in queue order; `None` if their names do not determine the order, so that
+/// [`in_order_of_creation`] must be used.
 pub fn in_order(names: &[String]) -> Option<Vec<ItemName<'_>>> {
     let mut items: Vec<ItemName<'_>> =
         names.iter().filter_map(|name| ItemName::parse(name)).collect();
@@ -94,7 +93,7 @@ pub fn in_order(names: &[String]) -> Option<Vec<ItemName<'_>>> {
     Some(items)
 }
 
-/// The items among these children whose creation is known, the first one first.
+/// The items among these children whose creation is known, in queue order.
 pub fn in_order_of_creation<'a>(
     names: &'a [String],
     created: &BTreeMap<String, Zxid>,
@@ -108,12 +107,12 @@ pub fn in_order_of_creation<'a>(
     placed.into_iter().map(|(_, _, item)| item).collect()
 }
 
-/// How many producers have said their last word.
+/// The number of producers that have ended.
 pub(crate) fn ends(names: &[String]) -> usize {
     names.iter().filter(|name| name.starts_with(END)).count()
 }
 
-/// The path prefix to put an item with: the server appends the sequence number.
+/// The path prefix to create an item with; the server appends the sequence number.
 pub(crate) fn prefix(directory: &str, id: &str, mark: Mark) -> String {
     child(directory, &format!("{id}-{}-", mark.text()))
 }
@@ -162,14 +161,14 @@ mod tests {
             items.iter().map(|item| &item.name()[..1]).collect::<String>()
         };
         assert_eq!(ordered(&created), "abcd");
-        // One was taken meanwhile.
+        // One item was taken meanwhile.
         let mut created = created;
         created.remove("b-q-2147483647");
         assert_eq!(ordered(&created), "acd");
     }
 
     proptest! {
-        /// By priority, and in order of creation.
+        /// The order is by priority, then by creation.
         #[test]
         fn items_come_by_mark_and_then_in_order_of_creation(
             start in 0..i32::MAX - 8_000,

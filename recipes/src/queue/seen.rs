@@ -1,26 +1,26 @@
-//! What a queue tells the monitors.
+//! The observations of a queue.
 
 use serde::Serialize;
 use std::sync::Arc;
 use vivarium_model::observation::Observation;
 
-/// What can be seen of a program at a queue, of any order. Its properties ([`super::properties`]) read
-/// nothing else of programs. An item is known by its data, so no two may have the same.
+/// An observation of a program at a queue, of either order. Its properties ([`super::properties`]) use no other
+/// observations. An item is identified by its data, so all items must have different data.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum QueueSeen {
-    /// From now on the item may be in the queue.
+    /// From this observation on, the item may be in the queue.
     Putting {
         /// The directory whose children the items are.
         queue: Arc<str>,
         item: Arc<str>,
     },
-    /// It is known that it was put, once.
+    /// The item was put exactly once.
     Put { queue: Arc<str>, item: Arc<str> },
-    /// From now on the program may have taken the item: if it dies before it says more, the item may have
-    /// died with it.
+    /// From this observation on, the program may have taken the item: if it crashes before [`QueueSeen::Taken`], the
+    /// item may be lost with it.
     Taking { queue: Arc<str>, item: Arc<str> },
-    /// The item is the program's.
+    /// The program has taken the item.
     Taken { queue: Arc<str>, item: Arc<str> },
 }
 

@@ -1,4 +1,4 @@
-//! What the owner of a revocable lock has of it.
+//! The guard of a revocable lock.
 
 use super::{Mutant, Mutants, RevocationSeen, is_request, note};
 use crate::contention::{Content, Guard, Loss, Release};
@@ -10,8 +10,8 @@ use vivarium_model::handle::{Either, ZooKeeper, race};
 use vivarium_model::op::Version;
 use vivarium_model::zxid::Zxid;
 
-/// A revocable lock that is held. Dropping it releases the lock in the background, and whatever is asked of it
-/// by then nobody is told.
+/// A revocable lock that is held. Dropping it releases the lock in the background; a request that it has not read by
+/// then is lost.
 #[derive(Debug)]
 #[must_use = "dropping the guard releases the lock"]
 pub struct RevocableGuard {
@@ -19,20 +19,20 @@ pub struct RevocableGuard {
     owner: Owner,
 }
 
-/// What an owner is told of requests.
+/// What an owner needs to report requests.
 #[derive(Debug)]
 struct Owner {
     zookeeper: ZooKeeper,
     lock: Arc<str>,
     mutants: Mutants,
-    /// Set once.
+    /// Set once, when the owner is first told of a request.
     told: OnceLock<()>,
 }
 
-/// Why work under a revocable lock has ended early.
+/// The reason why work under a revocable lock has ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Interruption {
-    /// Somebody asks for the lock. It is still held.
+    /// Another client requests the lock, which is still held.
     Asked,
     /// The lock is lost.
     Lost(Loss),
@@ -47,12 +47,12 @@ impl fmt::Display for Interruption {
     }
 }
 
-/// What has become of a note.
+/// The outcome of writing a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Noted {
-    /// It stands in the owner's znode.
+    /// The note is in the owner's znode.
     Written,
-    /// Somebody asks for the lock; a request is not written over.
+    /// Another client requests the lock; the request is not overwritten.
     Asked,
 }
 
@@ -67,26 +67,26 @@ impl RevocableGuard {
         RevocableGuard { guard, owner }
     }
 
-    /// Whether the owner was told that somebody asks for the lock.
+    /// Returns true if the owner was told of a request for the lock.
     pub fn is_asked(&self) -> bool {
         self.owner.told.get().is_some()
     }
 
-    /// Resolves when somebody asks for the lock (recipe rule 2.11.2). Only what is awaited can resolve: await it
-    /// beside the work ([`RevocableGuard::unless_asked`]).
+    /// Resolves when a client requests the lock (recipe rule 2.11.2). It only resolves while it is polled: await it
+    /// concurrently with the work ([`RevocableGuard::unless_asked`]).
     ///
     /// Cancel-safe.
     ///
     /// # Errors
-    /// How the lock was lost, if it is first.
+    /// Returns how the lock was lost, if that happens first.
     pub async fn asked(&self) -> Result<(), Loss> {
         if self.is_asked() {
-            // Not at once: a loop over a lock that is asked for must not spin.
+            // It yields first, so that a loop over a lock that is requested does not spin.
             self.owner.zookeeper.now().await;
             return Ok(());
         }
         if self.has(Mutant::RevokeReadBeforeCreate) {
-            // It has read when there was no znode, and that left no watch.
+            // The mutant has read the znode before it existed, which left no watch.
             return Err(self.guard.lost().await);
         }
         let mut is_first = true;
@@ -105,11 +105,11 @@ impl RevocableGuard {
         }
     }
 
-    /// Does `work` until it is done, somebody asks for the lock, or it is lost; then `work` is dropped at its await
-    /// point.
+    /// Runs `work` until it completes, another client requests the lock, or the lock is lost; in the last two cases
+    /// `work` is dropped at its await point.
     ///
     /// # Errors
-    /// Which of the two it was.
+    /// Returns which of the two it was.
     pub async fn unless_asked<F: Future>(&self, work: F) -> Result<F::Output, Interruption> {
         match race(self.asked(), work).await {
             Either::Left(Ok(())) => Err(Interruption::Asked),
@@ -118,12 +118,12 @@ impl RevocableGuard {
         }
     }
 
-    /// Writes something about the owner into its znode, for people to read: who it is, how far it has come.
+    /// Writes a note into the owner's znode, for people to read: who the owner is, or how far it has come.
     ///
-    /// Cancel-safe: it is written or not.
+    /// Cancel-safe: the note is written or not.
     ///
     /// # Errors
-    /// How the lock was lost.
+    /// Returns how the lock was lost.
     pub async fn note(&self, text: &str) -> Result<Noted, Loss> {
         let data = note(text);
         loop {
@@ -132,7 +132,7 @@ impl RevocableGuard {
                 self.owner.tell(self.guard.token().0);
                 return Ok(Noted::Asked);
             }
-            // A request that came since is not written over (recipe rule 2.11.3).
+            // A request that was written meanwhile is not overwritten (recipe rule 2.11.3).
             let version = match self.has(Mutant::RevokeNoteOverwrites) {
                 true => Version::Any,
                 false => Version::Is(version),
@@ -143,10 +143,11 @@ impl RevocableGuard {
         }
     }
 
-    /// Releases the lock, as [`Guard::release`], and says whether the owner was told of a request by then: every
-    /// request is told that was written before the znode was deleted (recipe rule 2.11.4).
+    /// Releases the lock like [`Guard::release`]. Also returns true if the owner was told of a request by then: it is
+    /// told of every request that was written before the znode was deleted (recipe rule 2.11.4).
     ///
-    /// Cancel-safe: dropping the future leaves the rest to the background, and a request of that time untold.
+    /// Cancel-safe: dropping the future releases the lock in the background, and the owner is not told of later
+    /// requests.
     pub async fn release(self) -> (Release, bool) {
         let RevocableGuard { guard, owner } = self;
         let token = guard.token().0;

@@ -2,26 +2,29 @@
 //!
 //! # Contract
 //!
-//! Everything of the exclusive [lock](crate::lock) holds. A client that wants the lock writes a request into the owner's
-//! znode ([`RevocableLock::ask`]), and the owner is notified ([`RevocableGuard::asked`]).
+//! Everything of the exclusive [lock](crate::lock) holds. A client that wants the lock writes a request into the
+//! owner's znode ([`RevocableLock::ask`]), and the owner is notified ([`RevocableGuard::asked`]).
 //!
-//! *Consent.* The owner decides whether and when it gives the lock back: it may have something to finish first. Nobody
-//! deletes its znode for it, unless the lock is used with force ([`RevocableLock::take`]): then the owner has a
-//! grace time from the moment at which the request was written. An owner whose lock was taken away may not know
-//! yet. It is a zombie like one whose session has ended, for as long as it takes to be told
-//! ([`Guard::lost`](crate::contention::Guard::lost)), and two can believe to hold the lock although both sessions are open.
-//! Where that matters, the fencing token keeps it out. Whether force is used is for all that share the lock to agree on.
+//! *Consent.* The owner decides whether and when it gives the lock back: it may have something to finish first. No
+//! other client deletes its znode, unless the lock is used with force ([`RevocableLock::take`]): then the owner has a
+//! grace time from the moment at which the request was written. An owner whose lock was taken away may not know yet. It
+//! is a zombie, like an owner whose session has ended, until it is notified
+//! ([`Guard::lost`](crate::contention::Guard::lost)), and two clients can believe to hold the lock although both
+//! sessions are open. Where that matters, the fencing token keeps the zombie out. All clients that share the lock must
+//! agree on whether force is used.
 //!
-//! *No request is lost.* It is written under the version that was read, into the znode of whoever was the first in
-//! line. The name has the id of the owner's attempt, so no later owner gets it. An owner is told of what stands in
-//! its znode when it first looks, of what comes later, and when it releases of what came until the delete: that
-//! is refused for a znode that has been written since. Only an owner that drops its guard, or the future of
-//! the release, asks for nothing any more.
+//! *No request is lost.* A request is written under the version that was read, into the znode of the first in line. The
+//! znode's name contains the id of the owner's attempt, so no later owner gets the request. An owner is told of a
+//! request that is in its znode when it first reads it, of later ones, and at its release of those that came until the
+//! delete, which is refused for a znode that has been written meanwhile. Only an owner that drops its guard, or the
+//! future of the release, can miss a request.
 //!
-//! *One request is enough.* It is the same word whoever asks. Who finds one joins in; who lost a reply asks again.
+//! *One request is enough.* Every client writes the same request. A client that finds one need not write it, and a
+//! client that lost a reply writes again.
 //!
-//! *Wake-ups.* A request, and a note of the owner ([`RevocableGuard::note`]), wake the owner, and the next one in line, who
-//! looks whether it is its turn. Taking the lock away wakes these two and whoever waited for the grace time.
+//! *Wake-ups.* A request, and a note of the owner ([`RevocableGuard::note`]), wake the owner and the next one in line,
+//! which checks whether it is its turn. Taking the lock away wakes these two and every client that waited for the grace
+//! time.
 //!
 //! *Cancelling is safe* at any await point. A dropped [`RevocableLock::ask`] has written its request or not.
 //!
@@ -30,17 +33,17 @@
 //! use vivarium_recipes::contention::AcquireError;
 //! use vivarium_recipes::revocable_lock::RevocableLock;
 //!
-//! /// Works in the background, until somebody has something urgent.
+//! /// Works in the background, until another client has urgent work.
 //! async fn background(zookeeper: ZooKeeper, work: impl Future<Output = ()>) -> Result<(), AcquireError> {
 //!     let lock = RevocableLock::new(zookeeper, "/locks/disk");
 //!     let guard = lock.acquire().await?;
-//!     // Done, asked for, or lost: in each case the lock is given back.
+//!     // Whether the work is done, the lock is requested or lost: the lock is given back.
 //!     let _ = guard.unless_asked(work).await;
 //!     guard.release().await;
 //!     Ok(())
 //! }
 //!
-//! /// Has something urgent.
+//! /// Does urgent work.
 //! async fn urgent(zookeeper: ZooKeeper) -> Result<(), AcquireError> {
 //!     let lock = RevocableLock::new(zookeeper, "/locks/disk");
 //!     lock.ask().await?;
@@ -51,7 +54,7 @@
 //! # let _ = (|zookeeper| background(zookeeper, std::future::ready(())), urgent);
 //! ```
 //!
-//! What the recipe tells the monitors is [`LockSeen`](crate::contention::LockSeen) and [`RevocationSeen`]. Its properties
+//! The recipe reports [`LockSeen`](crate::contention::LockSeen) and [`RevocationSeen`] to the monitors. Its properties
 //! are in [`properties`], its published mistakes are [`Mutant`]s.
 //!
 //! # How far it has been tried
@@ -86,10 +89,10 @@ use std::sync::Arc;
 use vivarium_model::handle::ZooKeeper;
 use vivarium_model::time::Duration;
 
-/// The request, as it stands in an owner's znode: the word of ZooKeeper's recipes page.
+/// The request in an owner's znode: the word that ZooKeeper's recipes page uses.
 pub(crate) const REQUEST: &[u8] = b"unlock";
 
-/// What stands before an owner's note, so that none can be taken for a request.
+/// The prefix of an owner's note, so that no note can be taken for a request.
 const NOTE: &[u8] = b"note ";
 
 /// A revocable lock. See the module for its contract.
@@ -101,7 +104,7 @@ pub struct RevocableLock {
 }
 
 impl RevocableLock {
-    /// The lock in `directory`, which the first attempt creates where it is missing.
+    /// Creates a handle of the lock in `directory`, which the first attempt creates if it is missing.
     pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> RevocableLock {
         RevocableLock { zookeeper, directory: directory.into(), mutants: Mutants::NONE }
     }
@@ -113,12 +116,12 @@ impl RevocableLock {
         RevocableLock { mutants, ..self }
     }
 
-    /// Waits for the lock, for as long as it takes.
+    /// Waits for the lock, without a time limit.
     ///
     /// Cancel-safe: dropping the future withdraws from the line.
     ///
     /// # Errors
-    /// As [`Lock::acquire`].
+    /// Fails like [`Lock::acquire`].
     pub async fn acquire(&self) -> Result<RevocableGuard, AcquireError> {
         let lock = Lock::new(self.zookeeper.clone(), Arc::clone(&self.directory));
         let guard = lock.acquire().await?;
@@ -126,9 +129,9 @@ impl RevocableLock {
         Ok(RevocableGuard::new(zookeeper, directory, guard, self.mutants))
     }
 
-    /// Waits for the lock, but not longer than `patience`.
+    /// Like [`RevocableLock::acquire`], but waits no longer than `patience`.
     ///
-    /// Cancel-safe as [`RevocableLock::acquire`].
+    /// Cancel-safe like [`RevocableLock::acquire`].
     ///
     /// # Errors
     /// [`AcquireError::TimedOut`], and those of [`RevocableLock::acquire`].
@@ -141,12 +144,12 @@ impl RevocableLock {
     }
 }
 
-/// Whether this is a request (recipe rule 2.11.1).
+/// Returns true if this content is a request (recipe rule 2.11.1).
 pub(crate) fn is_request(data: &[u8]) -> bool {
     data == REQUEST
 }
 
-/// What an owner's znode holds with this note.
+/// Encodes a note as the content of an owner's znode.
 fn note(text: &str) -> Vec<u8> {
     [NOTE, text.as_bytes()].concat()
 }

@@ -5,37 +5,38 @@ use crate::mutants::named;
 named! {
     /// A published or likely mistake of a revocable lock.
     pub enum Mutant ("mutant") {
-        /// What the first read shows is not looked at, only what a notification announces: a request that was
-        /// written before that read is never told (ZooKeeper's recipes page; Curator). Breaks RV1.
+        /// The owner ignores the result of its first read and only looks after a notification: it is never told of a
+        /// request that was written before that read (ZooKeeper's recipes page; Curator). Breaks RV1.
         RevokeInitialIgnored =>
             "A request that is there before the owner first reads its znode is never told (ZooKeeper's \
              recipes page; Curator's makeRevocable).",
-        /// The owner reads its znode before there is one: the read leaves no watch (a translation of the
-        /// recipes page). Breaks RV1.
+        /// The owner reads its znode before it exists, so the read leaves no watch (a translation of the recipes page).
+        /// Breaks RV1.
         RevokeReadBeforeCreate =>
             "The owner reads before it creates, so it has no watch and is never told (a translation of the \
              recipes page).",
-        /// A change that is no request uses the watch up, and it is not set again (as CURATOR-258). Breaks RV1.
+        /// A change that is not a request triggers the watch, which is not set again (as CURATOR-258). Breaks RV1.
         RevokeNotRearmed =>
             "A change that is no request uses the watch up, and the next one is never told (as CURATOR-258).",
-        /// The owner writes its note over whatever stands in its znode. Breaks RV1.
+        /// The owner's note overwrites any content of its znode. Breaks RV1.
         RevokeNoteOverwrites =>
             "The owner's own note is written over a request that it has not read.",
-        /// The owner deletes its znode whatever its version, and a request in it. Breaks RV1.
+        /// The owner deletes its znode at any version, together with a request in it. Breaks RV1.
         RevokeReleaseBlind =>
             "The owner deletes its znode together with a request that it has not read.",
-        /// The request goes to the first one in the order of text, where ids come first. Breaks RV3.
+        /// The request goes to the first name in text order, which begins with an id. Breaks RV3.
         RevokeFirstByName =>
             "The request is written to the first name in the order of text, which begins with an id: to \
              somebody who waits.",
-        /// Whoever asks takes a refusal for another version for a request that stands; it was a note. Breaks RV5.
+        /// The requester takes a refusal for a version mismatch as a request that stands already; it was a note. Breaks
+        /// RV5.
         RevokeBadVersionMeansAsked =>
             "Whoever asks takes the refusal of its write for a request that stands already; it was the \
              owner's note.",
-        /// Whoever wants the lock deletes the owner's znode without a word. Breaks RV2.
+        /// A client that wants the lock deletes the owner's znode without a request. Breaks RV2.
         RevokeWithoutConsent =>
             "The owner's znode is deleted where it should have been asked.",
-        /// When the grace time is over, whoever holds the lock by then loses it. Breaks RV2.
+        /// When the grace time is over, the holder at that time loses the lock. Breaks RV2.
         RevokeWhoeverHolds =>
             "When the grace time is over, whoever holds the lock by then loses it, asked or not.",
         /// The znode is deleted as soon as the request is written. Breaks RV4.

@@ -1,4 +1,4 @@
-//! Whoever wants a revocable lock from its owner (recipe rule 2.11.1).
+//! The client that wants a revocable lock from its owner (recipe rule 2.11.1).
 
 use super::{Mutant, REQUEST, RevocableLock, RevocationSeen, is_request};
 use crate::contention::contender::{self, Contender};
@@ -10,7 +10,7 @@ use vivarium_model::handle::ZooKeeper;
 use vivarium_model::op::Version;
 use vivarium_model::time::Duration;
 
-/// A request that stands in an owner's znode, or stood there.
+/// A request that is, or was, in an owner's znode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     node: Arc<str>,
@@ -21,29 +21,30 @@ pub struct Request {
 /// How a lock was taken from its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Taking {
-    /// It gave it back in time, or its session ended.
+    /// The owner gave the lock back in time, or its session ended.
     GivenBack(Request),
-    /// It was taken away: the owner may not know yet.
+    /// The lock was taken away: the owner may not know yet.
     TakenAway(Request),
     /// One of the two: a reply was lost.
     Unknown(Request),
 }
 
 impl Request {
-    /// Full path of the owner's znode.
+    /// Returns the full path of the owner's znode.
     pub fn node(&self) -> &str {
         &self.node
     }
 
-    /// The owner's token. A resource that has seen a larger one is safe from it.
+    /// Returns the owner's token. A resource that has seen a larger one refuses the owner.
     pub fn token(&self) -> FencingToken {
         self.token
     }
 }
 
 impl RevocableLock {
-    /// Asks the first in line to give the lock back; `None` when there is nobody. That is the owner, or whoever
-    /// comes to be it next and is told then; the caller itself, where it has the lock. It does not wait for the lock: acquire it.
+    /// Requests the lock from the first in line; returns `None` if the line is empty. The first in line is the owner,
+    /// or the client that becomes the owner next and is told then; it may be the caller itself. The call does not wait
+    /// for the lock: acquire it afterwards.
     ///
     /// Cancel-safe: the request is written or not.
     ///
@@ -57,11 +58,11 @@ impl RevocableLock {
         .await
     }
 
-    /// Asks as [`RevocableLock::ask`], and takes the lock away from an owner that has not given it back within
-    /// `grace`, counted from the request by this client's clock. `None` when there is nobody. When the
-    /// session ends meanwhile, it begins again.
+    /// Requests the lock like [`RevocableLock::ask`], and takes it away from an owner that has not given it back within
+    /// `grace`, measured from the request by this client's clock. Returns `None` if the line is empty. If the session
+    /// ends meanwhile, it starts again.
     ///
-    /// Cancel-safe: the owner is asked or not, and the lock is taken away or not.
+    /// Cancel-safe: the request is written or not, and the lock is taken away or not.
     ///
     /// # Errors
     /// The server's refusal of the path.
@@ -96,12 +97,12 @@ impl RevocableLock {
             let mut events = zookeeper.session_events();
             match zookeeper.set_data(&node, REQUEST, Version::Is(stat.version)).await {
                 Ok(stat) => return request(stat.version),
-                // It is read again, and tells whether the request stands.
+                // The next read of the znode shows whether the request was written.
                 Err(Error::ConnectionLoss) => reconnected(&mut events).await?,
                 Err(Error::BadVersion) if self.mutants.has(Mutant::RevokeBadVersionMeansAsked) => {
                     return request(stat.version);
                 }
-                // The owner has written a note, somebody else has asked, or the owner has gone.
+                // The owner has written a note, another client has written a request, or the owner is gone.
                 Err(Error::BadVersion | Error::NoNode) => {}
                 Err(error) => return Err(error),
             }
@@ -123,7 +124,7 @@ impl RevocableLock {
         self.take_away(zookeeper, request).await.map(Some)
     }
 
-    /// Deletes the znode of an owner that was asked: the one with the request in it, and nobody else's (recipe rule
+    /// Deletes the znode of an owner that was sent a request: only the znode with the request in it (recipe rule
     /// 2.11.5).
     async fn take_away(&self, zookeeper: &ZooKeeper, request: Request) -> Result<Taking, Error> {
         let (mut node, mut version) = (Arc::clone(&request.node), Version::Is(request.version));
@@ -147,14 +148,14 @@ impl RevocableLock {
                     reconnected(&mut events).await?;
                 }
                 Err(Error::NoNode) if !lost_reply => return Ok(Taking::GivenBack(request)),
-                // The request is never written over; what has another version is not the owner's any more.
+                // A request is never overwritten, so a znode with another version is not the owner's any more.
                 Err(Error::NoNode | Error::BadVersion) => return Ok(Taking::Unknown(request)),
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// The znode of whoever is the first in line.
+    /// The znode of the first in line.
     async fn first(&self, zookeeper: &ZooKeeper) -> Result<Option<Arc<str>>, Error> {
         let line = Line::read(zookeeper, &self.directory).await?;
         let all = line.contenders().into_iter();
@@ -166,7 +167,7 @@ impl RevocableLock {
     }
 }
 
-/// Waits until a znode has gone.
+/// Waits until a znode is deleted.
 async fn gone(zookeeper: &ZooKeeper, node: &str) -> Result<(), Error> {
     loop {
         let (stat, mut watch) = until_known(zookeeper, || zookeeper.exists_watch(node)).await?;

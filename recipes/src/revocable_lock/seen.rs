@@ -1,30 +1,30 @@
-//! What a revocable lock tells the monitors, beside what every lock does.
+//! The observations of a revocable lock, in addition to those of every lock.
 
 use serde::Serialize;
 use std::sync::Arc;
 use vivarium_model::observation::Observation;
 use vivarium_model::zxid::Zxid;
 
-/// What can be seen of a program at a revocable lock.
+/// An observation of a program at a revocable lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum RevocationSeen {
-    /// An owner was told that somebody asks it to give the lock back.
+    /// An owner was told of a request to give the lock back.
     Told {
         /// The lock's directory.
         lock: Arc<str>,
         /// The token of the grant.
         token: Zxid,
     },
-    /// An owner's release is done: what it was not told by now it never is.
+    /// An owner's release is complete: no later request can reach it.
     LetGo { lock: Arc<str>, token: Zxid },
-    /// A request stands in this znode, as whoever has asked for it believes.
+    /// The requester believes that a request is in this znode.
     Requested {
         lock: Arc<str>,
         /// Full path of the owner's znode.
         node: Arc<str>,
     },
-    /// The owner's znode was taken away, as whoever has done it believes.
+    /// The requester believes that it took the owner's znode away.
     Taken { lock: Arc<str>, node: Arc<str> },
 }
 

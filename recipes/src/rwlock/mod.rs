@@ -2,23 +2,24 @@
 //!
 //! # Contract
 //!
-//! Who wants to read or write lines up as at the exclusive [lock](crate::lock), in one directory and in order of
-//! arrival. A writer waits for whoever is before it, a reader for the nearest *writer* before it. So nobody
-//! overtakes: a reader that comes behind a waiting writer waits for it, and neither kind starves.
+//! Readers and writers line up as at the exclusive [lock](crate::lock), in one directory and in order of arrival. A
+//! writer waits for its predecessor, a reader for the nearest *writer* before it. No client overtakes: a reader that
+//! comes after a waiting writer waits for it, so neither kind starves.
 //!
-//! *Wake-ups.* Each waiter watches one znode. When a reader leaves, at most one writer wakes; when a writer
-//! leaves, exactly the readers up to the next writer, or that writer: all of them may go on.
+//! *Wake-ups.* Each waiter watches one znode. When a reader leaves, at most one writer wakes; when a writer leaves,
+//! either the readers up to the next writer wake, or that writer: all that wake may continue.
 //!
-//! *Downgrade.* [`WriteGuard::downgrade`] makes a reader of the writer in its own place of the line, in one
-//! transaction: no writer that queued meanwhile gets in between or beside (CURATOR-621). There is no upgrade. Two
-//! readers that both wait for the other to leave would wait for ever; who may have to write asks to write.
+//! *Downgrade.* [`WriteGuard::downgrade`] turns the writer into a reader at the same place of the line, in one
+//! transaction: no writer that queued meanwhile gets the lock before or together with it (CURATOR-621). There is no
+//! upgrade. Two readers that each wait for the other to leave would wait for ever; a client that may have to write must
+//! acquire the lock for writing.
 //!
-//! Everything else is as with the exclusive lock: what a grant means, when a belief ends, fencing by
-//! [`Guard::token`], one attempt in one session, cancelling at any await point. The tokens of *writers* grow
-//! from grant to grant; a reader's says nothing of the order of readers.
+//! Everything else is as with the exclusive lock: what a grant means, when a belief ends, fencing by [`Guard::token`],
+//! one attempt in one session, cancelling at any await point. The tokens of *writers* grow from grant to grant; those
+//! of readers are not ordered.
 //!
-//! What the recipe tells the monitors is [`LockSeen`]; a znode's name says which kind it is of. Its
-//! properties are in [`properties`], its published mistakes are [`Mutant`]s.
+//! The recipe's observations are [`LockSeen`], in which a znode's name contains its kind. Its properties are in
+//! [`properties`], its published mistakes are [`Mutant`]s.
 //!
 //! # How far it has been tried
 //!
@@ -71,7 +72,7 @@ pub struct WriteGuard {
 }
 
 impl RwLock {
-    /// The lock in `directory`, which the first attempt creates where it is missing.
+    /// Creates a handle of the lock in `directory`, which the first attempt creates if it is missing.
     pub fn new(zookeeper: ZooKeeper, directory: impl Into<Arc<str>>) -> RwLock {
         RwLock { zookeeper, directory: directory.into(), mutants: Mutants::NONE }
     }
@@ -83,17 +84,17 @@ impl RwLock {
         RwLock { mutants, ..self }
     }
 
-    /// Waits until it may read, for as long as it takes.
+    /// Waits until it may read, without a time limit.
     ///
     /// Cancel-safe: dropping the future withdraws from the line.
     ///
     /// # Errors
-    /// As [`Lock::acquire`](crate::lock::Lock::acquire).
+    /// Fails like [`Lock::acquire`](crate::lock::Lock::acquire).
     pub async fn read(&self) -> Result<ReadGuard, AcquireError> {
         Ok(ReadGuard(self.contest(Kind::Read).acquire().await?))
     }
 
-    /// Waits until it may read, but not longer than `patience`.
+    /// Like [`RwLock::read`], but waits no longer than `patience`.
     ///
     /// # Errors
     /// [`AcquireError::TimedOut`], and those of [`RwLock::read`].
@@ -101,18 +102,18 @@ impl RwLock {
         Ok(ReadGuard(self.contest(Kind::Read).acquire_timeout(patience).await?))
     }
 
-    /// Waits until it may write, for as long as it takes.
+    /// Waits until it may write, without a time limit.
     ///
     /// Cancel-safe: dropping the future withdraws from the line.
     ///
     /// # Errors
-    /// As [`Lock::acquire`](crate::lock::Lock::acquire).
+    /// Fails like [`Lock::acquire`](crate::lock::Lock::acquire).
     pub async fn write(&self) -> Result<WriteGuard, AcquireError> {
         let guard = self.contest(Kind::Write).acquire().await?;
         Ok(WriteGuard { guard, mutants: self.mutants })
     }
 
-    /// Waits until it may write, but not longer than `patience`.
+    /// Like [`RwLock::write`], but waits no longer than `patience`.
     ///
     /// # Errors
     /// [`AcquireError::TimedOut`], and those of [`RwLock::write`].
@@ -134,12 +135,12 @@ impl RwLock {
 }
 
 impl WriteGuard {
-    /// Goes on reading, before everybody who waits by now.
+    /// Becomes a reader, ahead of everyone who waits by now.
     ///
     /// Cancel-safe: dropping the future releases the lock in the background.
     ///
     /// # Errors
-    /// How the lock was lost.
+    /// Returns how the lock was lost.
     pub async fn downgrade(self) -> Result<ReadGuard, Loss> {
         let place = match self.mutants.has(Mutant::DowngradeFreshSequence) {
             true => ReadersPlace::Last,
@@ -148,14 +149,14 @@ impl WriteGuard {
         Ok(ReadGuard(self.guard.downgrade(place).await?))
     }
 
-    /// Releases the lock, as [`Guard::release`].
+    /// Releases the lock, like [`Guard::release`].
     pub async fn release(self) -> contention::Release {
         self.guard.release().await
     }
 }
 
 impl ReadGuard {
-    /// Releases the lock, as [`Guard::release`].
+    /// Releases the lock, like [`Guard::release`].
     pub async fn release(self) -> contention::Release {
         self.0.release().await
     }
@@ -178,7 +179,7 @@ impl Deref for WriteGuard {
 }
 
 impl Mutants {
-    /// Whom a contender of this kind waits for.
+    /// Returns the rule by which a contender of this kind finds the contender that it waits for.
     fn predecessor(self, kind: Kind) -> contention::Predecessor {
         match kind {
             Kind::Read if self.has(Mutant::ReaderSeesNoWriter) => mutant::nobody,

@@ -6,20 +6,19 @@ use crate::mutants::named;
 named! {
     /// A published mistake of a read-write lock.
     pub enum Mutant ("mutant") {
-        /// Readers look for names that *begin* with `write-`, where an id stands before it: they see no
-        /// writer (ZooKeeper's recipes page, read literally). Breaks RW1.
+        /// Readers look for names that *begin* with `write-`, although an id precedes it, so they see no writer
+        /// (ZooKeeper's recipes page, read literally). Breaks RW1.
         ReaderSeesNoWriter =>
             "A reader looks for names that begin with `write-`, but they begin with an id: it sees no \
              writer (ZooKeeper's recipes page).",
-        /// A reader waits for writers behind it as well: each waits for the other (kazoo #649). Breaks
-        /// progress.
+        /// A reader also waits for writers after it, which wait for the reader (kazoo #649). Breaks progress.
         ReaderWaitsForHigherWriter =>
             "A reader waits for the writers behind it as well, which wait for it (kazoo #649).",
-        /// A writer waits for writers only. Breaks RW1.
+        /// A writer only waits for writers. Breaks RW1.
         WriterIgnoresReaders =>
             "A writer waits for the writers before it only, and writes beside readers.",
-        /// A writer that becomes a reader goes to the end of the line: who queued behind the writer gets in
-        /// beside the reader (CURATOR-621). Breaks RW1.
+        /// A writer that becomes a reader goes to the end of the line: a client that queued after the writer gets the
+        /// lock together with the reader (CURATOR-621). Breaks RW1.
         DowngradeFreshSequence =>
             "A writer that becomes a reader takes a new number, so a writer that waited gets in beside \
              it (CURATOR-621).",

@@ -1,26 +1,27 @@
-//! The semaphore (recipe rule 2.14): at most so many live holders of a permit.
+//! The semaphore (recipe rule 2.14): a limited number of live holders of a permit.
 //!
 //! # Contract
 //!
-//! A permit is a *lease*: an ephemeral znode in the directory `leases`. Whoever wants one first takes the turn,
-//! an exclusive [lock] in the directory `turns`, creates its lease in a transaction that checks
-//! the turn's znode, waits until there are no more leases than permits, and gives the turn to the next one. So
-//! leases are created one at a time, and permits are had in order of arrival.
+//! A permit is a *lease*: an ephemeral znode in the directory `leases`. A client that wants a permit first takes the
+//! turn, an exclusive [lock] in the directory `turns`. It then creates its lease in a transaction that checks the
+//! turn's znode, waits until there are no more leases than permits, and releases the turn. So leases are created one at
+//! a time, and permits are granted in order of arrival.
 //!
-//! *One session.* Turn and lease are of one session, because the transaction says so: a turn that is lost cannot
-//! have a lease made in the next session, where two of them would count each other and wait for ever although
-//! all permits are free.
+//! *One session.* Turn and lease belong to one session, because the transaction checks that. Otherwise a client that
+//! lost its turn could create a lease in the next session, and two such clients would count each other's leases and
+//! wait for ever although all permits are free.
 //!
-//! *Wake-ups.* The one that has the turn wakes when a lease comes or goes; everybody else waits for the turn.
+//! *Wake-ups.* The holder of the turn wakes when a lease is created or deleted; all others wait for the turn.
 //!
-//! *All must agree* on the number of permits. It is an argument, and nothing compares it.
+//! *All clients must agree* on the number of permits. It is an argument, which the recipe does not compare between
+//! clients.
 //!
-//! What a [`Permit`] means, its token, its loss and what becomes of dropped futures are as with the lock. Tokens
-//! grow with the order in which leases were made; with more than one permit that is no reason for a resource
-//! to refuse a smaller one.
+//! The meaning of a [`Permit`], its token, its loss and the effect of dropped futures are as with the lock. Tokens grow
+//! in the order in which leases were created; with more than one permit, a resource must not refuse a smaller one for
+//! that reason.
 //!
-//! What the recipe tells the monitors is [`LockSeen`], of both directories. Its properties are in
-//! [`properties`], its published mistakes are [`Mutant`]s.
+//! The recipe's observations are [`LockSeen`], of both directories. Its properties are in [`properties`], its published
+//! mistakes are [`Mutant`]s.
 //!
 //! # How far it has been tried
 //!
@@ -68,7 +69,8 @@ pub struct Semaphore {
 pub type Permit = Guard;
 
 impl Semaphore {
-    /// The semaphore in `directory`, of so many permits. The first attempt creates what is missing.
+    /// Creates a handle of the semaphore in `directory`, with this number of permits. The first attempt creates missing
+    /// directories.
     pub fn new(zookeeper: ZooKeeper, directory: &str, permits: u32) -> Semaphore {
         let (turns, leases) = (turns(directory).into(), leases(directory).into());
         Semaphore { zookeeper, turns, leases, permits, mutants: Mutants::NONE }
@@ -81,12 +83,13 @@ impl Semaphore {
         Semaphore { mutants, ..self }
     }
 
-    /// Waits for a permit, for as long as it takes.
+    /// Waits for a permit, without a time limit.
     ///
     /// Cancel-safe: dropping the future gives up the turn and the lease.
     ///
     /// # Errors
-    /// As [`Lock::acquire`]; [`AcquireError::Refused`] with `BadArguments` where there are no permits at all.
+    /// Fails like [`Lock::acquire`]; also with [`AcquireError::Refused`] of `BadArguments` if the number of permits is
+    /// 0.
     pub async fn acquire(&self) -> Result<Permit, AcquireError> {
         if self.permits == 0 {
             return Err(AcquireError::Refused(Error::BadArguments));
@@ -102,13 +105,13 @@ impl Semaphore {
                     return Ok(permit);
                 }
                 Err(FencedError::Lost(Loss::SessionEnded)) => {
-                    // A caller that tries again at once shall get a new session.
+                    // A caller that retries immediately must get a new session.
                     let session = turn.session();
                     drop(turn);
                     next_session(&self.zookeeper, session).await;
                     return Err(AcquireError::SessionExpired);
                 }
-                // Somebody deleted the znode of the turn, or the lease.
+                // Another client deleted the znode of the turn, or the lease.
                 Err(FencedError::Lost(Loss::NodeDeleted)) => {}
                 Err(
                     FencedError::Operation { error: Error::NoNode, .. }
@@ -121,7 +124,7 @@ impl Semaphore {
         }
     }
 
-    /// Waits for a permit, but not longer than `patience`.
+    /// Like [`Semaphore::acquire`], but waits no longer than `patience`.
     ///
     /// # Errors
     /// [`AcquireError::TimedOut`], and those of [`Semaphore::acquire`].
@@ -171,7 +174,7 @@ impl Semaphore {
         Ok(ensure_path(&zookeeper, &self.leases).await?)
     }
 
-    /// The mutant: who sees a free permit makes a lease, in nobody's turn.
+    /// The mutant: a client that counts a free permit creates a lease without holding the turn.
     async fn count_then_create(&self) -> Result<Permit, AcquireError> {
         let session = self.zookeeper.connect().await;
         let zookeeper = self.zookeeper.scope(session);
@@ -190,12 +193,12 @@ impl Semaphore {
     }
 }
 
-/// Where turns are taken.
+/// The directory of the turn's lock.
 pub(crate) fn turns(directory: &str) -> String {
     contender::child(directory, "turns")
 }
 
-/// Where leases are.
+/// The directory of the leases.
 pub(crate) fn leases(directory: &str) -> String {
     contender::child(directory, "leases")
 }

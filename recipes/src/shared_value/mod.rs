@@ -1,24 +1,23 @@
-//! A shared value (recipe rule 2.15): one znode holds a value that everybody follows, and that is replaced by
-//! whoever knows what it replaces.
+//! A shared value (recipe rule 2.15): one znode holds a value that clients follow and replace by compare-and-set.
 //!
 //! # Contract
 //!
-//! *Writing* is that of [`AtomicValue`]. [`SharedValue::try_set`] writes
-//! under the version that was read. [`Verdict::Set`] means that it was written, once, over exactly the value
-//! that was expected; [`Verdict::Refused`] that it was not and never will be; [`Verdict::Unknown`] that it was
-//! written once or not at all, which is said only when as many others have written since as the znode keeps
-//! ids. [`SharedValue::set`] replaces the value whatever it is, once. All of that holds under every fault
-//! and across sessions (SV1, SV2). Who is refused has seen an old value, and reads again; nobody waits.
+//! *Writing* follows [`AtomicValue`]. [`SharedValue::try_set`] writes under the version that was read. [`Verdict::Set`]
+//! means that the value was written once, over exactly the expected one; [`Verdict::Refused`] that it was not and never
+//! will be; [`Verdict::Unknown`] that it was written once or not at all, which is returned only if as many other writes
+//! have followed as the znode keeps ids. [`SharedValue::set`] replaces the value once, whatever it is. All of that
+//! holds under every fault and across sessions (SV1, SV2). A client that is refused has seen an old value, and reads
+//! again; no client waits.
 //!
-//! *Following* is that of a [`NodeCache`]: [`SharedValue::changed`] tells values in
-//! the order of their zxids, one's own among them, and not every one that is replaced at once. When
-//! nobody writes any more, the last one told is the one that there is. Every write wakes everybody who
-//! follows. A value that was followed may be old when it is written over: that is what the version is for.
+//! *Following* is that of a [`NodeCache`]: [`SharedValue::changed`] returns values in the order of their zxids, the
+//! client's own among them, but may skip a value that is replaced quickly. When no client writes any more, the last
+//! value returned is the current one. Every write wakes every follower. A followed value may be outdated when the
+//! client replaces it: the version guards against that.
 //!
-//! The znode must not be deleted and made anew: its version would begin again, and an old write could fit.
+//! The znode must not be deleted and created again: its version would start again, and an old write could match.
 //!
-//! *Cancelling is safe.* `changed` may be dropped and asked again. A write that is dropped half-way was made once
-//! or not at all.
+//! *Cancelling is safe.* `changed` may be dropped and called again. A write that is dropped half-way was made once or
+//! not at all.
 //!
 //! # Use
 //!
@@ -28,7 +27,7 @@
 //! use vivarium_recipes::counter::{Verdict, number};
 //! use vivarium_recipes::shared_value::SharedValue;
 //!
-//! /// Raises the limit, unless somebody else changes it meanwhile.
+//! /// Raises the limit, unless another client changes it meanwhile.
 //! async fn raise(zookeeper: ZooKeeper) -> Result<bool, Error> {
 //!     let mut limit = SharedValue::open(zookeeper, "/limit").await;
 //!     let current = limit.get().await?;
@@ -64,7 +63,7 @@ use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
 
-/// A value that everybody follows. See the module for its contract.
+/// A value that clients follow. See the module for its contract.
 pub struct SharedValue {
     zookeeper: ZooKeeper,
     path: Arc<str>,
@@ -73,7 +72,7 @@ pub struct SharedValue {
 }
 
 impl SharedValue {
-    /// The value in this znode, which [`SharedValue::get`] creates where it is missing. Waits for a session.
+    /// Opens the value in this znode, which [`SharedValue::get`] creates if it is missing. Waits for a session.
     pub async fn open(zookeeper: ZooKeeper, path: impl Into<Arc<str>>) -> SharedValue {
         let path = path.into();
         let value = AtomicValue::open(zookeeper.clone(), Arc::clone(&path)).await;
@@ -90,52 +89,53 @@ impl SharedValue {
         SharedValue { value, cache, ..self }
     }
 
-    /// The same, which keeps the ids of so many changes. As [`AtomicValue::keeping`].
+    /// Sets how many change ids the znode keeps, like [`AtomicValue::keeping`].
     #[must_use]
     pub fn keeping(self, ids: u8) -> SharedValue {
         SharedValue { value: self.value.keeping(ids), ..self }
     }
 
-    /// The value as the server that answers has it.
+    /// Reads the value from the server that the client is connected to.
     ///
     /// # Errors
-    /// The server refuses to read it.
+    /// The server refuses the read.
     pub async fn get(&mut self) -> Result<Current, Error> {
         self.value.get().await
     }
 
-    /// The value that was told last; `None` before the first, and where there is no znode.
+    /// Returns the value that was returned last; `None` before the first one, and if the znode does not exist.
     pub fn current(&self) -> Option<Current> {
         self.znode().map(|znode| Current::decode(&znode.data, znode.version))
     }
 
-    /// The znode as it was when the last value was told.
+    /// Returns the znode as of the value that was returned last.
     pub fn znode(&self) -> Option<&Cached> {
         self.cache.get()
     }
 
-    /// Waits for another value; at first, for the present one. `None` where the znode is gone, or not there yet.
+    /// Waits for another value; the first call returns the present one. Returns `None` if the znode was deleted or does
+    /// not exist yet.
     ///
-    /// Cancel-safe: the next call goes on waiting.
+    /// Cancel-safe: the next call continues to wait.
     ///
     /// # Errors
-    /// The server refuses to let it be read.
+    /// The server refuses the read.
     pub async fn changed(&mut self) -> Result<Option<Current>, Error> {
         loop {
             match self.cache.next().await? {
-                // No news, unless that there is nothing.
+                // The initialization is only news if there is no znode.
                 CacheEvent::Initialized if self.cache.get().is_some() => {}
                 _ => return Ok(self.current()),
             }
         }
     }
 
-    /// Replaces the value, unless it is not the expected one any more (recipe rule 2.15.5).
+    /// Replaces the value, unless it differs from the expected one (recipe rule 2.15.5).
     ///
-    /// Dropped half-way, it was replaced once or not at all.
+    /// A call that is dropped half-way has replaced the value once or not at all.
     ///
     /// # Errors
-    /// The server refuses to read or to write it.
+    /// The server refuses the read or the write.
     pub async fn try_set(&mut self, expected: &Current, value: &[u8]) -> Result<Verdict, Error> {
         let id = self.begin(Some(expected)).await;
         let verdict = self.value.compare_and_set_as(&id, expected, value).await?;
@@ -150,10 +150,10 @@ impl SharedValue {
 
     /// Replaces the value, whatever it is.
     ///
-    /// Dropped half-way, it was replaced once or not at all.
+    /// A call that is dropped half-way has replaced the value once or not at all.
     ///
     /// # Errors
-    /// The server refuses to read or to write it.
+    /// The server refuses the read or the write.
     pub async fn set(&mut self, value: &[u8]) -> Result<Changed, Error> {
         let id = self.begin(None).await;
         let changed = self.value.update_as(&id, |_| value.to_vec()).await?;

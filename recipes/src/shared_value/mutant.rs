@@ -1,18 +1,18 @@
-//! The mutants of a shared value: those of its two halves.
+//! The mutants of a shared value: those of the counter and of the cache that it consists of.
 
 use crate::{cache, counter};
 
-/// The mutants of both halves.
+/// The mutants of writing and following.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Mutants {
-    /// How it is written.
+    /// The mutants of writing.
     pub writing: counter::Mutants,
-    /// How it is followed.
+    /// The mutants of following.
     pub following: cache::Mutants,
 }
 
 impl Mutants {
-    /// Those of these names; names of anything else are left out.
+    /// Parses the mutants of these names; ignores unknown names.
     pub fn of_names(names: &[&str]) -> Mutants {
         let writing = counter::Mutants::of_names(names);
         Mutants { writing, following: cache::Mutants::of_names(names) }

@@ -1,29 +1,28 @@
-//! What a program with a shared value tells the monitors, beside what its cache does
-//! ([`CacheSeen`](crate::cache::CacheSeen)).
+//! The observations of a shared value, in addition to those of its cache ([`CacheSeen`](crate::cache::CacheSeen)).
 
 use serde::Serialize;
 use std::sync::Arc;
 use vivarium_model::observation::Observation;
 
-/// What can be seen of a program that writes a shared value. Its own properties ([`super::properties`]) read
-/// nothing else of programs.
+/// An observation of a program that writes a shared value. Its own properties ([`super::properties`]) use no other
+/// observations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum SharedValueSeen {
-    /// From now on the value may be written.
+    /// From this observation on, the value may be written.
     Writing {
         /// The value's znode.
         path: Arc<str>,
-        /// What tells this write from all others.
+        /// The unique id of this write.
         id: Arc<str>,
-        /// Over the value of this version only; `None` for any.
+        /// The version that the write expects; `None` for any.
         expected: Option<i32>,
     },
-    /// It was, once.
+    /// The value was written once.
     Written { path: Arc<str>, id: Arc<str> },
-    /// It was not, and never will be.
+    /// The value was not written, and never will be.
     Refused { path: Arc<str>, id: Arc<str> },
-    /// It was, once, or was not.
+    /// The value was written once or not at all.
     Unknown { path: Arc<str>, id: Arc<str> },
 }
 

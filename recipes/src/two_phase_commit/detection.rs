@@ -1,9 +1,10 @@
-//! The detecting way: every participant has an ephemeral znode, so that its death is seen.
+//! Commit with failure detection: every participant has an ephemeral znode, its presence, so that others notice its
+//! death.
 //!
-//! A death decides nothing by itself. Whoever sees it proposes to abort, and obeys what stands: that the
-//! dead one's vote is gone cannot make two participants decide differently, as it does where votes are
-//! ephemeral (`TwoPcEphemeralVote`). Presence is never adopted from another session: an earlier incarnation's is
-//! deleted, and counts as dead.
+//! A death decides nothing by itself. A participant that notices it proposes to abort, and obeys the decision that
+//! stands: a missing vote cannot make two participants decide differently, as it does if votes are ephemeral
+//! (`TwoPcEphemeralVote`). A presence is never adopted from another session: that of an earlier incarnation is deleted,
+//! and counts as dead.
 
 use super::tally::poll_watch;
 use super::{Begun, CommitSeen, Decision, Mutant, TwoPhaseCommit, Why};
@@ -19,15 +20,15 @@ use vivarium_model::op::{CreateMode, Op};
 /// A site whose vote is not known.
 struct Open {
     site: Arc<str>,
-    /// For its vote; `None` where that must be read (again).
+    /// Watches its vote; `None` if the vote must be read (again).
     vote: Option<Watch>,
-    /// For its coming or going; likewise.
+    /// Watches its presence; `None` if that must be read (again).
     presence: Option<Watch>,
-    /// Its presence was seen.
+    /// True once its presence was seen.
     joined: bool,
 }
 
-/// What is known of a site now.
+/// The result of looking at a site.
 enum Known {
     Voted(Decision),
     Gone,
@@ -35,12 +36,12 @@ enum Known {
 }
 
 impl TwoPhaseCommit {
-    /// As [`TwoPhaseCommit::coordinate`], and aborts when a site is gone before it has voted. `session` is the
-    /// one that the handle is pinned to.
+    /// Like [`TwoPhaseCommit::coordinate`], and aborts if a site is gone before it has voted. The handle is pinned to
+    /// `session`.
     ///
-    /// The coordinator's presence is created with the transaction, and never again: once it is gone, with its
-    /// session or its process, the transaction is only ever aborted, by whoever sees that first, a
-    /// coordinator that comes back included.
+    /// The coordinator's presence is created with the transaction, and never again: once it is gone, with its session
+    /// or its process, the transaction can only be aborted, by the first participant that notices, which may be the
+    /// restarted coordinator.
     ///
     /// # Errors
     /// `SessionExpired`, or the server's refusal of a path.
@@ -51,16 +52,16 @@ impl TwoPhaseCommit {
     ) -> Result<Decision, Error> {
         let begun = self.begin_detecting(sites).await?;
         if begun == Begun::Before && !self.is_own(&self.coordinator(), session).await? {
-            // Of an earlier session: it is gone, or goes.
+            // The coordinator's presence is of an earlier session, so it is gone or will be.
             return self.abort(Why::CameBack).await;
         }
         self.count_present(sites).await
     }
 
-    /// As [`TwoPhaseCommit::begin`], with the coordinator's presence and a place for that of sites.
+    /// Like [`TwoPhaseCommit::begin`], and creates the coordinator's presence and the parent of the sites' presences.
     ///
     /// # Errors
-    /// As [`TwoPhaseCommit::begin`].
+    /// Fails like [`TwoPhaseCommit::begin`].
     pub async fn begin_detecting(&self, sites: &[Arc<str>]) -> Result<Begun, Error> {
         let presence = vec![
             Op::create(self.present(), &b""[..], CreateMode::Persistent),
@@ -69,11 +70,11 @@ impl TwoPhaseCommit {
         self.begin_with(sites, presence).await
     }
 
-    /// As [`TwoPhaseCommit::obey`], and aborts when the coordinator is gone before it has decided. `session` is
-    /// the one that the handle is pinned to.
+    /// Like [`TwoPhaseCommit::obey`], and aborts if the coordinator is gone before it has decided. The handle is pinned
+    /// to `session`.
     ///
     /// # Errors
-    /// `SessionExpired`; `NoNode` where the transaction has no such site.
+    /// `SessionExpired`; `NoNode` if the transaction has no such site.
     pub async fn obey_detecting(
         &self,
         vote: Decision,
@@ -92,7 +93,7 @@ impl TwoPhaseCommit {
             let exists = || zookeeper.exists_watch(&coordinator);
             let (stat, mut gone) = until_known(zookeeper, exists).await?;
             if stat.is_none() {
-                // It may have decided before, so that has to be asked.
+                // The coordinator may have decided before, so the site must read the decision.
                 if self.mutants.has(Mutant::TwoPcUnilateralAbort) {
                     let transaction = Arc::clone(&self.transaction);
                     let why = Why::CoordinatorGone;
@@ -107,7 +108,7 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Makes this site's presence known in this session.
+    /// Creates this site's presence in this session.
     async fn join(&self, session: SessionId) -> Result<(), Error> {
         let (zookeeper, own) = (&self.zookeeper, self.presence_of(&self.who));
         loop {
@@ -115,7 +116,7 @@ impl TwoPhaseCommit {
             match until_known(zookeeper, create).await {
                 Ok(_) => return Ok(()),
                 Err(Error::NodeExists) if self.is_own(&own, session).await? => return Ok(()),
-                // An earlier incarnation's, which would go with that one's session.
+                // The presence of an earlier incarnation would be deleted with that one's session.
                 Err(Error::NodeExists) => ensure_deleted(zookeeper, &own).await?,
                 Err(error) => return Err(error),
             }
@@ -161,7 +162,8 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Reads what is not watched of a site, its presence first: of one that has voted it does not matter.
+    /// Reads what is not watched of a site. It reads the presence first and, if that is gone, the vote after it: a site
+    /// that has voted may leave.
     async fn look(&self, one: &mut Open) -> Result<Known, Error> {
         let mut gone = false;
         if one.presence.is_none() {
@@ -180,7 +182,7 @@ impl TwoPhaseCommit {
         Ok(if gone { Known::Gone } else { Known::Nothing })
     }
 
-    /// Where sites show their presence.
+    /// The parent of the sites' presences.
     fn present(&self) -> String {
         format!("{}/present", self.transaction)
     }
@@ -189,13 +191,13 @@ impl TwoPhaseCommit {
         format!("{}/{site}", self.present())
     }
 
-    /// Where the coordinator shows its presence.
+    /// The coordinator's presence.
     fn coordinator(&self) -> String {
         format!("{}/coordinator", self.transaction)
     }
 }
 
-/// Waits until one of the watches fires, and takes it away.
+/// Waits until one of the watches fires, and removes it.
 async fn any_changed(open: &mut [Open]) -> Result<(), Error> {
     poll_fn(|context| {
         let slots = open.iter_mut().flat_map(|one| [&mut one.vote, &mut one.presence]);

@@ -2,18 +2,16 @@
 //!
 //! # Contract
 //!
-//! A transaction is a directory. Whoever begins it creates, in one multi, its znode with the list of the
-//! sites and one znode per site without content. A site votes by writing its own znode from version 0
-//! to version 1: a vote cannot be changed, and a vote sent twice is one vote. The decision is one more
-//! znode, created once. Whoever comes first with it has decided; everybody else reads what stands and
-//! obeys.
+//! A transaction is a directory. The participant that begins it creates, in one multi, its znode with the list of the
+//! sites and one empty znode per site. A site votes by writing its own znode from version 0 to version 1: a vote cannot
+//! be changed, and a vote that is sent twice is one vote. The decision is one more znode, created once. The participant
+//! that creates it has decided; all others read the decision and obey.
 //!
-//! *What a decision means.* All who return from a method of this module with a decision return with the
-//! same. It is [`Decision::Commit`] only if every listed site has voted for it. It is
-//! [`Decision::Abort`] only if a site has voted for that, or somebody has said why it aborts without such
-//! a vote ([`Why`]).
+//! *Guarantees of a decision.* All calls of this module's methods that return a decision return the same one. It is
+//! [`Decision::Commit`] only if every listed site has voted commit. It is [`Decision::Abort`] only if a site has voted
+//! abort, or a participant has given a reason to abort without such a vote ([`Why`]).
 //!
-//! *Three ways to take part.* They differ in who looks at the votes:
+//! *Three ways to take part.* They differ in which participants read the votes:
 //!
 //! | | who looks at the votes | woken per vote | blocks while |
 //! |---|---|---|---|
@@ -21,21 +19,21 @@
 //! | [`coordinate`](TwoPhaseCommit::coordinate), [`obey`](TwoPhaseCommit::obey) | the coordinator | one | the same, or the coordinator is dead |
 //! | [`coordinate_detecting`](TwoPhaseCommit::coordinate_detecting), [`obey_detecting`](TwoPhaseCommit::obey_detecting) | the coordinator, who also sees sites die, as they see it | one | a listed site has never joined |
 //!
-//! A decision wakes everybody who waits for it, in all three. Who does not want to be blocked gives up
-//! ([`give_up`](TwoPhaseCommit::give_up)): that proposes to abort, and obeys what stands, which may be
-//! a commit.
+//! A decision wakes every participant that waits for it, in all three. A participant that does not want to block gives
+//! up ([`give_up`](TwoPhaseCommit::give_up)): it proposes to abort, and obeys the decision that stands, which may be a
+//! commit.
 //!
-//! *Sessions.* Votes, list and decision are persistent and idempotent: what is lost with a session or a
-//! process is simply done again, by the same names ([`in_sessions`](crate::helpers::in_sessions)). Only
-//! the presence of [the detecting way](TwoPhaseCommit::obey_detecting) is ephemeral; it decides nothing by
-//! itself, but lets others propose to abort. It goes with its session.
+//! *Sessions.* Votes, list and decision are persistent and idempotent: what is lost with a session or a process is
+//! repeated under the same names ([`in_sessions`](crate::helpers::in_sessions)). Only the presence of [the detecting
+//! way](TwoPhaseCommit::obey_detecting) is ephemeral; it decides nothing by itself, but lets others propose to abort.
+//! It is deleted with its session.
 //!
-//! *Cancelling is safe.* Any future of this module may be dropped at any await point. A vote or a
-//! decision that was sent may then stand or not; asking again tells.
+//! *Cancelling is safe.* Any future of this module may be dropped at any await point. A vote or a decision that was
+//! sent may then stand or not; a repeated call returns which.
 //!
-//! *What it does not promise.* That anything is decided while somebody is silent, except as the table
-//! says. That a site has *done* what was decided: that is the site's affair, which it can repeat from the
-//! decision. Nobody deletes the transaction; whoever knows that all sites have obeyed may.
+//! *Not guaranteed.* Nothing need be decided while a participant is silent, except as the table says. A decision does
+//! not mean that a site has *carried it out*: the site must do that, and can repeat it from the decision. The recipe
+//! never deletes the transaction; a client that knows that all sites have obeyed may delete it.
 //!
 //! # How far it has been tried
 //!
@@ -79,22 +77,22 @@ use vivarium_model::path;
 pub struct TwoPhaseCommit {
     zookeeper: ZooKeeper,
     transaction: Arc<str>,
-    /// Who takes part: a site, or the coordinator.
+    /// The participant: a site, or the coordinator.
     who: Arc<str>,
     mutants: Mutants,
 }
 
-/// Who has begun a transaction.
+/// Tells which call has begun a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Begun {
     /// This call, or an earlier one whose reply was lost.
     Here,
-    /// It was there: somebody else has, or an earlier process or session of this participant.
+    /// Another participant, or an earlier process or session of this one.
     Before,
 }
 
 impl TwoPhaseCommit {
-    /// The part of `who` (a site, or a coordinator) in the transaction of this path.
+    /// Creates the handle of `who` (a site, or a coordinator) for the transaction at this path.
     pub fn new(
         zookeeper: ZooKeeper,
         transaction: impl Into<Arc<str>>,
@@ -115,9 +113,9 @@ impl TwoPhaseCommit {
         TwoPhaseCommit { mutants, ..self }
     }
 
-    /// Begins the transaction of these sites; one that was begun before is left as it is.
+    /// Begins the transaction of these sites; leaves one that was begun before as it is.
     ///
-    /// The parent is created where it is missing.
+    /// Creates the parent if it is missing.
     ///
     /// # Errors
     /// `SessionExpired`, or the server's refusal of a path.
@@ -125,11 +123,11 @@ impl TwoPhaseCommit {
         self.begin_with(sites, Vec::new()).await
     }
 
-    /// All in one multi: nobody ever sees a part of the list (recipe rule 2.12.1).
+    /// Creates everything in one multi, so that no client ever sees a part of the list (recipe rule 2.12.1).
     async fn begin_with(&self, sites: &[Arc<str>], more: Vec<Op>) -> Result<Begun, Error> {
         let transaction = Arc::clone(&self.transaction);
         self.zookeeper.observe(CommitSeen::Begins { transaction, sites: sites.to_vec() });
-        // A site that has not voted has no content (mutant `TwoPcPrefilledVote`).
+        // The znode of a site that has not voted is empty (mutant `TwoPcPrefilledVote`).
         let unknown: &[u8] = match self.mutants.has(Mutant::TwoPcPrefilledVote) {
             true => Decision::Commit.bytes(),
             false => b"",
@@ -160,7 +158,7 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Waits until the transaction has begun; its sites.
+    /// Waits until the transaction has begun, and returns its sites.
     ///
     /// # Errors
     /// `SessionExpired`, or the server's refusal of the path.
@@ -178,11 +176,11 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Votes as the site that this participant is. What it returns is the vote that stands: this one, or
-    /// one that an earlier process of the same site has cast (recipe rule 2.12.2).
+    /// Votes as this participant's site. Returns the vote that stands: this one, or one that an earlier process of the
+    /// same site has cast (recipe rule 2.12.2).
     ///
     /// # Errors
-    /// `SessionExpired`; `NoNode` where the transaction has no such site.
+    /// `SessionExpired`; `NoNode` if the transaction has no such site.
     pub async fn vote(&self, vote: Decision) -> Result<Decision, Error> {
         let (zookeeper, path) = (&self.zookeeper, self.vote_of(&self.who));
         let (transaction, site) = (Arc::clone(&self.transaction), Arc::clone(&self.who));
@@ -191,7 +189,7 @@ impl TwoPhaseCommit {
             let set = || zookeeper.set_data(&path, vote.bytes(), Version::Is(0));
             match until_known(zookeeper, set).await {
                 Ok(_) => return Ok(vote),
-                // A vote stands: this one by an earlier try, or one of this site's earlier process.
+                // The vote that stands was cast by an earlier attempt, or by an earlier process of this site.
                 Err(Error::BadVersion) => {}
                 Err(error) => return Err(error),
             }
@@ -202,14 +200,14 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Proposes a decision, and obeys: what it returns is the one that stands (recipe rule 2.12.3).
+    /// Proposes a decision, and returns the one that stands (recipe rule 2.12.3).
     ///
     /// # Errors
-    /// `SessionExpired`; `NoNode` where the transaction was never begun.
+    /// `SessionExpired`; `NoNode` if the transaction was never begun.
     pub async fn decide(&self, decision: Decision) -> Result<Decision, Error> {
         let (zookeeper, path) = (&self.zookeeper, self.decision());
         let create = || zookeeper.create(&path, decision.bytes(), CreateMode::Persistent);
-        // A decision whose reply was lost may stand, so it must be asked for again.
+        // A decision whose reply was lost may stand, so the create is repeated.
         let created = match self.mutants.has(Mutant::TwoPcLostReplyIsAbort) {
             true => match create().await {
                 Err(Error::ConnectionLoss) => return Ok(self.conclude(Decision::Abort)),
@@ -224,11 +222,11 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Aborts the transaction, unless it is decided already: for whoever does not want to wait any longer
-    /// (recipe rule 2.12.5). It may turn out to be committed.
+    /// Aborts the transaction unless it is already decided: for a participant that does not want to wait any longer
+    /// (recipe rule 2.12.5). The decision that stands may be a commit.
     ///
     /// # Errors
-    /// As [`TwoPhaseCommit::decide`].
+    /// Fails like [`TwoPhaseCommit::decide`].
     pub async fn give_up(&self) -> Result<Decision, Error> {
         if self.mutants.has(Mutant::TwoPcMutableVote) {
             let (zookeeper, vote) = (&self.zookeeper, self.vote_of(&self.who));
@@ -242,7 +240,7 @@ impl TwoPhaseCommit {
         self.abort(Why::GaveUp).await
     }
 
-    /// Waits for the decision that somebody else makes.
+    /// Waits for the decision of another participant.
     ///
     /// # Errors
     /// `SessionExpired`, or the server's refusal of the path.
@@ -251,14 +249,14 @@ impl TwoPhaseCommit {
         self.read_decision().await
     }
 
-    /// Aborts for a reason that is no vote.
+    /// Aborts for a reason that is not a vote.
     async fn abort(&self, why: Why) -> Result<Decision, Error> {
         let transaction = Arc::clone(&self.transaction);
         self.zookeeper.observe(CommitSeen::AbortsByRule { transaction, why });
         self.decide(Decision::Abort).await
     }
 
-    /// Somebody has decided before: that stands.
+    /// Returns the decision of another participant, which came first and stands.
     async fn outvoted(&self, own: Decision) -> Result<Decision, Error> {
         if self.mutants.has(Mutant::TwoPcDecisionIgnored) {
             return Ok(self.conclude(own));
@@ -270,9 +268,9 @@ impl TwoPhaseCommit {
         self.read_decision().await
     }
 
-    /// Reads the decision that is known to stand. A watch event may have told of it, and the server of the next
-    /// connection not have it yet: a client goes by the replies that it has read, not by the events
-    /// (recipe rule 2.12.6).
+    /// Reads the decision, which is known to exist. After a watch event that announced it, the server of the next
+    /// connection may lag and not have it yet, because a client's view only advances with the replies that it has read,
+    /// not with events (recipe rule 2.12.6).
     async fn read_decision(&self) -> Result<Decision, Error> {
         let (zookeeper, path) = (&self.zookeeper, self.decision());
         loop {
@@ -287,7 +285,7 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Whether there is a decision; if there is none, a watch for it.
+    /// Returns `None` if there is a decision, otherwise a watch for it.
     async fn watch_decision(&self) -> Result<Option<Watch>, Error> {
         let (zookeeper, path) = (&self.zookeeper, self.decision());
         let (stat, watch) = until_known(zookeeper, || zookeeper.exists_watch(&path)).await?;
@@ -300,7 +298,7 @@ impl TwoPhaseCommit {
         if self.mutants.has(Mutant::TwoPcWatchAfterRead)
             && until_known(zookeeper, || zookeeper.exists(path)).await?.is_none()
         {
-            // What the second read says, nobody looks at.
+            // The mutant ignores the result of the second read.
             let (_, mut watch) = until_known(zookeeper, || zookeeper.exists_watch(path)).await?;
             return watch.changed().await.map(drop);
         }
@@ -313,19 +311,20 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Takes the decision for final, and says so.
+    /// Reports the decision as final.
     fn conclude(&self, decision: Decision) -> Decision {
         let (transaction, who) = (Arc::clone(&self.transaction), Arc::clone(&self.who));
         self.zookeeper.observe(CommitSeen::Decided { transaction, who, decision });
         decision
     }
 
-    /// Whether the transaction is made in one multi, and its list is read from where that has put it.
+    /// Returns true unless the mutant creates the transaction child by child: then the list of sites is not read from
+    /// the transaction's znode.
     fn in_one(&self) -> bool {
         !self.mutants.has(Mutant::TwoPcChildByChild)
     }
 
-    /// Creates one znode after the other, whoever looks on (`TwoPcChildByChild`).
+    /// Creates the znodes one by one, visible to other clients meanwhile (`TwoPcChildByChild`).
     async fn one_by_one(&self, ops: &[Op]) -> Result<(), Error> {
         for op in ops {
             let single = || async { self.zookeeper.multi(vec![op.clone()]).await.map(drop) };
@@ -339,7 +338,7 @@ impl TwoPhaseCommit {
         Ok(())
     }
 
-    /// Takes the children for the list, once it is one of them itself (`TwoPcChildByChild`).
+    /// Takes the children for the list of sites once this site is one of them (`TwoPcChildByChild`).
     async fn found(&self) -> Result<Vec<Arc<str>>, Error> {
         let (zookeeper, votes) = (&self.zookeeper, self.votes());
         self.exists(&self.vote_of(&self.who)).await?;
@@ -360,7 +359,7 @@ impl TwoPhaseCommit {
     }
 }
 
-/// The sites as the transaction's znode lists them.
+/// The sites as listed in the transaction's znode.
 fn listed(data: &[u8]) -> Vec<Arc<str>> {
     let text = String::from_utf8_lossy(data);
     text.lines().map(Arc::from).collect()

@@ -1,21 +1,21 @@
-//! What two-phase commit tells the monitors.
+//! The observations of two-phase commit.
 
 use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
 use vivarium_model::observation::Observation;
 
-/// What a transaction comes to; also what a site votes for.
+/// The outcome of a transaction, or a site's vote for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Decision {
-    /// All of it is done.
+    /// The whole transaction is performed.
     Commit,
-    /// Nothing of it is.
+    /// Nothing of the transaction is performed.
     Abort,
 }
 
 impl Decision {
-    /// As a znode's content.
+    /// Encodes the decision as a znode's content.
     pub fn bytes(self) -> &'static [u8] {
         match self {
             Decision::Commit => b"commit",
@@ -23,7 +23,7 @@ impl Decision {
         }
     }
 
-    /// From a znode's content; `None` where nothing is decided, or not voted yet.
+    /// Decodes a znode's content; returns `None` if nothing is decided or voted yet.
     pub fn read(content: &[u8]) -> Option<Decision> {
         [Decision::Commit, Decision::Abort].into_iter().find(|it| it.bytes() == content)
     }
@@ -38,15 +38,14 @@ impl fmt::Display for Decision {
     }
 }
 
-/// Why a transaction is aborted although no site has voted for that.
+/// The reason for an abort that no site has voted for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Why {
     /// This site's presence is gone, and it has not voted.
     SiteGone(Arc<str>),
     /// The coordinator's presence is gone, and nothing is decided.
     CoordinatorGone,
-    /// The coordinator is another incarnation than the one that has begun it, and knows nothing of that one's
-    /// sites.
+    /// The coordinator is not the incarnation that has begun the transaction, and does not know the state of its sites.
     CameBack,
     /// A participant does not want to wait any longer.
     GaveUp,
@@ -63,8 +62,7 @@ impl fmt::Display for Why {
     }
 }
 
-/// What can be seen of a participant. Its properties ([`super::properties`]) read nothing else of
-/// programs.
+/// An observation of a participant. Its properties ([`super::properties`]) use no other observations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum CommitSeen {
@@ -72,14 +70,14 @@ pub enum CommitSeen {
     Begins {
         /// The transaction's path.
         transaction: Arc<str>,
-        /// All whose vote it takes to commit.
+        /// The sites whose votes a commit needs.
         sites: Vec<Arc<str>>,
     },
     /// A site is about to cast its vote.
     Votes { transaction: Arc<str>, site: Arc<str>, vote: Decision },
     /// A participant is about to propose an abort that no vote asks for.
     AbortsByRule { transaction: Arc<str>, why: Why },
-    /// A participant takes the transaction for decided, and acts on it.
+    /// A participant considers the transaction decided, and acts on it.
     Decided {
         transaction: Arc<str>,
         /// The participant: a site, or a coordinator.

@@ -1,4 +1,4 @@
-//! Counting the votes: until one says abort, all say commit, or somebody else has decided.
+//! Counts the votes until one is abort, all are commit, or another participant has decided.
 
 use super::{Decision, TwoPhaseCommit};
 use crate::helpers::until_known;
@@ -12,22 +12,22 @@ use vivarium_model::handle::{Either, Watch, race};
 /// A site whose vote is not known.
 struct Open {
     site: Arc<str>,
-    /// For its vote; `None` where that must be read (again).
+    /// Watches its vote; `None` if the vote must be read (again).
     watch: Option<Watch>,
 }
 
 impl TwoPhaseCommit {
-    /// Takes part as a site that counts the votes itself, as all others do: waits until the transaction has
-    /// begun, votes, and returns with the decision.
+    /// Takes part as a site that counts the votes itself, as all others do: waits until the transaction has begun,
+    /// votes, and returns the decision.
     ///
     /// A vote wakes every site that waits for it; the decision wakes those that still wait for a vote.
     ///
     /// # Errors
-    /// `SessionExpired`; `NoNode` where the transaction has no such site.
+    /// `SessionExpired`; `NoNode` if the transaction has no such site.
     pub async fn all_to_all(&self, vote: Decision) -> Result<Decision, Error> {
         let sites = self.sites().await?;
         match self.vote(vote).await? {
-            // Its own vote alone decides that.
+            // Its own vote suffices to abort.
             Decision::Abort => self.decide(Decision::Abort).await,
             Decision::Commit => {
                 let others = sites.into_iter().filter(|site| *site != self.who);
@@ -36,8 +36,8 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Waits for the votes of these sites, and decides by them, unless somebody else does (recipe
-    /// rule 2.12.4).
+    /// Waits for the votes of these sites and decides by them, unless another participant decides first (recipe rule
+    /// 2.12.4).
     pub(super) async fn count(&self, sites: Vec<Arc<str>>) -> Result<Decision, Error> {
         let Some(mut decided) = self.watch_decision().await? else {
             return self.read_decision().await;
@@ -61,8 +61,8 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Reads the votes that nothing is known of, and closes those that are for commit; `Abort` if one is for
-    /// that.
+    /// Reads the votes that are not watched, and removes the sites that voted commit. Returns `Abort` if a site voted
+    /// abort.
     async fn read_votes(&self, open: &mut Vec<Open>) -> Result<Option<Decision>, Error> {
         for one in open.iter_mut().filter(|one| one.watch.is_none()) {
             match self.watch_vote(&one.site).await? {
@@ -75,7 +75,7 @@ impl TwoPhaseCommit {
         Ok(None)
     }
 
-    /// A site's vote, or a watch for it.
+    /// Returns a site's vote, or a watch for it.
     pub(super) async fn watch_vote(&self, site: &str) -> Result<Result<Decision, Watch>, Error> {
         let (zookeeper, path) = (&self.zookeeper, self.vote_of(site));
         let (data, _, watch) = until_known(zookeeper, || zookeeper.get_data_watch(&path)).await?;
@@ -83,7 +83,7 @@ impl TwoPhaseCommit {
     }
 }
 
-/// Waits until one of the watches fires, and takes it away.
+/// Waits until one of the watches fires, and removes it.
 async fn any_voted(open: &mut [Open]) -> Result<(), Error> {
     poll_fn(|context| {
         let mut polled = open.iter_mut().map(|one| poll_watch(&mut one.watch, context));
@@ -92,7 +92,7 @@ async fn any_voted(open: &mut [Open]) -> Result<(), Error> {
     .await
 }
 
-/// Polls a watch, if there is one, and takes it away when it has fired.
+/// Polls the watch, if there is one, and removes it once it has fired.
 pub(super) fn poll_watch(
     slot: &mut Option<Watch>,
     context: &mut Context<'_>,

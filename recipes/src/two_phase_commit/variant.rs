@@ -1,7 +1,8 @@
-//! `TwoPcEphemeralVote`: the algorithm of the recipes page for sites that may fail, whole.
+//! The mutant `TwoPcEphemeralVote`: the complete algorithm of the recipes page for sites that may fail.
 //!
-//! A vote is its site's own ephemeral znode. Everybody waits until all are there, reads them, and decides for
-//! itself; one that is missing by then counts as abort. Nothing makes two of them read the same.
+//! A vote is its site's own ephemeral znode. Each participant waits until all votes exist, reads them, and decides on
+//! its own; a vote that is missing when it is read counts as abort. Nothing ensures that two participants read the same
+//! votes.
 
 use super::{CommitSeen, Decision, TwoPhaseCommit, Why};
 use crate::helpers::{ensure_path, until_known};
@@ -10,7 +11,7 @@ use vivarium_model::error::Error;
 use vivarium_model::op::{CreateMode, Op};
 use vivarium_model::path;
 
-/// Takes part with an ephemeral vote; the coordinator has none, and begins.
+/// Takes part with an ephemeral vote; the coordinator has no vote, and begins the transaction.
 ///
 /// # Errors
 /// `SessionExpired`, or the server's refusal of a path.
@@ -62,7 +63,7 @@ async fn begin(commit: &TwoPhaseCommit, sites: &[Arc<str>]) -> Result<(), Error>
     }
 }
 
-/// Creates the site's vote once the transaction is there.
+/// Creates the site's vote once the transaction exists.
 async fn cast(commit: &TwoPhaseCommit, vote: Decision) -> Result<(), Error> {
     commit.exists(&commit.transaction).await?;
     let (transaction, site) = (Arc::clone(&commit.transaction), Arc::clone(&commit.who));
@@ -75,7 +76,7 @@ async fn cast(commit: &TwoPhaseCommit, vote: Decision) -> Result<(), Error> {
     }
 }
 
-/// Waits until every site's vote is there.
+/// Waits until every site's vote exists.
 async fn wait_for_all(commit: &TwoPhaseCommit, sites: &[Arc<str>]) -> Result<(), Error> {
     let (zookeeper, votes) = (&commit.zookeeper, commit.votes());
     loop {

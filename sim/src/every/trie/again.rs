@@ -187,7 +187,7 @@ impl Trie {
     }
 }
 
-/// Selects evenly so many of the edges that their paths have about `most` inputs together.
+/// Selects edges at even intervals, so that the paths to the selected edges have about `most` inputs in total.
 fn chosen<'a, 'b>(lasts: &'b [Last<'a>], most: usize) -> Vec<&'b Last<'a>> {
     let inputs: usize = lasts.iter().map(|last| last.from.inputs as usize + 1).sum();
     lasts.iter().step_by(inputs.div_ceil(most).max(1)).collect()
