@@ -20,7 +20,7 @@ pub(crate) trait Owed: Clone + Debug + Hash + Send + Sync + 'static {
     /// The names of its properties, within a time and at rest.
     const NAMES: [&'static str; 2];
 
-    /// Returns true if an event of this kind can change the account.
+    /// The events that can change the account, each with the code that is run for it.
     const MINDS: Minds<Self>;
 
     /// Returns true if such a transaction changes what any client owes.

@@ -1,4 +1,4 @@
-//! Clients outside of the run at the servers: they have connections, and no machine, program or timer.
+//! Clients outside of the run: they have connections to servers, and no machine, program or timer.
 
 use super::Ensemble;
 use crate::vocabulary::effect::{Effects, Status};
@@ -6,17 +6,18 @@ use crate::vocabulary::id::{ClientConnection, ClientId};
 use crate::vocabulary::outside::Outside;
 
 impl Ensemble {
-    /// Whether a client is outside of the run: it is no machine of the configuration.
+    /// Returns true if a client is outside of the run: it is no machine of the configuration.
     pub fn is_outside(&self, client: ClientId) -> bool {
         client.0 > 0 && client.index() >= self.clients.len()
     }
 
-    /// The number of the next client outside that has not been here.
+    /// Returns the number of the next client from outside that has not connected yet.
     pub fn next_outside(&self) -> ClientId {
         ClientId::at(self.network.clients())
     }
 
-    /// Does what a client outside does, if it can.
+    /// Takes an input from outside. `NotEnabled` if it makes no sense: a connection that is not open, a server that does
+    /// not exist.
     pub(crate) fn outside(&mut self, input: &Outside, effects: &mut Effects) -> Status {
         if !self.allows_outside(input) {
             return Status::NotEnabled;

@@ -15,12 +15,12 @@ impl Network {
         ClientConnection { client, slot }
     }
 
-    /// How many clients there are, those outside of the run included.
+    /// Returns the number of clients, including those outside of the run.
     pub fn clients(&self) -> usize {
         self.clients.len()
     }
 
-    /// A client outside of the run opens a connection. It has been here, or is the next one.
+    /// Opens a connection for a client outside of the run: one that has connected before, or the next one.
     pub fn open_outside(&mut self, client: ClientId, to: ServerId) -> ClientConnection {
         if client.index() == self.clients.len() {
             self.clients.push(Tracked::new(Opened::new()));
@@ -28,14 +28,14 @@ impl Network {
         self.open_client(client, to)
     }
 
-    /// Whether a client's own end of a connection is open.
+    /// Returns true if the client's end of a connection is open.
     pub fn is_open_at_client(&self, connection: ClientConnection) -> bool {
         self.links_of(connection.client)
             .and_then(|links| links.get(connection.slot))
             .is_some_and(|open| open.opener_open)
     }
 
-    /// The connections of a client; `None` for one outside of the run that has not been here.
+    /// Returns the connections of a client; `None` for a client outside of the run that has not connected yet.
     pub(super) fn links_of(&self, client: ClientId) -> Option<&ClientLinks> {
         self.clients.get(client.index()).map(|links| &**links)
     }

@@ -55,7 +55,7 @@ pub struct Case {
     pub bugs: Vec<String>,
     /// Configuration of the ensemble and its clients.
     pub config: Config,
-    /// What clients outside of the run did, as [`Step::Outside`] counts it.
+    /// The inputs from clients outside of the run. [`Step::Outside`] names one by its index.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<Outside>,
     /// The steps with their virtual times.
@@ -149,7 +149,7 @@ impl Case {
         }
     }
 
-    /// A client that may be one outside of the run. There are no more of them than inputs.
+    /// Checks a client that may be outside of the run. There are no more such clients than inputs.
     fn check_client(&self, client: ClientId) -> Result<(), String> {
         let most = self.config.clients.len() + self.outside.len();
         match self.config.outside && client.0 > 0 && usize::from(client.0) <= most {
@@ -172,7 +172,8 @@ impl Case {
     }
 }
 
-/// Whether the client that a step names may be one outside of the run: it has connections, and no machine or program.
+/// Returns true if the client of a step may be outside of the run. Such a client has connections, and no machine or
+/// program.
 fn may_be_outside(step: &Step) -> bool {
     matches!(
         step,

@@ -141,7 +141,7 @@ impl Clients {
     }
 }
 
-/// The address that a client connects from. Those outside of the run are on this machine.
+/// Returns the address of a client. Clients outside of the run connect from the loopback address.
 fn address_of(connection: ClientConnection, context: &Context<'_>) -> Arc<str> {
     let machine = context.config.clients.get(connection.client.index());
     machine.map_or_else(localhost, |machine| Arc::clone(&machine.address))

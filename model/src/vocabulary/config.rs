@@ -288,7 +288,7 @@ impl ClientConfig {
 }
 
 impl Config {
-    /// Whether there can be clients: machines of the configuration, or clients outside of the run.
+    /// Returns true if there can be clients: machines of the configuration, or clients outside of the run.
     pub fn has_clients(&self) -> bool {
         self.outside || !self.clients.is_empty()
     }

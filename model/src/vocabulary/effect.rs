@@ -79,7 +79,7 @@ pub struct Effects {
     pub(crate) hears_exchanges: bool,
     /// A buffer for the effects of a client machine, kept to avoid an allocation in each step.
     pub(crate) client_effects: Vec<ClientEffect>,
-    /// What clients outside of the run have read, in order: the engine passes it on.
+    /// The packets and ends of connections that clients outside of the run have read, in order, for the engine to pass on.
     pub to_outside: Vec<(ClientConnection, Delivered<ServerPacket>)>,
     /// Notes for people, in order, in ZooKeeper's terms; `None` if no reader wants them.
     pub notes: Option<Vec<String>>,

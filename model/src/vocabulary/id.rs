@@ -123,7 +123,7 @@ impl fmt::Display for ServerSet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ClientId(pub u16);
 
-/// A number that one byte holds is hashed as one byte, so that hashes recorded when ids had no more stay valid.
+/// Numbers up to 255 are hashed as one byte, so the hashes of cases recorded when ids were bytes stay valid.
 impl Hash for ClientId {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match u8::try_from(self.0) {
@@ -139,7 +139,7 @@ impl ClientId {
         usize::from(self.0) - 1
     }
 
-    /// The client machines of a configuration that has `count` of them, in order.
+    /// Returns the client machines of a configuration that has `count` of them, in order.
     pub fn first(count: u8) -> impl Iterator<Item = ClientId> + use<> {
         (1..=u16::from(count)).map(ClientId)
     }

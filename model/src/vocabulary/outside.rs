@@ -1,8 +1,8 @@
-//! What clients do that are no machines of the run: programs of any language that speak the client protocol.
+//! Inputs from clients outside of the run: programs of any language that speak the client protocol.
 //!
 //! An input from outside is a step like any other ([`Step::Outside`](crate::vocabulary::step::Step::Outside)): it is
-//! recorded, replayed and judged. A step is small and copied often, so it names its input by the place in a list that the
-//! world keeps and a case records.
+//! recorded, replayed and judged. Steps are small and copied often, so a step names its input by the index in a list,
+//! which the world keeps and a case records.
 
 use crate::vocabulary::id::{ClientConnection, ClientId, ServerId};
 use crate::vocabulary::packet::ClientPacket;
@@ -14,8 +14,7 @@ use std::fmt;
 pub enum Outside {
     /// Opens a connection, from the loopback address.
     Opens {
-        /// A number above those of the configuration's machines: that of a client that has been here, or the lowest
-        /// one that has not.
+        /// A client that has connected before, or the next number. The numbers begin after the configuration's machines.
         client: ClientId,
         /// The server that it connects to.
         server: ServerId,
@@ -35,7 +34,7 @@ pub enum Outside {
 }
 
 impl Outside {
-    /// The client that acts.
+    /// Returns the client that acts.
     pub fn client(&self) -> ClientId {
         match self {
             Outside::Opens { client, .. } => *client,

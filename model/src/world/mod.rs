@@ -78,7 +78,7 @@ impl<H: Host, G: Grain> World<H, G> {
         Step::Outside(number)
     }
 
-    /// The inputs from outside, by number.
+    /// Returns the inputs from outside, by index.
     pub fn outside(&self) -> &[Arc<Outside>] {
         &self.outside
     }

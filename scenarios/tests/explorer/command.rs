@@ -210,8 +210,8 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
         if Bug::AMONG_SERVERS.contains(&bug) || Bug::PLANTED_GUARDS.contains(&bug) {
             let why = format!("{no_servers}, or explore `broadcast`");
             assert_eq!(sentence, unseen(bug, "lock", &why));
-            let sentence =
-                asked(&["broadcast", "--servers", "1", "--crashes", "0", "--bug", bug.name()]);
+            let nothing = ["broadcast", "--servers", "1", "--txns", "0", "--crashes", "0"];
+            let sentence = asked(&[&nothing[..], &["--bug", bug.name()]].concat());
             assert!(sentence.starts_with(&unseen(bug, "broadcast", "")), "{sentence}");
         } else {
             assert_eq!(sentence, unseen(bug, "lock", no_servers));
