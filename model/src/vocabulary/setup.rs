@@ -192,7 +192,7 @@ mod tests {
     fn invalid_znodes_of_a_setup_are_refused() {
         let refused = |paths: &[&str]| Setup::of(paths).expect_err("refused").to_string();
         for path in ["", "a", "/a/", "//", "/a//b", "/.", "/a/../b", "/\0"] {
-            assert!(refused(&[path]).starts_with(&format!("`{path}` is no path")), "{path}");
+            assert!(refused(&[path]).starts_with(&format!("`{path}` is not the path")), "{path}");
         }
         for path in ["/", "/zookeeper", "/zookeeper/config", "/zookeeper/quota/a"] {
             assert_eq!(refused(&[path]), format!("`{path}` is ZooKeeper's own"));

@@ -64,7 +64,7 @@ fn what_cannot_be_there_is_refused() {
         fails(test, 1)
     };
     let nonsense = refused(&["nonsense"]);
-    assert!(nonsense.starts_with("connects: `setup`: `nonsense` is no path"), "{nonsense}");
+    assert!(nonsense.starts_with("connects: `setup`: `nonsense` is not the path"), "{nonsense}");
     let orphan = "connects: `setup`: `/a/b` has no parent: name `/a` before it";
     assert_eq!(refused(&["/a/b"]), orphan);
     let own = "connects: `setup`: `/zookeeper/quota` is ZooKeeper's own";
@@ -78,5 +78,5 @@ fn what_cannot_be_there_is_refused() {
 fn a_search_refuses_it_too() {
     let asked = Exploration::new().setup("nonsense");
     let refused = connects().explored(&asked).expect_err("it is no path").to_string();
-    assert!(refused.starts_with("connects: `setup`: `nonsense` is no path"), "{refused}");
+    assert!(refused.starts_with("connects: `setup`: `nonsense` is not the path"), "{refused}");
 }

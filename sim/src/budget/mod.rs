@@ -267,8 +267,16 @@ fn foreign(account: Account) -> ! {
 }
 
 /// A value for each account.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct ByAccount<T>([T; Account::ALL.len()]);
+
+impl<T: fmt::Debug> fmt::Debug for ByAccount<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map()
+            .entries(Account::ALL.iter().map(|account| (account.name(), &self[*account])))
+            .finish()
+    }
+}
 
 impl<T> Index<Account> for ByAccount<T> {
     type Output = T;
