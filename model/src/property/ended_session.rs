@@ -135,7 +135,7 @@ impl EndedSession {
                 let behind = self.options.read_only_mode && self.options.local_sessions;
                 if alive && !refused && !behind {
                     return Err(format!(
-                        "{client} was told that session {session} is expired, but nobody has \
+                        "{client} was told that session {session} is expired, but no leader has \
                          proposed to close it."
                     ));
                 }
