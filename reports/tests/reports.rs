@@ -143,7 +143,7 @@ fn a_sweep_that_went_on_tells_its_rate() {
 #[test]
 fn lines_of_a_timeline_are_broken_at_160_columns() {
     let text = violation_report(&finding());
-    let lines = text.lines().skip_while(|line| !line.starts_with("How it came"));
+    let lines = text.lines().skip_while(|line| !line.starts_with("What happened:"));
     let long: Vec<&str> = lines.filter(|line| line.chars().count() > 160).collect();
     assert!(long.iter().all(|line| line.split_whitespace().count() == 1), "{long:?}");
     assert!(!long.is_empty() && !text.contains('…'), "{text}");

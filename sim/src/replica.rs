@@ -341,34 +341,39 @@ mod tests {
         ClientPacket::Request { xid: Xid(xid), request: Arc::new(request) }
     }
 
-    /// Opens a session at this server.
-    fn session(replica: &mut Replica, server: u8) -> (ClientConnection, SessionId) {
+    /// Opens a session at this server; `None` if it does not answer.
+    fn session(replica: &mut Replica, server: u8) -> Option<(ClientConnection, SessionId)> {
         let connection = replica.open(ServerId(server));
         replica.send(connection, connect(None));
         match replica.receive(connection) {
             Some(Delivered::Packet(ServerPacket::Connected { session, .. })) => {
-                (connection, session)
+                Some((connection, session))
             }
-            other => panic!("no session, but {other:?}"),
+            _ => None,
         }
     }
 
     /// A run in which clients connect, write, reattach to another server and expire, while servers crash and restart.
+    /// Some defects end it early.
     fn story(bugs: Bugs) -> Replica {
         let mut replica = Replica::new(3, bugs, ServerOptions::default());
-        let (one, owner) = session(&mut replica, 1);
+        tell(&mut replica);
+        replica
+    }
+
+    fn tell(replica: &mut Replica) -> Option<()> {
+        let (one, owner) = session(replica, 1)?;
         replica.send(one, create(1, "/a"));
-        assert!(replica.receive(one).is_some());
+        replica.receive(one)?;
         replica.crash(ServerId(3));
-        let (two, _) = session(&mut replica, 2);
+        let (two, _) = session(replica, 2)?;
         replica.send(two, create(1, "/b"));
         replica.close(one);
         let again = replica.open(ServerId(2));
         replica.send(again, connect(Some(owner)));
-        assert!(replica.has_packet(again));
         replica.restart(ServerId(3));
         replica.expire(owner);
-        replica
+        Some(())
     }
 
     #[test]

@@ -22,7 +22,7 @@ fn a_pace_is_printed() {
     fault              slow reactions of servers' packets: 1/2 by up to 50ms, none, 1/2 by up to 5ms
     fault              slow reactions of servers' commits: 1/4 by up to 5ms, 1/1 by up to 50ms, 1/2 by up to 500ms
     fault              priorities: client 2 before 3 before 1, busy for 41.444ms, at most 1s
-                       change: reaction 5 falls behind 15 of others
+                       change: reaction 5 waits for 15 of others
     ");
     assert_eq!(pace(FaultSet::NONE, 3).to_string(), "");
 }
