@@ -5,8 +5,8 @@ use std::sync::Arc;
 use vivarium_model::observation::Observation;
 use vivarium_model::zxid::Zxid;
 
-/// An observation of a program at a lock. Its properties ([`lock::properties`](crate::lock::properties)) use no other
-/// observations.
+/// An observation of a program at a lock. Its properties
+/// ([`contention::properties`](crate::contention::properties)) use no other observations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum LockSeen {

@@ -26,8 +26,9 @@
 //! for the release. These tasks live as long as the program: a program that ends should close its session, which
 //! deletes all of its znodes.
 //!
-//! The recipe's observations are [`LockSeen`]; its properties are in [`properties`], its published mistakes are
-//! [`Mutant`]s. [`contention`](crate::contention) describes an attempt.
+//! The recipe's observations are [`LockSeen`]; its properties are in
+//! [`contention::properties`](crate::contention::properties), its published mistakes are [`Mutant`]s.
+//! [`contention`](crate::contention) describes an attempt.
 //!
 //! # How far it has been tried
 //!
