@@ -124,28 +124,50 @@ pub fn to_text(case: &Case) -> String {
     fn json<T: Serialize>(value: &T) -> String {
         serde_json::to_string(value).expect("a case has only text keys and finite numbers")
     }
+    // No field of a case can be forgotten here.
+    let Case {
+        version,
+        scenario,
+        grain,
+        parameters,
+        seed,
+        bugs,
+        config,
+        outside,
+        steps,
+        hash,
+        violation,
+    } = case;
     let fields = [
         ("format", json(&FORMAT)),
-        ("version", json(&case.version)),
-        ("scenario", json(&case.scenario)),
-        ("grain", json(&case.grain)),
-        ("parameters", json(&case.parameters)),
-        ("seed", json(&case.seed)),
-        ("bugs", json(&case.bugs)),
-        ("config", json(&case.config)),
-        ("hash", json(&case.hash)),
-        ("violation", json(&case.violation)),
+        ("version", json(version)),
+        ("scenario", json(scenario)),
+        ("grain", json(grain)),
+        ("parameters", json(parameters)),
+        ("seed", json(seed)),
+        ("bugs", json(bugs)),
+        ("config", json(config)),
+        ("hash", json(hash)),
+        ("violation", json(violation)),
     ];
     let mut text = String::from("{\n");
     for (name, value) in fields {
         writeln!(text, "  \"{name}\": {value},").expect("strings take all that is written");
     }
-    text.push_str("  \"steps\": [");
-    for (index, step) in case.steps.iter().enumerate() {
-        text.push_str(if index == 0 { "\n    " } else { ",\n    " });
-        text.push_str(&json(step));
+    let mut list = |name: &str, values: Vec<String>, end: &str| {
+        let lines = if values.is_empty() {
+            String::new()
+        } else {
+            format!("\n    {}", values.join(",\n    "))
+        };
+        writeln!(text, "  \"{name}\": [{lines}\n  ]{end}")
+            .expect("strings take all that is written");
+    };
+    if !outside.is_empty() {
+        list("outside", outside.iter().map(json).collect(), ",");
     }
-    text.push_str("\n  ]\n}\n");
+    list("steps", steps.iter().map(json).collect(), "");
+    text.push_str("}\n");
     text
 }
 

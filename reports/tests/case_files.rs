@@ -5,9 +5,13 @@ mod common;
 use common::case;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::config::Config;
-use vivarium_model::id::{LearnerConnection, ServerId};
+use vivarium_model::id::{ClientConnection, ClientId, LearnerConnection, ServerId, Xid};
+use vivarium_model::op::{CreateMode, Op, Request};
+use vivarium_model::outside::Outside;
+use vivarium_model::packet::ClientPacket;
 use vivarium_model::release::{Bug, Bugs};
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
@@ -36,6 +40,27 @@ fn what_is_saved_is_what_is_loaded() {
     let path = directory("saved").join("deep").join("case.json");
     save(&path, &case()).expect("the directory is made");
     assert_eq!(load(&path).expect("it was just written"), case());
+}
+
+/// What clients outside of the run sent is in the file, one input per line.
+#[test]
+fn inputs_from_outside_are_kept() {
+    let (client, server) = (ClientId(1), ServerId(1));
+    let connection = ClientConnection { client, slot: 0 };
+    let write = Request::Write(Op::create("/a", *b"x", CreateMode::Ephemeral));
+    let packet = ClientPacket::Request { xid: Xid(1), request: Arc::new(write) };
+    let outside = vec![
+        Outside::Opens { client, server },
+        Outside::Sends { connection, packet },
+        Outside::HangsUp { connection },
+    ];
+    let steps = (0..3).map(|input| (Time(input.into()), Step::Outside(input))).collect();
+    let mut config = Config::new(1, 0);
+    config.outside = true;
+    let case = Case { outside, steps, config, ..case() };
+    let text = to_text(&case);
+    assert_eq!(text.lines().filter(|line| line.contains("\"client\":1")).count(), 3, "{text}");
+    assert_eq!(from_text(Path::new("x"), &text).expect("it is well formed"), case);
 }
 
 #[test]
