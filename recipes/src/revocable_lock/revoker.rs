@@ -25,7 +25,7 @@ pub enum Taking {
     GivenBack(Request),
     /// The lock was taken away: the owner may not know yet.
     TakenAway(Request),
-    /// One of the two: a reply was lost.
+    /// The owner's znode is gone, but the reply to a delete was lost: either `GivenBack` or `TakenAway`.
     Unknown(Request),
 }
 

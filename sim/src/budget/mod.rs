@@ -1,7 +1,7 @@
 //! How much may go wrong on one path of a search, by kinds.
 //!
-//! An [`Account`] is one kind of what is counted; [`programs::Budget`] and [`servers::Budget`] have a number for each account
-//! of their grain. All of it follows from one list (`accounts`).
+//! An [`Account`] is one kind of fault or work that a search may spend, such as crashes. [`programs::Budget`] and
+//! [`servers::Budget`] hold how many of each account of their grain a path may spend. `accounts` declares them all.
 
 mod accounts;
 

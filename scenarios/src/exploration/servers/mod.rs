@@ -75,7 +75,8 @@ impl<'a> Question<'a> {
 /// Serves the states to a browser.
 ///
 /// # Errors
-/// There cannot be so many servers.
+/// Fails if elections are by lot, if upsets are budgeted without elections of any server, or if `snap_count` is out of
+/// bounds.
 pub(super) fn serve(
     scenario: &Scenario,
     smallest: Servers,
@@ -91,7 +92,8 @@ pub(super) fn serve(
 /// Explores.
 ///
 /// # Errors
-/// There cannot be so many servers.
+/// Fails if elections are by lot, if upsets are budgeted without elections of any server, or if `snap_count` is out of
+/// bounds.
 pub(super) fn explore(
     scenario: &Scenario,
     bugs: &[String],

@@ -288,7 +288,9 @@ impl<'a> Guide<'a> {
     /// Serves the oldest packet at its place in the run.
     fn serve(&mut self, client: ClientId) -> Result<(), String> {
         let Some(packet) = self.service().oldest_packet(client) else {
-            return Err(format!("{client} reads a packet that was not sent"));
+            return Err(format!(
+                "{client}'s server has nothing to serve: no packet of {client} is in flight"
+            ));
         };
         match packet {
             ClientPacket::Request { xid, request } => {
