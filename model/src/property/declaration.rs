@@ -433,7 +433,7 @@ mod tests {
         }
     }
 
-    /// A monitor that is told of everything all the same, as audits do, stays as it is.
+    /// A monitor that receives every event, as in an audit, keeps its state for those that it does not mind.
     #[test]
     fn an_event_that_is_not_declared_reaches_no_code() {
         let history = History::new();

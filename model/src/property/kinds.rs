@@ -18,7 +18,7 @@ macro_rules! kinds {
         }
 
         impl Event {
-            /// Its kind.
+            /// Returns the kind of the event.
             pub fn kind(&self) -> EventKind {
                 match self {
                     $(Event::$kind { .. } => EventKind::$kind),*
@@ -49,7 +49,7 @@ impl Kinds {
     /// Every kind.
     pub const ALL: Kinds = Kinds::of(EventKind::ALL);
 
-    /// These kinds.
+    /// Returns the set of these kinds.
     pub const fn of(kinds: &[EventKind]) -> Kinds {
         let mut set = Kinds::NONE;
         let mut at = 0;
@@ -60,13 +60,13 @@ impl Kinds {
         set
     }
 
-    /// The kinds of either set.
+    /// Returns the union of two sets.
     #[must_use]
     pub const fn and(self, other: Kinds) -> Kinds {
         Kinds(self.0 | other.0)
     }
 
-    /// Whether this kind is in the set.
+    /// Returns true if the set contains this kind.
     pub const fn contains(self, kind: EventKind) -> bool {
         self.0 & 1 << kind as u8 != 0
     }

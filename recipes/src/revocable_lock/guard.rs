@@ -67,7 +67,7 @@ impl RevocableGuard {
         RevocableGuard { guard, owner }
     }
 
-    /// Returns true if the owner was told of a request for the lock.
+    /// Returns true if the owner has been notified of a request for the lock.
     pub fn is_asked(&self) -> bool {
         self.owner.told.get().is_some()
     }
@@ -143,10 +143,10 @@ impl RevocableGuard {
         }
     }
 
-    /// Releases the lock like [`Guard::release`]. Also returns true if the owner was told of a request by then: it is
-    /// told of every request that was written before the znode was deleted (recipe rule 2.11.4).
+    /// Releases the lock like [`Guard::release`]. Also returns true if the owner has been notified of a request by then:
+    /// it learns of every request that was written before the znode was deleted (recipe rule 2.11.4).
     ///
-    /// Cancel-safe: dropping the future releases the lock in the background, and the owner is not told of later
+    /// Cancel-safe: dropping the future releases the lock in the background, and the owner does not learn of later
     /// requests.
     pub async fn release(self) -> (Release, bool) {
         let RevocableGuard { guard, owner } = self;

@@ -14,7 +14,7 @@
 //! agree on whether force is used.
 //!
 //! *No request is lost.* A request is written under the version that was read, into the znode of the first in line. The
-//! znode's name contains the id of the owner's attempt, so no later owner gets the request. An owner is told of a
+//! znode's name contains the id of the owner's attempt, so no later owner gets the request. An owner learns of a
 //! request that is in its znode when it first reads it, of later ones, and at its release of those that came until the
 //! delete, which is refused for a znode that has been written meanwhile. Only an owner that drops its guard, or the
 //! future of the release, can miss a request.

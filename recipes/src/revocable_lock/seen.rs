@@ -9,7 +9,7 @@ use vivarium_model::zxid::Zxid;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum RevocationSeen {
-    /// An owner was told of a request to give the lock back.
+    /// An owner was notified of a request to give the lock back.
     Told {
         /// The lock's directory.
         lock: Arc<str>,

@@ -101,7 +101,7 @@ macro_rules! declare {
                 }
             }
 
-            /// So many of them, in words: "1 crash", "2 crashes".
+            /// Returns a count in words: "1 crash", "2 crashes".
             pub fn counted(self, number: u8) -> String {
                 let (one, many) = match self {
                     $($(Account::$Account => ($one, $many),)*)*

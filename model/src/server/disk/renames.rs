@@ -1,6 +1,6 @@
 //! What a power loss may undo of the renames by which new files take the place of old ones (rule 6.9.14).
 //!
-//! That of a SNAP's snapshot is none of them: a start reads the file under its temporary name as well.
+//! The rename of a SNAP's snapshot is not among them: a start reads the file under its temporary name as well.
 
 use super::Disk;
 use crate::vocabulary::event::EpochFile;
@@ -8,7 +8,7 @@ use crate::vocabulary::file_system::{FileSystem, Metadata};
 use crate::vocabulary::step::OldEpochs;
 use crate::vocabulary::zxid::Epoch;
 
-/// The renames that are not durable, of each file the last one that has changed it.
+/// The renames that are not durable: for each file, the last one that changed it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Renames {
     /// What `acceptedEpoch` was before.
@@ -20,11 +20,11 @@ pub(super) struct Renames {
 /// An epoch file that a power loss has brought back as it was before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Undone {
-    /// Which.
+    /// The file.
     pub file: EpochFile,
-    /// What had been written.
+    /// The epoch that the server had written.
     pub written: Epoch,
-    /// What it is.
+    /// The epoch that a start reads now.
     pub found: Epoch,
 }
 
@@ -45,8 +45,8 @@ impl Disk {
         self.renames.current_epoch.is_some()
     }
 
-    /// A file is fsynced with its metadata (the log is not: fdatasync). Where these become durable in their order, so do
-    /// those of all that was renamed, cut and deleted before.
+    /// Fsyncs a file with its metadata. (The log is fsynced without, by fdatasync.) Where metadata become durable in
+    /// their order, all earlier renames, truncations and deletions are durable too.
     pub(super) fn fsyncs_a_file(&mut self) {
         if self.file_system.metadata == Metadata::Unordered {
             return;
@@ -79,9 +79,9 @@ impl Disk {
         self.current_epoch = epoch;
     }
 
-    /// The power fails: these renames are undone, if they can be, and all others are not. Returns those that a start does not
-    /// make good: it looks at `currentEpoch.tmp`, which is there again then, if the log has a transaction of that epoch, and
-    /// at `acceptedEpoch.tmp` never. What is lost of the log must be lost by now ([`Disk::crash`]).
+    /// A power loss: undoes the selected renames, if they can be undone. Returns the files that the next start cannot
+    /// repair: a start adopts a restored `currentEpoch.tmp` if the log has a transaction of that epoch, and never reads
+    /// `acceptedEpoch.tmp`. Call it after [`Disk::crash`] has cut the log.
     pub fn undo_renames(&mut self, which: OldEpochs) -> Vec<Undone> {
         let Renames { accepted_epoch, current_epoch } = std::mem::take(&mut self.renames);
         let mut undone = Vec::new();
