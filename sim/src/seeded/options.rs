@@ -6,7 +6,7 @@
 use crate::budget::programs::Budget;
 use crate::scenario::drawn::Drawn;
 use crate::scenario::{Limits, Scenario};
-use crate::seeded::aftermath::Aftermath;
+use crate::seeded::aftermath::{Aftermath, failed_lots};
 use crate::seeded::containers::{self, Containers};
 use crate::seeded::faults::{Fault, FaultSet, purpose};
 use crate::seeded::pace::Pace;
@@ -46,7 +46,7 @@ impl Drawn {
         config.election = draw_election(scenario, servers, &seeds);
         let transport = Transport::draw(scenario, &config, &aftermath, &seeds);
         transport.apply(&mut config);
-        let progress_bound = progress_bound(scenario, &config);
+        let progress_bound = scenario.progress_bound + failed_lots(&config);
         Drawn {
             scenario: scenario.name.clone(),
             seed,
@@ -85,16 +85,6 @@ fn draw_election(scenario: &Scenario, servers: u8, seeds: &Seeds) -> Election {
     match on && servers > 1 && scenario.faults.has(kind) {
         true => Election::ByLot,
         false => Election::Fast,
-    }
-}
-
-/// Returns the bound on progress. An election by lot fails if it chooses a server that the others cannot follow,
-/// which the servers notice after initLimit ticks. The bound leaves time for this number of failures in a row.
-fn progress_bound(scenario: &Scenario, config: &Config) -> Duration {
-    const FAILURES: u32 = 20;
-    match config.election {
-        Election::ByLot => scenario.progress_bound + config.tick * config.init_limit * FAILURES,
-        _ => scenario.progress_bound,
     }
 }
 
