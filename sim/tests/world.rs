@@ -27,10 +27,10 @@ fn scenario(faults: FaultSet) -> Scenario {
         limits: Limits::Varied,
         setup: Setup::NONE,
         settings: Settings::default(),
-        programs: Arc::new(|drawn| {
-            let rounds = drawn.rounds;
+        programs: Arc::new(|run| {
+            let rounds = run.rounds;
             let one = || program(move |zookeeper| churn(zookeeper, rounds));
-            (0..drawn.clients).map(|_| one()).collect::<Vec<Program>>()
+            (0..run.clients()).map(|_| one()).collect::<Vec<Program>>()
         }),
         monitors: Arc::new(|_| zookeeper()),
         of_servers: AskedOfServers::ALL,

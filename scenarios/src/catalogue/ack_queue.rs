@@ -13,7 +13,7 @@ use vivarium_model::time::Duration;
 use vivarium_recipes::ack_queue::{self, AckWork, Mutants, ack_worker};
 use vivarium_recipes::queue;
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+use vivarium_sim::{Choice, Explored, Run, Scenario};
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
@@ -29,13 +29,13 @@ pub(super) fn entry() -> Entry {
 
 fn build(switches: &Switches) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
+    let programs = move |run: &Run| {
         let clients: Vec<AckWork> =
-            (1..=drawn.clients).map(|client| work(drawn, client, mutants)).collect();
+            (1..=run.clients()).map(|client| work(run, client, mutants)).collect();
         let producers = clients.iter().filter(|work| work.puts.is_some()).count();
         clients.into_iter().map(|work| ack_worker(AckWork { producers, ..work })).collect()
     };
-    let monitors = |_drawn: &Drawn| ack_queue::monitors(QUEUE);
+    let monitors = |_drawn: &Run| ack_queue::monitors(QUEUE);
     let containers = [QUEUE, &ack_queue::claims(QUEUE)];
     let setup = Setup::of([queue::ledgers(QUEUE)]).and_then(|setup| setup.containers(containers));
     Scenario {
@@ -48,9 +48,9 @@ fn build(switches: &Switches) -> Scenario {
 
 /// Returns the work of a client: drawn from a stream of its own, or minimal in a search, where the first client puts
 /// and all work.
-fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> AckWork {
+fn work(run: &Run, client: u8, mutants: Mutants) -> AckWork {
     let work = AckWork { mutants, ..AckWork::new(QUEUE) };
-    if let Some(search) = drawn.search {
+    if let Some(search) = run.search {
         return AckWork {
             puts: (client == 1).then_some(1),
             requeues: u32::from(client > 2),
@@ -59,10 +59,10 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> AckWork {
             ..work
         };
     }
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("ack-queue work", client.into());
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("ack-queue work", client.into());
     let role = random.between(0, 2);
     AckWork {
-        puts: (client == 1 || client > 2 && role > 0).then_some(drawn.rounds),
+        puts: (client == 1 || client > 2 && role > 0).then_some(run.rounds),
         takes: client == 2 || role < 2,
         requeues: random.between(0, 2) as u32,
         releases: random.between(0, 4) as u32,

@@ -11,7 +11,7 @@ use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::barrier::{self, BarrierWork, Mutants, barrier_owner, barrier_waiter};
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Drawn, Explored, Scenario};
+use vivarium_sim::{Explored, Run, Scenario};
 
 /// The directory of the barriers.
 const BARRIERS: &str = "/barriers";
@@ -30,10 +30,10 @@ pub(super) fn entry() -> Entry {
 
 fn build(switches: &Switches) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
-        (0..drawn.clients).map(|client| client_program(drawn, client, mutants)).collect()
+    let programs = move |run: &Run| {
+        (0..run.clients()).map(|client| client_program(run, client, mutants)).collect()
     };
-    let monitors = |_drawn: &Drawn| barrier::monitors(BARRIERS);
+    let monitors = |_drawn: &Run| barrier::monitors(BARRIERS);
     Scenario {
         explored: Explored::Programs {
             setup: Setup::NONE.containers([BARRIERS]).expect("it is a znode"),
@@ -43,23 +43,23 @@ fn build(switches: &Switches) -> Scenario {
 }
 
 /// Returns the program of a client: the first client is the owner, the others wait.
-fn client_program(drawn: &Drawn, client: u8, mutants: Mutants) -> Program {
-    let work = work(drawn, client, mutants);
+fn client_program(run: &Run, client: u8, mutants: Mutants) -> Program {
+    let work = work(run, client, mutants);
     if client == 0 { barrier_owner(work) } else { barrier_waiter(work) }
 }
 
 /// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
-fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> BarrierWork {
-    let waiters = (1..drawn.clients).map(|client| ClientId::at(client.into())).collect();
-    if let Some(search) = drawn.search {
+fn work(run: &Run, client: u8, mutants: Mutants) -> BarrierWork {
+    let waiters = (1..run.clients()).map(|client| ClientId::at(client.into())).collect();
+    if let Some(search) = run.search {
         let lean = BarrierWork::lean(BARRIERS, waiters);
-        return BarrierWork { rounds: drawn.rounds, cancel: search.cancels > 0, mutants, ..lean };
+        return BarrierWork { rounds: run.rounds, cancel: search.cancels > 0, mutants, ..lean };
     }
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("barrier work", client.into());
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("barrier work", client.into());
     let impatient = random.chance(Ratio::one_in(4));
     let patience = random.span(Duration::from_millis(200), Duration::from_secs(5));
     BarrierWork {
-        rounds: drawn.rounds,
+        rounds: run.rounds,
         touch: random.chance(Ratio::one_in(2)),
         hold: random.span(Duration::ZERO, Duration::from_secs(3)),
         patience: impatient.then_some(patience),

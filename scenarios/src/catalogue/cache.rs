@@ -14,7 +14,7 @@ use vivarium_recipes::cache::{
     self, CacheWork, Extent, Mutant as CacheMutant, Mutants, Step, cache_worker,
 };
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+use vivarium_sim::{Choice, Explored, Run, Scenario};
 
 /// The znode that the caches copy.
 const ROOT: &str = "/cache";
@@ -101,11 +101,11 @@ pub(super) fn tree() -> Entry {
 
 fn build(entry: &Entry, switches: &Switches, extent: Extent) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
-        let work = (1..=drawn.clients).map(|client| work(drawn, client, extent, mutants));
+    let programs = move |run: &Run| {
+        let work = (1..=run.clients()).map(|client| work(run, client, extent, mutants));
         work.map(cache_worker).collect()
     };
-    let monitors = |drawn: &Drawn| cache::monitors(ROOT, recipe::calm_bound(drawn));
+    let monitors = |run: &Run| cache::monitors(ROOT, recipe::calm_bound(run));
     let children: &[&str] = match extent {
         Extent::Node => &[],
         Extent::Children | Extent::Tree => &[CHILDREN[0]],
@@ -125,11 +125,11 @@ fn build(entry: &Entry, switches: &Switches, extent: Extent) -> Scenario {
 }
 
 /// Returns the work of a client.
-fn work(drawn: &Drawn, client: u8, extent: Extent, mutants: Mutants) -> CacheWork {
-    if let Some(search) = drawn.search {
+fn work(run: &Run, client: u8, extent: Extent, mutants: Mutants) -> CacheWork {
+    if let Some(search) = run.search {
         let (before, follow) = match client {
             1 => (searched(extent), None),
-            _ => (Vec::new(), Some(drawn.config.tick)),
+            _ => (Vec::new(), Some(run.config.tick)),
         };
         return CacheWork {
             root: ROOT.into(),
@@ -143,17 +143,17 @@ fn work(drawn: &Drawn, client: u8, extent: Extent, mutants: Mutants) -> CacheWor
             mutants,
         };
     }
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("cache work", client.into());
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("cache work", client.into());
     let mut steps = |count: u32| (0..count).map(|_| step(random, extent)).collect::<Vec<_>>();
-    let (before, beside) = (steps(2 * drawn.rounds), steps(2 * drawn.rounds));
-    let bound = recipe::calm_bound(drawn);
+    let (before, beside) = (steps(2 * run.rounds), steps(2 * run.rounds));
+    let bound = recipe::calm_bound(run);
     CacheWork {
         root: ROOT.into(),
         extent,
         before,
         beside,
         pause: random.span(Duration::ZERO, Duration::from_secs(2)),
-        follow: Some(bound + random.span(Duration::ZERO, drawn.chaos)),
+        follow: Some(bound + random.span(Duration::ZERO, run.chaos)),
         cancel: random.chance(Ratio::one_in(2)),
         close: true,
         mutants,

@@ -14,7 +14,7 @@ use vivarium_model::property::AskedOfServers;
 use vivarium_model::property::{self, Monitor, Quiet};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::{Duration, Time};
-use vivarium_sim::{Choice, Drawn, Explored, Fault, FaultSet, Limits, Scenario, Settings};
+use vivarium_sim::{Choice, Explored, Fault, FaultSet, Limits, Run, Scenario, Settings};
 
 /// The marks that a sweep must reach.
 const MARKS: [Mark; 6] = [
@@ -57,20 +57,20 @@ fn build(switches: &Switches) -> Scenario {
         limits: Limits::Steady,
         setup: Setup::of([PATH]).expect("a znode"),
         settings: Settings::default(),
-        programs: Arc::new(|drawn| {
-            let from = Time::ZERO + drawn.chaos + Quiet::settling(&drawn.config);
-            let timeouts = drawn.config.clients.iter();
+        programs: Arc::new(|run| {
+            let from = Time::ZERO + run.chaos + Quiet::settling(&run.config);
+            let timeouts = run.config.clients.iter();
             let timeouts =
-                timeouts.map(|client| drawn.config.negotiate(client.session_timeout));
+                timeouts.map(|client| run.config.negotiate(client.session_timeout));
             let ends = from + ELECTIONS + LASTS * timeouts.max().unwrap_or_default();
             let one = |client| {
                 let is_idle = client % 2 == 0;
                 program(move |zookeeper| live(zookeeper, from, ends, is_idle))
             };
-            (0..drawn.clients).map(one).collect()
+            (0..run.clients()).map(one).collect()
         }),
-        monitors: Arc::new(|drawn| {
-            let own: Box<dyn Monitor> = Box::new(quiet(drawn));
+        monitors: Arc::new(|run| {
+            let own: Box<dyn Monitor> = Box::new(quiet(run));
             property::zookeeper().into_iter().chain([own]).collect()
         }),
         of_servers: AskedOfServers::ALL,
@@ -91,9 +91,9 @@ fn build(switches: &Switches) -> Scenario {
 
 /// Returns the monitor of the quiet period. The programs outlive the faults, so the faults end when their time is over.
 /// The last fault step may overshoot that time by less than a tick, for which the settling time has room.
-fn quiet(drawn: &Drawn) -> Quiet {
-    let gone = drawn.aftermath.left_down.iter().chain(&drawn.aftermath.left_cut_off);
-    Quiet::after(Time::ZERO + drawn.chaos, &drawn.config, gone.copied())
+fn quiet(run: &Run) -> Quiet {
+    let gone = run.aftermath.left_down.iter().chain(&run.aftermath.left_cut_off);
+    Quiet::after(Time::ZERO + run.chaos, &run.config, gone.copied())
 }
 
 /// Makes requests now and then until the end. An idle client makes none during the quiet period.

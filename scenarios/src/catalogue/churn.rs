@@ -69,10 +69,10 @@ fn build(switches: &Switches) -> Scenario {
         limits: Limits::Tight,
         setup: Setup::NONE,
         settings: Settings::default(),
-        programs: Arc::new(|drawn| {
-            let rounds = drawn.rounds;
+        programs: Arc::new(|run| {
+            let rounds = run.rounds;
             let one = || program(move |zookeeper| churn(zookeeper, rounds));
-            (0..drawn.clients).map(|_client| one()).collect()
+            (0..run.clients()).map(|_client| one()).collect()
         }),
         monitors: Arc::new(|_drawn| property::zookeeper()),
         of_servers: AskedOfServers::ALL,

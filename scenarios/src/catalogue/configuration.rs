@@ -10,7 +10,7 @@ use vivarium_recipes::configuration::{
     self, ConfigurationWork, Mutants, Step, configuration_worker,
 };
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+use vivarium_sim::{Choice, Explored, Run, Scenario};
 
 /// The configuration's znode.
 const PATH: &str = "/config";
@@ -29,11 +29,11 @@ pub(super) fn entry() -> Entry {
 
 fn build(switches: &Switches) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
-        let work = (1..=drawn.clients).map(|client| work(drawn, client, mutants));
+    let programs = move |run: &Run| {
+        let work = (1..=run.clients()).map(|client| work(run, client, mutants));
         work.map(configuration_worker).collect()
     };
-    let monitors = |drawn: &Drawn| configuration::monitors(PATH, recipe::calm_bound(drawn));
+    let monitors = |run: &Run| configuration::monitors(PATH, recipe::calm_bound(run));
     Scenario {
         rounds: Choice::from(1..=6),
         // A client follows for the longest time that a guaranteed update may take.
@@ -44,32 +44,31 @@ fn build(switches: &Switches) -> Scenario {
 }
 
 /// Returns the work of a client.
-fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> ConfigurationWork {
+fn work(run: &Run, client: u8, mutants: Mutants) -> ConfigurationWork {
     let path = PATH.into();
-    if let Some(search) = drawn.search {
+    if let Some(search) = run.search {
         let (steps, follow) = match client {
             1 => (vec![Step::Remove, Step::Publish], None),
-            _ => (Vec::new(), Some(drawn.config.tick)),
+            _ => (Vec::new(), Some(run.config.tick)),
         };
         let (pause, cancel) = (Duration::ZERO, search.cancels > 0);
         return ConfigurationWork { path, steps, pause, follow, cancel, close: false, mutants };
     }
-    let random: &mut Random =
-        &mut Seeds::new(drawn.seed).stream("configuration work", client.into());
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("configuration work", client.into());
     let mut step = || match random.chance(Ratio::one_in(3)) {
         true => Step::Remove,
         false => Step::Publish,
     };
     let steps = match client {
-        1 => (0..4 * drawn.rounds).map(|_| step()).collect(),
+        1 => (0..4 * run.rounds).map(|_| step()).collect(),
         _ => Vec::new(),
     };
-    let bound = recipe::calm_bound(drawn);
+    let bound = recipe::calm_bound(run);
     ConfigurationWork {
         path,
         steps,
         pause: random.span(Duration::ZERO, Duration::from_secs(2)),
-        follow: Some(bound + random.span(Duration::ZERO, drawn.chaos)),
+        follow: Some(bound + random.span(Duration::ZERO, run.chaos)),
         cancel: random.chance(Ratio::one_in(2)),
         close: true,
         mutants,

@@ -11,7 +11,7 @@ use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::counter::{self, CounterWork, Mutants, counter_worker};
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+use vivarium_sim::{Choice, Explored, Run, Scenario};
 
 /// The counter's znode.
 const COUNTER: &str = "/counter";
@@ -38,10 +38,10 @@ pub(super) fn entry() -> Entry {
 
 fn build(switches: &Switches) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
-        (1..=drawn.clients).map(|client| counter_worker(work(drawn, client, mutants))).collect()
+    let programs = move |run: &Run| {
+        (1..=run.clients()).map(|client| counter_worker(work(run, client, mutants))).collect()
     };
-    let monitors = |_drawn: &Drawn| counter::monitors(COUNTER);
+    let monitors = |_drawn: &Run| counter::monitors(COUNTER);
     Scenario {
         rounds: Choice::from(1..=6),
         marks: MARKS.to_vec(),
@@ -51,14 +51,14 @@ fn build(switches: &Switches) -> Scenario {
 }
 
 /// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
-fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> CounterWork {
+fn work(run: &Run, client: u8, mutants: Mutants) -> CounterWork {
     let delta = 1_000_i64.pow(u32::from(client.min(6)) - 1);
-    let work = CounterWork { rounds: drawn.rounds, delta, mutants, ..CounterWork::new(COUNTER) };
-    if let Some(search) = drawn.search {
+    let work = CounterWork { rounds: run.rounds, delta, mutants, ..CounterWork::new(COUNTER) };
+    if let Some(search) = run.search {
         return CounterWork { tries: client.is_multiple_of(2), cancel: search.cancels > 0, ..work };
     }
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("counter work", client.into());
-    let keeping = Seeds::new(drawn.seed).stream("counter", 0).chance(Ratio::one_in(3));
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("counter work", client.into());
+    let keeping = Seeds::new(run.seed).stream("counter", 0).chance(Ratio::one_in(3));
     CounterWork {
         tries: random.chance(Ratio::one_in(3)),
         cancel: random.chance(Ratio::one_in(3)),

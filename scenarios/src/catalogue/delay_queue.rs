@@ -9,7 +9,7 @@ use vivarium_model::time::Duration;
 use vivarium_recipes::delay_queue::{self, DelayWork, Mutants, delay_worker};
 use vivarium_recipes::queue;
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+use vivarium_sim::{Choice, Explored, Run, Scenario};
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
@@ -25,13 +25,13 @@ pub(super) fn entry() -> Entry {
 
 fn build(switches: &Switches) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
+    let programs = move |run: &Run| {
         let clients: Vec<DelayWork> =
-            (1..=drawn.clients).map(|client| work(drawn, client, mutants)).collect();
+            (1..=run.clients()).map(|client| work(run, client, mutants)).collect();
         let producers = clients.iter().filter(|work| work.puts.is_some()).count();
         clients.into_iter().map(|work| delay_worker(DelayWork { producers, ..work })).collect()
     };
-    let monitors = |_drawn: &Drawn| delay_queue::monitors(QUEUE);
+    let monitors = |_drawn: &Run| delay_queue::monitors(QUEUE);
     let setup = Setup::of([queue::ledgers(QUEUE)]).and_then(|setup| setup.containers([QUEUE]));
     Scenario {
         rounds: Choice::from(1..=4),
@@ -43,22 +43,22 @@ fn build(switches: &Switches) -> Scenario {
 
 /// Returns the work of a client: drawn from a stream of its own, or minimal in a search, where the first client puts
 /// and all take.
-fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> DelayWork {
+fn work(run: &Run, client: u8, mutants: Mutants) -> DelayWork {
     let mut work = DelayWork {
         directory: QUEUE.into(),
         puts: (client == 1).then(|| vec![Duration::from_millis(500)]),
         takes: true,
         producers: 1,
-        cancel: drawn.search.is_some_and(|search| search.cancels > 0),
+        cancel: run.search.is_some_and(|search| search.cancels > 0),
         pause: Duration::ZERO,
         mutants,
     };
-    if drawn.is_explored() {
+    if run.is_explored() {
         return work;
     }
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("delay-queue work", client.into());
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("delay-queue work", client.into());
     let role = random.between(0, 2);
-    let delays = (0..drawn.rounds).map(|_| random.span(Duration::ZERO, Duration::from_secs(4)));
+    let delays = (0..run.rounds).map(|_| random.span(Duration::ZERO, Duration::from_secs(4)));
     let delays: Vec<Duration> = delays.collect();
     work.puts = (client == 1 || client > 2 && role > 0).then_some(delays);
     work.takes = client == 2 || role < 2;

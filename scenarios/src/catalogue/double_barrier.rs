@@ -9,7 +9,7 @@ use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::double_barrier::{self, DoubleBarrierWork, Mutants, double_barrier_worker};
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Drawn, Explored, Scenario};
+use vivarium_sim::{Explored, Run, Scenario};
 
 /// The double barrier's directory.
 const BARRIER: &str = "/double";
@@ -28,11 +28,11 @@ pub(super) fn entry() -> Entry {
 
 fn build(switches: &Switches) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
-        let work = (0..drawn.clients).map(|client| work(drawn, client, mutants));
+    let programs = move |run: &Run| {
+        let work = (0..run.clients()).map(|client| work(run, client, mutants));
         work.map(double_barrier_worker).collect()
     };
-    let monitors = |drawn: &Drawn| double_barrier::monitors(BARRIER, parties(drawn));
+    let monitors = |run: &Run| double_barrier::monitors(BARRIER, parties(run));
     let setup = Setup::NONE.containers([BARRIER]).and_then(|mut setup| {
         setup.add("/double/0")?;
         setup.add("/double/0/members")?;
@@ -45,42 +45,42 @@ fn build(switches: &Switches) -> Scenario {
 }
 
 /// Returns how many parties a generation needs: at least two, at most all.
-fn parties(drawn: &Drawn) -> usize {
+fn parties(run: &Run) -> usize {
     const SEARCHED: usize = 2;
-    let all = usize::from(drawn.clients);
-    if drawn.is_explored() {
+    let all = usize::from(run.clients());
+    if run.is_explored() {
         return all.min(SEARCHED);
     }
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("parties", 0);
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("parties", 0);
     if all > SEARCHED && random.chance(Ratio::one_in(3)) { all - 1 } else { all }
 }
 
 /// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
-fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> DoubleBarrierWork {
+fn work(run: &Run, client: u8, mutants: Mutants) -> DoubleBarrierWork {
     let party = char::from(b'a' + client).to_string();
-    if let Some(search) = drawn.search {
+    if let Some(search) = run.search {
         return DoubleBarrierWork {
-            generations: drawn.rounds.into(),
+            generations: run.rounds.into(),
             patience: (search.timers > 0).then_some(Duration::from_secs(1)),
             cancel: search.cancels > 0,
             // What is done in the background ends with the program.
             close: search.cancels > 0 || search.timers > 0,
             mutants,
-            ..DoubleBarrierWork::lean(BARRIER, party, parties(drawn))
+            ..DoubleBarrierWork::lean(BARRIER, party, parties(run))
         };
     }
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("double barrier", client.into());
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("double barrier", client.into());
     let impatient = random.chance(Ratio::one_in(4));
     let patience = random.span(Duration::from_millis(200), Duration::from_secs(8));
     let hasty = random.chance(Ratio::one_in(4));
     DoubleBarrierWork {
-        generations: drawn.rounds.into(),
+        generations: run.rounds.into(),
         hold: random.span(Duration::ZERO, Duration::from_secs(1)),
         guard_watch: random.chance(Ratio::one_in(2)),
         patience: impatient.then_some(patience),
         leave_patience: hasty.then_some(patience),
         cancel: random.chance(Ratio::one_in(2)),
         mutants,
-        ..DoubleBarrierWork::new(BARRIER, party, parties(drawn))
+        ..DoubleBarrierWork::new(BARRIER, party, parties(run))
     }
 }

@@ -11,7 +11,7 @@ use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::election::{self, CandidateWork, Mutants, candidate, observer};
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Drawn, Explored, Scenario};
+use vivarium_sim::{Explored, Run, Scenario};
 
 /// The election's directory.
 const ELECTION: &str = "/election";
@@ -30,37 +30,36 @@ pub(super) fn entry() -> Entry {
 
 fn build(switches: &Switches) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
-        (0..drawn.clients).map(|client| program(drawn, client, mutants)).collect()
-    };
+    let programs =
+        move |run: &Run| (0..run.clients()).map(|client| program(run, client, mutants)).collect();
     Scenario {
         explored: Explored::Programs {
             setup: Setup::NONE.containers([ELECTION]).expect("it is a znode"),
         },
-        ..recipe::scenario(&entry(), switches, programs, |drawn| {
-            election::monitors(ELECTION, calm_bound(drawn))
+        ..recipe::scenario(&entry(), switches, programs, |run| {
+            election::monitors(ELECTION, calm_bound(run))
         })
     }
 }
 
 /// Returns the program of a client: drawn from a stream of its own, or minimal in a search.
-fn program(drawn: &Drawn, client: u8, mutants: Mutants) -> Program {
-    if let Some(search) = drawn.search {
+fn program(run: &Run, client: u8, mutants: Mutants) -> Program {
+    if let Some(search) = run.search {
         return candidate(CandidateWork {
             directory: ELECTION.into(),
             resource: None,
-            routine: explored_routine(drawn, search),
+            routine: explored_routine(run, search),
             mutants,
         });
     }
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("leader work", client.into());
-    if client > 0 && client + 1 == drawn.clients && random.chance(Ratio::one_in(2)) {
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("leader work", client.into());
+    if client > 0 && client + 1 == run.clients() && random.chance(Ratio::one_in(2)) {
         return observer(ELECTION, random.span(Duration::from_secs(1), Duration::from_secs(20)));
     }
     candidate(CandidateWork {
         directory: ELECTION.into(),
         resource: Some("resource".into()),
-        routine: routine(drawn, random),
+        routine: routine(run, random),
         mutants,
     })
 }

@@ -18,7 +18,7 @@ use vivarium_model::time::Duration;
 use vivarium_recipes::lock::{self, LockWork, Mutants, lock_worker};
 use vivarium_sim::budget::programs::Budget;
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, Explored, Scenario, Settings};
+use vivarium_sim::{Choice, Explored, Run, Scenario, Settings};
 
 /// The lock's directory.
 const LOCK: &str = "/lock";
@@ -55,11 +55,11 @@ pub(super) fn entry() -> Entry {
 
 fn build(switches: &Switches) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
-        let work = (0..drawn.clients).map(|client| work(drawn, client, mutants));
+    let programs = move |run: &Run| {
+        let work = (0..run.clients()).map(|client| work(run, client, mutants));
         work.map(lock_worker).collect()
     };
-    let monitors = |drawn: &Drawn| lock::monitors(LOCK, calm_bound(drawn));
+    let monitors = |run: &Run| lock::monitors(LOCK, calm_bound(run));
     let setup = Setup::of([COUNTER]).and_then(|setup| setup.containers([LOCK]));
     let mut settings = Settings::default();
     // By default, a leader makes a session's sync wait for what the session has sent through a learner (rule 4.5.7).
@@ -75,20 +75,20 @@ fn build(switches: &Switches) -> Scenario {
 }
 
 /// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
-fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> LockWork {
+fn work(run: &Run, client: u8, mutants: Mutants) -> LockWork {
     let lock = LockWork { counter: Some(COUNTER.into()), mutants, ..LockWork::new(LOCK) };
-    if let Some(search) = drawn.search {
-        return explored_work(drawn, search, lock);
+    if let Some(search) = run.search {
+        return explored_work(run, search, lock);
     }
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("lock work", client.into());
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("lock work", client.into());
     let impatient = random.chance(Ratio::one_in(3));
     let patience = random.span(Duration::from_millis(200), Duration::from_secs(5));
     LockWork {
-        rounds: drawn.rounds,
+        rounds: run.rounds,
         hold: random.span(Duration::ZERO, Duration::from_millis(400)),
         patience: impatient.then_some(patience),
         cancel: random.chance(Ratio::one_in(2)),
-        linger: calm_bound(drawn) + drawn.config.tick,
+        linger: calm_bound(run) + run.config.tick,
         ..lock
     }
 }
@@ -97,15 +97,15 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> LockWork {
 const WHOLE_WORK: u8 = 2;
 
 /// Returns the work of a client in a search.
-fn explored_work(drawn: &Drawn, search: Budget, whole: LockWork) -> LockWork {
+fn explored_work(run: &Run, search: Budget, whole: LockWork) -> LockWork {
     let lean = LockWork { mutants: whole.mutants, ..LockWork::lean(LOCK) };
-    let work = if drawn.clients <= WHOLE_WORK {
+    let work = if run.clients() <= WHOLE_WORK {
         LockWork { counter: whole.counter, guard_watch: true, ..lean }
     } else {
         lean
     };
     // A client that can be cancelled leaves tasks to the background, which end with the program.
     let cancel = search.cancels > 0;
-    let linger = if cancel { drawn.config.tick } else { Duration::ZERO };
-    LockWork { rounds: drawn.rounds, cancel, linger, close: cancel, ..work }
+    let linger = if cancel { run.config.tick } else { Duration::ZERO };
+    LockWork { rounds: run.rounds, cancel, linger, close: cancel, ..work }
 }

@@ -9,7 +9,7 @@ use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::membership::{self, MemberWork, Mutants, member_worker};
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Drawn, Explored, Scenario};
+use vivarium_sim::{Explored, Run, Scenario};
 
 /// The group's directory.
 const GROUP: &str = "/group";
@@ -28,11 +28,11 @@ pub(super) fn entry() -> Entry {
 
 fn build(switches: &Switches) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
-        let work = (1..=drawn.clients).map(|client| work(drawn, client, mutants));
+    let programs = move |run: &Run| {
+        let work = (1..=run.clients()).map(|client| work(run, client, mutants));
         work.map(member_worker).collect()
     };
-    let monitors = |drawn: &Drawn| membership::monitors(GROUP, recipe::calm_bound(drawn));
+    let monitors = |run: &Run| membership::monitors(GROUP, recipe::calm_bound(run));
     Scenario {
         // A round lasts for the longest time that a guaranteed update may take.
         progress_bound: Duration::from_secs(900),
@@ -44,27 +44,27 @@ fn build(switches: &Switches) -> Scenario {
 }
 
 /// Returns the work of a client.
-fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> MemberWork {
+fn work(run: &Run, client: u8, mutants: Mutants) -> MemberWork {
     let id: Arc<str> = client.to_string().into();
-    if let Some(search) = drawn.search {
+    if let Some(search) = run.search {
         // A client that can be cancelled leaves tasks to the background, which end with the program.
         let cancel = search.cancels > 0;
-        let (group, rounds, span) = (GROUP.into(), drawn.rounds, drawn.config.tick);
+        let (group, rounds, span) = (GROUP.into(), run.rounds, run.config.tick);
         let (stay, linger) = (span, span);
         return MemberWork { group, id, rounds, stay, cancel, linger, close: cancel, mutants };
     }
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("member work", client.into());
-    let bound = recipe::calm_bound(drawn);
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("member work", client.into());
+    let bound = recipe::calm_bound(run);
     MemberWork {
         group: GROUP.into(),
         id,
-        rounds: drawn.rounds,
+        rounds: run.rounds,
         stay: match random.chance(Ratio::one_in(3)) {
-            true => bound + drawn.config.tick,
+            true => bound + run.config.tick,
             false => random.span(Duration::from_millis(200), Duration::from_secs(5)),
         },
         cancel: random.chance(Ratio::one_in(2)),
-        linger: bound + drawn.config.tick,
+        linger: bound + run.config.tick,
         close: true,
         mutants,
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use vivarium_model::setup::Setup;
 use vivarium_recipes::multilock::{self, MultiLockWork, Mutants, multi_lock_worker};
 use vivarium_sim::random::Seeds;
-use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+use vivarium_sim::{Choice, Explored, Run, Scenario};
 
 /// The locks' directories.
 const LOCKS: [&str; 2] = ["/multilock-a", "/multilock-b"];
@@ -25,8 +25,8 @@ pub(super) fn entry() -> Entry {
 
 fn build(switches: &Switches) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
-        let work = (0..drawn.clients).map(|client| work(drawn, client, mutants));
+    let programs = move |run: &Run| {
+        let work = (0..run.clients()).map(|client| work(run, client, mutants));
         work.map(multi_lock_worker).collect()
     };
     Scenario {
@@ -34,21 +34,21 @@ fn build(switches: &Switches) -> Scenario {
         explored: Explored::Programs {
             setup: Setup::NONE.containers(LOCKS).expect("they are znodes"),
         },
-        ..recipe::scenario(&entry(), switches, programs, |drawn| {
-            multilock::monitors(&LOCKS, calm_bound(drawn))
+        ..recipe::scenario(&entry(), switches, programs, |run| {
+            multilock::monitors(&LOCKS, calm_bound(run))
         })
     }
 }
 
 /// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
-fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> MultiLockWork {
+fn work(run: &Run, client: u8, mutants: Mutants) -> MultiLockWork {
     let mut directories: Vec<Arc<str>> = LOCKS.map(Arc::from).to_vec();
     if client % 2 == 1 {
         directories.reverse();
     }
-    let routine = match drawn.search {
-        Some(search) => explored_routine(drawn, search),
-        None => routine(drawn, &mut Seeds::new(drawn.seed).stream("multilock work", client.into())),
+    let routine = match run.search {
+        Some(search) => explored_routine(run, search),
+        None => routine(run, &mut Seeds::new(run.seed).stream("multilock work", client.into())),
     };
     MultiLockWork { directories, routine, mutants }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use vivarium_model::setup::Setup;
 use vivarium_recipes::names::{self, Mutants, NameWork, name_worker};
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+use vivarium_sim::{Choice, Explored, Run, Scenario};
 
 /// The names' directory.
 const NAMES: &str = "/names";
@@ -26,11 +26,11 @@ pub(super) fn entry() -> Entry {
 
 fn build(switches: &Switches) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
-        let work = (1..=drawn.clients).map(|client| work(drawn, client, mutants));
+    let programs = move |run: &Run| {
+        let work = (1..=run.clients()).map(|client| work(run, client, mutants));
         work.map(name_worker).collect()
     };
-    let monitors = |_drawn: &Drawn| names::monitors(NAMES);
+    let monitors = |_drawn: &Run| names::monitors(NAMES);
     Scenario {
         rounds: Choice::from(1..=8),
         explored: Explored::Programs {
@@ -41,19 +41,19 @@ fn build(switches: &Switches) -> Scenario {
 }
 
 /// Returns the work of a client.
-fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> NameWork {
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("name work", client.into());
+fn work(run: &Run, client: u8, mutants: Mutants) -> NameWork {
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("name work", client.into());
     let mut name = || -> Arc<str> {
-        let is_first = drawn.is_explored() || random.chance(Ratio::one_in(2));
+        let is_first = run.is_explored() || random.chance(Ratio::one_in(2));
         if is_first { "a".into() } else { "b".into() }
     };
-    let names = (0..drawn.rounds).map(|_| name()).collect();
+    let names = (0..run.rounds).map(|_| name()).collect();
     NameWork {
         directory: NAMES.into(),
         names,
         address: format!("host{client}").into(),
-        moves: drawn.is_explored() || random.chance(Ratio::one_in(2)),
-        close: !drawn.is_explored(),
+        moves: run.is_explored() || random.chance(Ratio::one_in(2)),
+        close: !run.is_explored(),
         mutants,
     }
 }

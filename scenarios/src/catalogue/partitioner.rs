@@ -11,7 +11,7 @@ use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::partitioner::{self, Mutants, PartitionWork, partition_worker};
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+use vivarium_sim::{Choice, Explored, Run, Scenario};
 
 /// The partition's directory.
 const PARTITION: &str = "/partition";
@@ -42,13 +42,13 @@ pub(super) fn entry() -> Entry {
 
 fn build(switches: &Switches) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
-        let work = (1..=drawn.clients).map(|client| work(drawn, client, mutants));
+    let programs = move |run: &Run| {
+        let work = (1..=run.clients()).map(|client| work(run, client, mutants));
         work.map(partition_worker).collect()
     };
-    let monitors = |drawn: &Drawn| {
-        let items: &[&str] = if drawn.is_explored() { &EXPLORED } else { &ITEMS };
-        partitioner::monitors(PARTITION, items, calm_bound(drawn))
+    let monitors = |run: &Run| {
+        let items: &[&str] = if run.is_explored() { &EXPLORED } else { &ITEMS };
+        partitioner::monitors(PARTITION, items, calm_bound(run))
     };
     let setup = Setup::of(PARENTS).and_then(|setup| setup.containers(CONTAINERS));
     Scenario {
@@ -66,17 +66,17 @@ fn set(items: &[&str]) -> Vec<Arc<str>> {
 }
 
 /// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
-fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> PartitionWork {
+fn work(run: &Run, client: u8, mutants: Mutants) -> PartitionWork {
     let id: Arc<str> = client.to_string().into();
     let directory: Arc<str> = PARTITION.into();
-    if let Some(search) = drawn.search {
+    if let Some(search) = run.search {
         // A client that can be cancelled leaves tasks to the background, which end with the program.
-        let (cancel, tick) = (search.cancels > 0, drawn.config.tick);
+        let (cancel, tick) = (search.cancels > 0, run.config.tick);
         return PartitionWork {
             directory,
             items: set(&EXPLORED),
             id,
-            rounds: drawn.rounds,
+            rounds: run.rounds,
             stay: tick,
             // Each sleep costs states, so with faults only clients that use something sleep.
             leaves_idle: client == 1 && !search.has_faults(),
@@ -88,22 +88,22 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> PartitionWork {
         };
     }
     let is_odd =
-        client == 1 && Seeds::new(drawn.seed).stream("partition set", 0).chance(Ratio::one_in(4));
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("partition work", client.into());
-    let bound = calm_bound(drawn);
+        client == 1 && Seeds::new(run.seed).stream("partition set", 0).chance(Ratio::one_in(4));
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("partition work", client.into());
+    let bound = calm_bound(run);
     PartitionWork {
         directory,
         items: set(if is_odd { &ITEMS[1..] } else { &ITEMS }),
         id,
-        rounds: drawn.rounds,
+        rounds: run.rounds,
         stay: match random.chance(Ratio::one_in(2)) {
-            true => bound + drawn.config.tick,
+            true => bound + run.config.tick,
             false => random.span(Duration::from_millis(200), Duration::from_secs(5)),
         },
         leaves_idle: true,
         resources: true,
         cancel: random.chance(Ratio::one_in(2)),
-        linger: bound + drawn.config.tick,
+        linger: bound + run.config.tick,
         close: true,
         mutants,
     }

@@ -7,7 +7,7 @@ use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::persistent_node::{self, Mutants, PersistentWork, Role, persistent_worker};
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Drawn, Explored, Scenario};
+use vivarium_sim::{Explored, Run, Scenario};
 
 /// The znode's directory.
 const DIRECTORY: &str = "/kept";
@@ -29,11 +29,11 @@ pub(super) fn entry() -> Entry {
 
 fn build(switches: &Switches) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
-        let work = (1..=drawn.clients).map(|client| work(drawn, client, mutants));
+    let programs = move |run: &Run| {
+        let work = (1..=run.clients()).map(|client| work(run, client, mutants));
         work.map(persistent_worker).collect()
     };
-    let monitors = |drawn: &Drawn| persistent_node::monitors(DIRECTORY, recipe::calm_bound(drawn));
+    let monitors = |run: &Run| persistent_node::monitors(DIRECTORY, recipe::calm_bound(run));
     Scenario {
         // A round lasts for the longest time that a guaranteed update may take.
         progress_bound: Duration::from_secs(900),
@@ -45,35 +45,35 @@ fn build(switches: &Switches) -> Scenario {
 }
 
 /// Returns the work of a client.
-fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> PersistentWork {
+fn work(run: &Run, client: u8, mutants: Mutants) -> PersistentWork {
     let role = match client {
         1 => Role::Keeper,
         2 => Role::Deletes,
         _ => Role::Overwrites,
     };
-    let span = if role == Role::Keeper { drawn.config.tick } else { Duration::ZERO };
+    let span = if role == Role::Keeper { run.config.tick } else { Duration::ZERO };
     let lean = PersistentWork {
         path: NODE.into(),
         role,
-        rounds: drawn.rounds,
+        rounds: run.rounds,
         span,
-        cancel: drawn.search.is_some_and(|search| search.cancels > 0),
-        linger: drawn.config.tick,
+        cancel: run.search.is_some_and(|search| search.cancels > 0),
+        linger: run.config.tick,
         close: false,
         mutants,
     };
-    if drawn.is_explored() {
+    if run.is_explored() {
         return lean;
     }
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("keeper work", client.into());
-    let bound = recipe::calm_bound(drawn);
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("keeper work", client.into());
+    let bound = recipe::calm_bound(run);
     let is_long = role == Role::Keeper && random.chance(Ratio::one_in(2));
     let short = random.span(Duration::from_millis(100), Duration::from_secs(5));
     PersistentWork {
         span: if is_long { bound + short } else { short },
-        rounds: if role == Role::Keeper { drawn.rounds } else { 3 * drawn.rounds },
+        rounds: if role == Role::Keeper { run.rounds } else { 3 * run.rounds },
         cancel: random.chance(Ratio::one_in(2)),
-        linger: bound + drawn.config.tick,
+        linger: bound + run.config.tick,
         close: true,
         ..lean
     }

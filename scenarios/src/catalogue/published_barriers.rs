@@ -20,7 +20,7 @@ use vivarium_recipes::published::double_barrier_chapter::chapter_party;
 use vivarium_recipes::published::double_barrier_page::page_party;
 use vivarium_recipes::published::double_barrier_tutorial::tutorial_party;
 use vivarium_sim::random::{Random, Seeds};
-use vivarium_sim::{Choice, Drawn, Explored, Fault, FaultSet, Scenario};
+use vivarium_sim::{Choice, Explored, Fault, FaultSet, Run, Scenario};
 
 /// The directory of the barriers, and the double barrier's znode.
 const BARRIERS: &str = "/barriers";
@@ -78,8 +78,8 @@ fn entry(name: &'static str, summary: &'static str, build: fn(&Switches) -> Scen
 fn scenario(
     name: &'static str,
     switches: &Switches,
-    programs: impl Fn(&Drawn) -> Vec<Program> + Send + Sync + 'static,
-    monitors: impl Fn(&Drawn) -> Vec<Box<dyn Monitor>> + Send + Sync + 'static,
+    programs: impl Fn(&Run) -> Vec<Program> + Send + Sync + 'static,
+    monitors: impl Fn(&Run) -> Vec<Box<dyn Monitor>> + Send + Sync + 'static,
 ) -> Scenario {
     let mut entries = entries().into_iter();
     let entry = entries.find(|entry| entry.name == name).expect("it is one of them");
@@ -92,10 +92,10 @@ fn scenario(
 }
 
 /// Returns how long to hold something; no time in a search.
-fn hold(drawn: &Drawn, client: u8) -> Duration {
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("published hold", client.into());
+fn hold(run: &Run, client: u8) -> Duration {
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("published hold", client.into());
     let hold = random.span(Duration::ZERO, Duration::from_secs(1));
-    if drawn.is_explored() { Duration::ZERO } else { hold }
+    if run.is_explored() { Duration::ZERO } else { hold }
 }
 
 fn barrier_chapter(switches: &Switches) -> Scenario {
@@ -108,45 +108,45 @@ fn barrier_same_view(switches: &Switches) -> Scenario {
 
 /// Builds a scenario in which the first client owns the barriers and announces each to the others.
 fn told(name: &'static str, switches: &Switches, waiter: fn(BarrierWork) -> Program) -> Scenario {
-    let programs = move |drawn: &Drawn| {
+    let programs = move |run: &Run| {
         let work = |client: u8| BarrierWork {
-            hold: hold(drawn, client),
+            hold: hold(run, client),
             ..BarrierWork::new(
                 BARRIERS,
-                (1..drawn.clients).map(|client| ClientId::at(client.into())).collect(),
+                (1..run.clients()).map(|client| ClientId::at(client.into())).collect(),
             )
         };
         let owner = std::iter::once(barrier_owner(work(0)));
-        owner.chain((1..drawn.clients).map(|client| waiter(work(client)))).collect()
+        owner.chain((1..run.clients()).map(|client| waiter(work(client)))).collect()
     };
-    let monitors = |_drawn: &Drawn| barrier::monitors(BARRIERS);
+    let monitors = |_drawn: &Run| barrier::monitors(BARRIERS);
     scenario(name, switches, programs, monitors)
 }
 
 fn barrier_as_lock(switches: &Switches) -> Scenario {
-    let programs = |drawn: &Drawn| {
+    let programs = |run: &Run| {
         let node: Arc<str> = "/barrier".into();
-        let client = |client| locking_waiter(Arc::clone(&node), hold(drawn, client));
-        (0..drawn.clients).map(client).collect()
+        let client = |client| locking_waiter(Arc::clone(&node), hold(run, client));
+        (0..run.clients()).map(client).collect()
     };
-    let monitors = |_drawn: &Drawn| barrier::monitors("/");
+    let monitors = |_drawn: &Run| barrier::monitors("/");
     let scenario = scenario("published-barrier-as-lock", switches, programs, monitors);
     Scenario { faults: scenario.faults.with(Fault::ProgramCrash), ..scenario }
 }
 
 fn double(name: &'static str, switches: &Switches, program: fn(Party) -> Program) -> Scenario {
-    let programs = move |drawn: &Drawn| {
+    let programs = move |run: &Run| {
         let party = |client: u8| Party {
             barrier: BARRIERS.into(),
             party: char::from(b'a' + client).to_string().into(),
-            parties: usize::from(drawn.clients),
+            parties: usize::from(run.clients()),
             generations: 1,
-            hold: hold(drawn, client),
-            prepare: !drawn.is_explored(),
+            hold: hold(run, client),
+            prepare: !run.is_explored(),
         };
-        (0..drawn.clients).map(|client| program(party(client))).collect()
+        (0..run.clients()).map(|client| program(party(client))).collect()
     };
-    let monitors = |drawn: &Drawn| double_barrier::monitors(BARRIERS, usize::from(drawn.clients));
+    let monitors = |run: &Run| double_barrier::monitors(BARRIERS, usize::from(run.clients()));
     scenario(name, switches, programs, monitors)
 }
 

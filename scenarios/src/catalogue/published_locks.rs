@@ -22,7 +22,7 @@ use vivarium_recipes::published::rw_lock_by_prefix::{reader_by_prefix, writer_by
 use vivarium_recipes::published::rw_lock_garbled_reader::{garbled_reader, plain_writer};
 use vivarium_recipes::{election, lock, rwlock};
 use vivarium_sim::random::{Random, Seeds};
-use vivarium_sim::{Drawn, Explored, Fault, FaultSet, Rate, Scenario};
+use vivarium_sim::{Explored, Fault, FaultSet, Rate, Run, Scenario};
 
 /// The lock's znode, and the election's.
 const LOCK: &str = "/lock";
@@ -146,8 +146,8 @@ fn locks(
     faults: FaultSet,
     program: fn(Locker) -> Program,
 ) -> Scenario {
-    let programs = move |drawn: &Drawn, client| program(work(drawn, client));
-    let monitors = |drawn: &Drawn| lock::monitors(LOCK, calm_bound(drawn));
+    let programs = move |run: &Run, client| program(work(run, client));
+    let monitors = |run: &Run| lock::monitors(LOCK, calm_bound(run));
     scenario(name, switches, faults, programs, monitors)
 }
 
@@ -158,11 +158,11 @@ fn read_write_locks(
     reader: fn(Locker) -> Program,
     writer: fn(Locker) -> Program,
 ) -> Scenario {
-    let programs = move |drawn: &Drawn, client| match client {
-        0 => writer(work(drawn, client)),
-        _ => reader(work(drawn, client)),
+    let programs = move |run: &Run, client| match client {
+        0 => writer(work(run, client)),
+        _ => reader(work(run, client)),
     };
-    let monitors = |drawn: &Drawn| rwlock::monitors(LOCK, calm_bound(drawn));
+    let monitors = |run: &Run| rwlock::monitors(LOCK, calm_bound(run));
     scenario(name, switches, NONE, programs, monitors)
 }
 
@@ -171,8 +171,8 @@ fn elections(
     switches: &Switches,
     candidate: fn(Locker) -> Program,
 ) -> Scenario {
-    let programs = move |drawn: &Drawn, client| candidate(work(drawn, client));
-    let monitors = |drawn: &Drawn| election::monitors(LOCK, calm_bound(drawn));
+    let programs = move |run: &Run, client| candidate(work(run, client));
+    let monitors = |run: &Run| election::monitors(LOCK, calm_bound(run));
     scenario(name, switches, NONE, programs, monitors)
 }
 
@@ -180,13 +180,12 @@ fn scenario(
     name: &'static str,
     switches: &Switches,
     faults: FaultSet,
-    program: impl Fn(&Drawn, u8) -> Program + Send + Sync + 'static,
-    monitors: impl Fn(&Drawn) -> Vec<Box<dyn Monitor>> + Send + Sync + 'static,
+    program: impl Fn(&Run, u8) -> Program + Send + Sync + 'static,
+    monitors: impl Fn(&Run) -> Vec<Box<dyn Monitor>> + Send + Sync + 'static,
 ) -> Scenario {
     let mut entries = entries().into_iter();
     let entry = entries.find(|entry| entry.name == name).expect("it is one of them");
-    let programs =
-        move |drawn: &Drawn| (0..drawn.clients).map(|client| program(drawn, client)).collect();
+    let programs = move |run: &Run| (0..run.clients()).map(|client| program(run, client)).collect();
     Scenario {
         faults,
         explored: Explored::Programs {
@@ -197,13 +196,13 @@ fn scenario(
 }
 
 /// Returns the work of a client; in a search, it holds the lock for no time.
-fn work(drawn: &Drawn, client: u8) -> Locker {
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("published hold", client.into());
+fn work(run: &Run, client: u8) -> Locker {
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("published hold", client.into());
     let hold = random.span(Duration::ZERO, Duration::from_secs(1));
     Locker {
         directory: LOCK.into(),
-        rounds: drawn.rounds,
-        hold: if drawn.is_explored() { Duration::ZERO } else { hold },
-        prepare: !drawn.is_explored(),
+        rounds: run.rounds,
+        hold: if run.is_explored() { Duration::ZERO } else { hold },
+        prepare: !run.is_explored(),
     }
 }

@@ -11,7 +11,7 @@ use vivarium_model::setup::Setup;
 use vivarium_recipes::published::page_queue;
 use vivarium_recipes::published::tutorial_queue::{self, Padding};
 use vivarium_recipes::queue;
-use vivarium_sim::{Choice, Drawn, Fault, Scenario};
+use vivarium_sim::{Choice, Fault, Run, Scenario};
 
 /// The entry of the page's queue.
 pub(super) fn page() -> Entry {
@@ -33,9 +33,7 @@ pub(super) fn tutorial() -> Entry {
         group: Group::Published,
         seeds: 200,
         mutants: Vec::new(),
-        build: |switches| {
-            build(&tutorial(), switches, |drawn| tutorial_programs(drawn, Padding::Lost))
-        },
+        build: |switches| build(&tutorial(), switches, |run| tutorial_programs(run, Padding::Lost)),
     }
 }
 
@@ -48,7 +46,7 @@ pub(super) fn padded_tutorial() -> Entry {
         seeds: 200,
         mutants: Vec::new(),
         build: |switches| {
-            build(&padded_tutorial(), switches, |drawn| tutorial_programs(drawn, Padding::Kept))
+            build(&padded_tutorial(), switches, |run| tutorial_programs(run, Padding::Kept))
         },
     }
 }
@@ -56,7 +54,7 @@ pub(super) fn padded_tutorial() -> Entry {
 fn build(
     entry: &Entry,
     switches: &Switches,
-    programs: impl Fn(&Drawn) -> Vec<Program> + Send + Sync + 'static,
+    programs: impl Fn(&Run) -> Vec<Program> + Send + Sync + 'static,
 ) -> Scenario {
     let scenario = recipe::scenario(entry, switches, programs, |_drawn| queue::monitors(QUEUE));
     Scenario {
@@ -69,21 +67,21 @@ fn build(
 }
 
 /// One producer, and all others take: two of them can receive the same item.
-fn page_programs(drawn: &Drawn) -> Vec<Program> {
-    (1..=drawn.clients)
+fn page_programs(run: &Run) -> Vec<Program> {
+    (1..=run.clients())
         .map(|client| match client {
-            1 => page_queue::producer(QUEUE, drawn.rounds),
+            1 => page_queue::producer(QUEUE, run.rounds),
             _ => page_queue::consumer(QUEUE, 1),
         })
         .collect()
 }
 
 /// One producer and one consumer of as many items; further clients add more pairs.
-fn tutorial_programs(drawn: &Drawn, padding: Padding) -> Vec<Program> {
-    (1..=drawn.clients)
+fn tutorial_programs(run: &Run, padding: Padding) -> Vec<Program> {
+    (1..=run.clients())
         .map(|client| match client % 2 {
-            1 => tutorial_queue::producer(QUEUE, drawn.rounds),
-            _ => tutorial_queue::consumer(QUEUE, drawn.rounds, padding),
+            1 => tutorial_queue::producer(QUEUE, run.rounds),
+            _ => tutorial_queue::consumer(QUEUE, run.rounds, padding),
         })
         .collect()
 }

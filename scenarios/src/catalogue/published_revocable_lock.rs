@@ -11,7 +11,7 @@ use vivarium_recipes::revocable_lock::{
     self, Force, Mutants, RevocableWork, Turn, revocable_lock_worker,
 };
 use vivarium_sim::random::Seeds;
-use vivarium_sim::{Choice, Drawn, Explored, FaultSet, Scenario};
+use vivarium_sim::{Choice, Explored, FaultSet, Run, Scenario};
 
 /// The lock's directory.
 const LOCK: &str = "/revocable";
@@ -41,10 +41,10 @@ pub(super) fn translation() -> Entry {
 }
 
 fn build(entry: &Entry, switches: &Switches, text: Text) -> Scenario {
-    let programs = move |drawn: &Drawn| {
-        let owner = std::iter::once(published_owner(LOCK, text, hold(drawn)));
+    let programs = move |run: &Run| {
+        let owner = std::iter::once(published_owner(LOCK, text, hold(run)));
         owner
-            .chain((1..drawn.clients).map(|client| revocable_lock_worker(asks(drawn, client))))
+            .chain((1..run.clients()).map(|client| revocable_lock_worker(asks(run, client))))
             .collect()
     };
     let setup = || Setup::of([LOCK]).expect("it is a znode");
@@ -54,26 +54,26 @@ fn build(entry: &Entry, switches: &Switches, text: Text) -> Scenario {
         faults: FaultSet::INTERLEAVINGS,
         progress_bound: Duration::from_secs(900),
         explored: Explored::Programs { setup: setup() },
-        ..recipe::scenario(entry, switches, programs, |drawn| {
-            revocable_lock::monitors(LOCK, Force::None, calm_bound(drawn))
+        ..recipe::scenario(entry, switches, programs, |run| {
+            revocable_lock::monitors(LOCK, Force::None, calm_bound(run))
         })
     }
 }
 
 /// Returns how long the owner holds the lock: long enough to be notified.
-fn hold(drawn: &Drawn) -> Duration {
-    calm_bound(drawn) + drawn.config.tick
+fn hold(run: &Run) -> Duration {
+    calm_bound(run) + run.config.tick
 }
 
-fn asks(drawn: &Drawn, client: u8) -> RevocableWork {
-    let random = &mut Seeds::new(drawn.seed).stream("published revocable", client.into());
-    let routine = match drawn.search {
-        Some(search) => explored_routine(drawn, search),
-        None => Routine { patience: None, cancel: false, ..routine(drawn, random) },
+fn asks(run: &Run, client: u8) -> RevocableWork {
+    let random = &mut Seeds::new(run.seed).stream("published revocable", client.into());
+    let routine = match run.search {
+        Some(search) => explored_routine(run, search),
+        None => Routine { patience: None, cancel: false, ..routine(run, random) },
     };
     RevocableWork {
         directory: LOCK.into(),
-        turns: vec![Turn::Ask; drawn.rounds as usize],
+        turns: vec![Turn::Ask; run.rounds as usize],
         note: false,
         grace: Duration::ZERO,
         resource: None,

@@ -9,7 +9,7 @@ use vivarium_model::time::Duration;
 use vivarium_recipes::published::two_phase_commit::{PublishedCommit, Text, published_commit};
 use vivarium_recipes::two_phase_commit;
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+use vivarium_sim::{Choice, Explored, Run, Scenario};
 
 /// The parent of the transaction.
 const DIRECTORY: &str = "/commit";
@@ -51,11 +51,11 @@ pub(super) fn prefilled() -> Entry {
 }
 
 fn build(entry: &Entry, switches: &Switches, text: Text) -> Scenario {
-    let programs = move |drawn: &Drawn| {
-        let work = (1..=drawn.clients).map(|client| work(drawn, client, text));
+    let programs = move |run: &Run| {
+        let work = (1..=run.clients()).map(|client| work(run, client, text));
         work.map(published_commit).collect()
     };
-    let monitors = |_drawn: &Drawn| two_phase_commit::monitors(DIRECTORY);
+    let monitors = |_drawn: &Run| two_phase_commit::monitors(DIRECTORY);
     Scenario {
         rounds: Choice::from(1),
         explored: Explored::Programs { setup: Setup::of([DIRECTORY]).expect("it is a znode") },
@@ -64,22 +64,22 @@ fn build(entry: &Entry, switches: &Switches, text: Text) -> Scenario {
 }
 
 /// Returns the work of a client. The last client is also the coordinator.
-fn work(drawn: &Drawn, client: u8, text: Text) -> PublishedCommit {
+fn work(run: &Run, client: u8, text: Text) -> PublishedCommit {
     let site = |client: u8| -> Arc<str> { client.to_string().into() };
     let lean = PublishedCommit {
         text,
         transaction: format!("{DIRECTORY}/0").into(),
-        sites: (1..=drawn.clients).map(site).collect(),
+        sites: (1..=run.clients()).map(site).collect(),
         site: site(client),
-        coordinates: client == drawn.clients,
+        coordinates: client == run.clients(),
         patience: None,
-        cancel: drawn.search.is_some_and(|search| search.cancels > 0),
+        cancel: run.search.is_some_and(|search| search.cancels > 0),
         close: false,
     };
-    if drawn.is_explored() {
+    if run.is_explored() {
         return lean;
     }
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("commit work", client.into());
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("commit work", client.into());
     let impatient = random.chance(Ratio::one_in(3));
     let patience = random.span(Duration::from_millis(200), Duration::from_secs(5));
     PublishedCommit { patience: impatient.then_some(patience), close: true, ..lean }

@@ -14,7 +14,7 @@ use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_recipes::queue::{self, Mutants, QueueWork, queue_worker};
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+use vivarium_sim::{Choice, Explored, Run, Scenario};
 
 /// The queue's directory.
 pub(super) const QUEUE: &str = "/queue";
@@ -62,13 +62,13 @@ fn mutants(of: impl Iterator<Item = queue::Mutant>) -> Vec<Mutant> {
 
 fn build(entry: &Entry, switches: &Switches, priorities: bool) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
+    let programs = move |run: &Run| {
         let clients: Vec<QueueWork> =
-            (1..=drawn.clients).map(|client| work(drawn, client, priorities, mutants)).collect();
+            (1..=run.clients()).map(|client| work(run, client, priorities, mutants)).collect();
         let producers = clients.iter().filter(|work| work.puts.is_some()).count();
         clients.into_iter().map(|work| queue_worker(QueueWork { producers, ..work })).collect()
     };
-    let monitors = move |_drawn: &Drawn| match priorities {
+    let monitors = move |_drawn: &Run| match priorities {
         true => queue::priority_monitors(QUEUE),
         false => queue::monitors(QUEUE),
     };
@@ -82,9 +82,9 @@ fn build(entry: &Entry, switches: &Switches, priorities: bool) -> Scenario {
 }
 
 /// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
-fn work(drawn: &Drawn, client: u8, priorities: bool, mutants: Mutants) -> QueueWork {
+fn work(run: &Run, client: u8, priorities: bool, mutants: Mutants) -> QueueWork {
     let work = QueueWork { mutants, ..QueueWork::new(QUEUE) };
-    if let Some(search) = drawn.search {
+    if let Some(search) = run.search {
         let items: Vec<u32> = match (priorities, search.kills > 0) {
             (false, _) => Vec::new(),
             (true, false) => vec![10, 10, 9],
@@ -99,12 +99,12 @@ fn work(drawn: &Drawn, client: u8, priorities: bool, mutants: Mutants) -> QueueW
             ..work
         };
     }
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("queue work", client.into());
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("queue work", client.into());
     let draws = [random.between(0, 2), random.between(0, 9), random.between(0, 9)];
     let produces = client == 1 || client > 2 && draws[0] > 0;
     let consumes = client == 2 || draws[0] < 2;
     QueueWork {
-        puts: produces.then_some(drawn.rounds),
+        puts: produces.then_some(run.rounds),
         priorities: if priorities {
             vec![10, draws[1] as u32, 9, draws[2] as u32]
         } else {

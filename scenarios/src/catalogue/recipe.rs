@@ -11,7 +11,7 @@ use vivarium_model::time::Duration;
 use vivarium_recipes::contention::Routine;
 use vivarium_sim::budget::programs::Budget;
 use vivarium_sim::random::{Random, Ratio};
-use vivarium_sim::{Choice, Drawn, Explored, FaultSet, Limits, Scenario, Settings};
+use vivarium_sim::{Choice, Explored, FaultSet, Limits, Run, Scenario, Settings};
 
 /// How often a program of a recipe may receive the same answer without news: it watches, and asks again only for a
 /// reason.
@@ -25,8 +25,8 @@ const AGAIN: u32 = 32;
 pub(super) fn scenario(
     entry: &Entry,
     switches: &Switches,
-    programs: impl Fn(&Drawn) -> Vec<Program> + Send + Sync + 'static,
-    monitors: impl Fn(&Drawn) -> Vec<Box<dyn Monitor>> + Send + Sync + 'static,
+    programs: impl Fn(&Run) -> Vec<Program> + Send + Sync + 'static,
+    monitors: impl Fn(&Run) -> Vec<Box<dyn Monitor>> + Send + Sync + 'static,
 ) -> Scenario {
     Scenario {
         name: entry.name.to_string(),
@@ -38,9 +38,9 @@ pub(super) fn scenario(
         setup: Setup::NONE,
         settings: Settings::default(),
         programs: Arc::new(programs),
-        monitors: Arc::new(move |drawn| {
-            let own = monitors(drawn);
-            if drawn.is_explored() {
+        monitors: Arc::new(move |run| {
+            let own = monitors(run);
+            if run.is_explored() {
                 return own;
             }
             let livelock: Box<dyn Monitor> = Box::new(Livelock::within(AGAIN));
@@ -59,25 +59,25 @@ pub(super) fn scenario(
 
 /// Draws the routine of one of several contenders in a sweep: how long it holds, how patient it is, and a stay that is
 /// long enough to show what it leaves behind.
-pub(super) fn routine(drawn: &Drawn, random: &mut Random) -> Routine {
+pub(super) fn routine(run: &Run, random: &mut Random) -> Routine {
     let impatient = random.chance(Ratio::one_in(4));
     let patience = random.span(Duration::from_millis(200), Duration::from_secs(5));
     Routine {
-        rounds: drawn.rounds,
+        rounds: run.rounds,
         patience: impatient.then_some(patience),
         hold: random.span(Duration::ZERO, Duration::from_millis(400)),
         cancel: random.chance(Ratio::one_in(2)),
-        linger: calm_bound(drawn) + drawn.config.tick,
+        linger: calm_bound(run) + run.config.tick,
         close: true,
     }
 }
 
 /// Returns its routine in a search: a client that can be cancelled leaves tasks to the background, and ends after them.
-pub(super) fn explored_routine(drawn: &Drawn, search: Budget) -> Routine {
+pub(super) fn explored_routine(run: &Run, search: Budget) -> Routine {
     Routine {
-        rounds: drawn.rounds,
+        rounds: run.rounds,
         cancel: search.cancels > 0,
-        linger: if search.cancels > 0 { drawn.config.tick } else { Duration::ZERO },
+        linger: if search.cancels > 0 { run.config.tick } else { Duration::ZERO },
         close: search.cancels > 0,
         ..Routine::ONCE
     }
@@ -89,9 +89,9 @@ const REACTIONS: u32 = 6;
 /// Returns how long a client must have been connected without a disturbance before a recipe's guarantee must be
 /// fulfilled. A server that is cut off from its leader keeps its clients for up to syncLimit ticks; a pause is not seen
 /// as a disconnection until it ends; and a slow program is slow in each of its reactions.
-pub(super) fn calm_bound(drawn: &Drawn) -> Duration {
-    let config = &drawn.config;
+pub(super) fn calm_bound(run: &Run) -> Duration {
+    let config = &run.config;
     let timeouts = config.clients.iter().map(|client| config.negotiate(client.session_timeout));
     let cut_off = config.tick * config.sync_limit;
-    2 * timeouts.max().unwrap_or_default().max(cut_off) + REACTIONS * drawn.pace.longest()
+    2 * timeouts.max().unwrap_or_default().max(cut_off) + REACTIONS * run.longest_reaction
 }

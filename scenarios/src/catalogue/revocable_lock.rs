@@ -15,7 +15,7 @@ use vivarium_recipes::revocable_lock::{
 };
 use vivarium_sim::budget::programs::Budget;
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Drawn, Explored, Scenario};
+use vivarium_sim::{Explored, Run, Scenario};
 
 /// The lock's directory.
 const LOCK: &str = "/revocable";
@@ -69,8 +69,8 @@ fn listed(mutants: &[Mutant]) -> Vec<Listed> {
 
 fn build(entry: &Entry, switches: &Switches, force: Force) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
-        let work = (0..drawn.clients).map(|client| work(drawn, client, force, mutants));
+    let programs = move |run: &Run| {
+        let work = (0..run.clients()).map(|client| work(run, client, force, mutants));
         work.map(revocable_lock_worker).collect()
     };
     Scenario {
@@ -79,27 +79,27 @@ fn build(entry: &Entry, switches: &Switches, force: Force) -> Scenario {
         explored: Explored::Programs {
             setup: Setup::NONE.containers([LOCK]).expect("it is a znode"),
         },
-        ..recipe::scenario(entry, switches, programs, move |drawn| {
-            revocable_lock::monitors(LOCK, force, calm_bound(drawn))
+        ..recipe::scenario(entry, switches, programs, move |run| {
+            revocable_lock::monitors(LOCK, force, calm_bound(run))
         })
     }
 }
 
 /// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
-fn work(drawn: &Drawn, client: u8, force: Force, mutants: Mutants) -> RevocableWork {
-    if let Some(search) = drawn.search {
-        return explored_work(drawn, search, client, force, mutants);
+fn work(run: &Run, client: u8, force: Force, mutants: Mutants) -> RevocableWork {
+    if let Some(search) = run.search {
+        return explored_work(run, search, client, force, mutants);
     }
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("revocable work", client.into());
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("revocable work", client.into());
     let wants = if force == Force::None { Turn::Ask } else { Turn::Take };
-    let turns = (0..drawn.rounds).map(|_| match random.below(5) {
+    let turns = (0..run.rounds).map(|_| match random.below(5) {
         0 | 1 => Turn::Hold,
         2 => Turn::Insist,
         _ => wants,
     });
     let turns = turns.collect();
     let hold = match random.chance(Ratio::one_in(3)) {
-        true => calm_bound(drawn) + drawn.config.tick,
+        true => calm_bound(run) + run.config.tick,
         false => random.span(Duration::ZERO, 3 * GRACE),
     };
     RevocableWork {
@@ -108,14 +108,14 @@ fn work(drawn: &Drawn, client: u8, force: Force, mutants: Mutants) -> RevocableW
         note: random.chance(Ratio::one_in(2)),
         grace: GRACE,
         resource: Some("resource".into()),
-        routine: Routine { hold, ..routine(drawn, random) },
+        routine: Routine { hold, ..routine(run, random) },
         mutants,
     }
 }
 
 /// Returns the work of a client in a search.
 fn explored_work(
-    drawn: &Drawn,
+    run: &Run,
     search: Budget,
     client: u8,
     force: Force,
@@ -129,12 +129,12 @@ fn explored_work(
     };
     RevocableWork {
         directory: LOCK.into(),
-        turns: vec![turn; drawn.rounds as usize],
+        turns: vec![turn; run.rounds as usize],
         note: client > 1 && force == Force::None,
         grace: GRACE,
         resource: (force != Force::None).then(|| "resource".into()),
         // Longer than the grace time.
-        routine: Routine { hold: 4 * GRACE, ..explored_routine(drawn, search) },
+        routine: Routine { hold: 4 * GRACE, ..explored_routine(run, search) },
         mutants,
     }
 }

@@ -10,7 +10,7 @@ use vivarium_model::setup::Setup;
 use vivarium_recipes::rwlock::{self, Mutants, RwLockWork, Turn, rw_lock_worker};
 use vivarium_sim::budget::programs::Budget;
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Drawn, Explored, Scenario};
+use vivarium_sim::{Explored, Run, Scenario};
 
 /// The lock's directory.
 const LOCK: &str = "/rwlock";
@@ -29,27 +29,27 @@ pub(super) fn entry() -> Entry {
 
 fn build(switches: &Switches) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
-        let work = (0..drawn.clients).map(|client| work(drawn, client, mutants));
+    let programs = move |run: &Run| {
+        let work = (0..run.clients()).map(|client| work(run, client, mutants));
         work.map(rw_lock_worker).collect()
     };
     Scenario {
         explored: Explored::Programs {
             setup: Setup::NONE.containers([LOCK]).expect("it is a znode"),
         },
-        ..recipe::scenario(&entry(), switches, programs, |drawn| {
-            rwlock::monitors(LOCK, calm_bound(drawn))
+        ..recipe::scenario(&entry(), switches, programs, |run| {
+            rwlock::monitors(LOCK, calm_bound(run))
         })
     }
 }
 
 /// Returns the work of a client: drawn from a stream of its own, or minimal in a search.
-fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> RwLockWork {
-    if let Some(search) = drawn.search {
-        return explored_work(drawn, search, client, mutants);
+fn work(run: &Run, client: u8, mutants: Mutants) -> RwLockWork {
+    if let Some(search) = run.search {
+        return explored_work(run, search, client, mutants);
     }
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("rwlock work", client.into());
-    let turns = (0..drawn.rounds).map(|_| match random.below(4) {
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("rwlock work", client.into());
+    let turns = (0..run.rounds).map(|_| match random.below(4) {
         0 | 1 => Turn::Read,
         2 => Turn::Write,
         _ => Turn::Downgrade,
@@ -59,13 +59,13 @@ fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> RwLockWork {
         turns: turns.collect(),
         resource: Some("resource".into()),
         guard_watch: random.chance(Ratio::one_in(2)),
-        routine: routine(drawn, random),
+        routine: routine(run, random),
         mutants,
     }
 }
 
 /// Returns the work of a client in a search.
-fn explored_work(drawn: &Drawn, search: Budget, client: u8, mutants: Mutants) -> RwLockWork {
+fn explored_work(run: &Run, search: Budget, client: u8, mutants: Mutants) -> RwLockWork {
     let turn = match client {
         0 => Turn::Downgrade,
         1 => Turn::Write,
@@ -73,10 +73,10 @@ fn explored_work(drawn: &Drawn, search: Budget, client: u8, mutants: Mutants) ->
     };
     RwLockWork {
         directory: LOCK.into(),
-        turns: vec![turn; drawn.rounds as usize],
+        turns: vec![turn; run.rounds as usize],
         resource: None,
         guard_watch: false,
-        routine: explored_routine(drawn, search),
+        routine: explored_routine(run, search),
         mutants,
     }
 }

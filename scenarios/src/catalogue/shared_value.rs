@@ -12,7 +12,7 @@ use vivarium_model::time::Duration;
 use vivarium_recipes::shared_value::{self, Mutants, SharedValueWork, shared_value_worker};
 use vivarium_recipes::{cache, counter};
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+use vivarium_sim::{Choice, Explored, Run, Scenario};
 
 /// The value's znode.
 const PATH: &str = "/shared";
@@ -42,11 +42,11 @@ pub(super) fn entry() -> Entry {
 
 fn build(switches: &Switches) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
-        let work = (1..=drawn.clients).map(|client| work(drawn, client, mutants));
+    let programs = move |run: &Run| {
+        let work = (1..=run.clients()).map(|client| work(run, client, mutants));
         work.map(shared_value_worker).collect()
     };
-    let monitors = |drawn: &Drawn| shared_value::monitors(PATH, recipe::calm_bound(drawn));
+    let monitors = |run: &Run| shared_value::monitors(PATH, recipe::calm_bound(run));
     Scenario {
         rounds: Choice::from(1..=6),
         marks: MARKS.to_vec(),
@@ -58,31 +58,30 @@ fn build(switches: &Switches) -> Scenario {
 }
 
 /// Returns the work of a client.
-fn work(drawn: &Drawn, client: u8, mutants: Mutants) -> SharedValueWork {
-    if let Some(search) = drawn.search {
-        let is_last = client == drawn.clients;
+fn work(run: &Run, client: u8, mutants: Mutants) -> SharedValueWork {
+    if let Some(search) = run.search {
+        let is_last = client == run.clients();
         return SharedValueWork {
             path: PATH.into(),
-            rounds: drawn.rounds,
+            rounds: run.rounds,
             tries: client % 2 == 1,
             pause: Duration::ZERO,
-            follow: is_last.then_some(drawn.config.tick),
+            follow: is_last.then_some(run.config.tick),
             cancel: search.cancels > 0,
             keeping: None,
             close: false,
             mutants,
         };
     }
-    let random: &mut Random =
-        &mut Seeds::new(drawn.seed).stream("shared value work", client.into());
-    let keeping = Seeds::new(drawn.seed).stream("shared value", 0).chance(Ratio::one_in(3));
-    let bound = recipe::calm_bound(drawn);
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("shared value work", client.into());
+    let keeping = Seeds::new(run.seed).stream("shared value", 0).chance(Ratio::one_in(3));
+    let bound = recipe::calm_bound(run);
     SharedValueWork {
         path: PATH.into(),
-        rounds: drawn.rounds,
+        rounds: run.rounds,
         tries: random.chance(Ratio::one_in(2)),
         pause: random.span(Duration::ZERO, Duration::from_millis(1_500)),
-        follow: Some(bound + random.span(Duration::ZERO, drawn.chaos)),
+        follow: Some(bound + random.span(Duration::ZERO, run.chaos)),
         cancel: random.chance(Ratio::one_in(3)),
         keeping: keeping.then_some(1),
         close: true,

@@ -15,7 +15,7 @@ use vivarium_recipes::two_phase_commit::{
     self, CommitWork, Decision, Mutant as CommitMutant, Mutants, Part, Way, commit_worker,
 };
 use vivarium_sim::random::{Random, Ratio, Seeds};
-use vivarium_sim::{Choice, Drawn, Explored, Scenario};
+use vivarium_sim::{Choice, Explored, Run, Scenario};
 
 /// The parent of the transactions.
 const DIRECTORY: &str = "/commit";
@@ -92,11 +92,11 @@ pub(super) fn detection() -> Entry {
 
 fn build(entry: &Entry, switches: &Switches, way: Way) -> Scenario {
     let mutants = Mutants::of_names(&switches.mutants);
-    let programs = move |drawn: &Drawn| {
-        let work = (1..=drawn.clients).map(|client| work(drawn, client, way, mutants));
+    let programs = move |run: &Run| {
+        let work = (1..=run.clients()).map(|client| work(run, client, way, mutants));
         work.map(commit_worker).collect()
     };
-    let monitors = |_drawn: &Drawn| two_phase_commit::monitors(DIRECTORY);
+    let monitors = |_drawn: &Run| two_phase_commit::monitors(DIRECTORY);
     Scenario {
         rounds: Choice::from(1..=4),
         explored: Explored::Programs {
@@ -107,26 +107,26 @@ fn build(entry: &Entry, switches: &Switches, way: Way) -> Scenario {
 }
 
 /// Returns the work of a client. The last client begins.
-fn work(drawn: &Drawn, client: u8, way: Way, mutants: Mutants) -> CommitWork {
-    let is_last = client == drawn.clients;
-    let last_site = if way == Way::AllToAll { drawn.clients } else { drawn.clients - 1 };
+fn work(run: &Run, client: u8, way: Way, mutants: Mutants) -> CommitWork {
+    let is_last = client == run.clients();
+    let last_site = if way == Way::AllToAll { run.clients() } else { run.clients() - 1 };
     let sites = (1..=last_site).map(site).collect();
-    let random: &mut Random = &mut Seeds::new(drawn.seed).stream("commit work", client.into());
+    let random: &mut Random = &mut Seeds::new(run.seed).stream("commit work", client.into());
     let part = |votes| match (way, is_last) {
         (Way::AllToAll, true) => Part::First(site(client), votes),
         (_, true) => Part::Coordinator,
         (_, false) => Part::Site(site(client), votes),
     };
-    if let Some(search) = drawn.search {
+    if let Some(search) = run.search {
         let lean = CommitWork::lean(DIRECTORY, sites, part(Vec::new()), way);
         return CommitWork {
-            transactions: drawn.rounds,
+            transactions: run.rounds,
             cancel: search.cancels > 0,
             mutants,
             ..lean
         };
     }
-    let votes = (0..drawn.rounds).map(|_| match random.chance(Ratio::one_in(6)) {
+    let votes = (0..run.rounds).map(|_| match random.chance(Ratio::one_in(6)) {
         true => Decision::Abort,
         false => Decision::Commit,
     });
@@ -136,7 +136,7 @@ fn work(drawn: &Drawn, client: u8, way: Way, mutants: Mutants) -> CommitWork {
     let impatient = random.chance(Ratio::one_in(3)) && can_give_up;
     let patience = random.span(Duration::from_millis(200), Duration::from_secs(5));
     CommitWork {
-        transactions: drawn.rounds,
+        transactions: run.rounds,
         patience: impatient.then_some(patience),
         cancel: random.chance(Ratio::one_in(3)) && can_give_up,
         close: true,

@@ -187,8 +187,8 @@ pub(crate) fn sweep_report(
     let unreached = marks().filter(|mark| reached(*mark) == 0).map(|mark| mark.to_string());
     let observed = totals.observed.keys().map(|name| &**name).collect();
     let deeds = Deeds { requests: totals.requests > 0, observed };
-    let drawn = Drawn::draw(scenario, seeds.range().start);
-    let unreached = unreached.chain(deeds.missing(&(scenario.monitors)(&drawn)));
+    let run = Drawn::draw(scenario, seeds.range().start).run;
+    let unreached = unreached.chain(deeds.missing(&(scenario.monitors)(&run)));
     let violation = swept.first_violation.as_ref().and_then(|run| run.violation.clone());
     let verdict = match violation {
         Some(violation) => Verdict::Violated(Box::new(violation)),
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn a_panic_of_vivarium_names_its_seed() {
         let mut scenario = (catalogue()[0].build)(&Switches::default());
-        scenario.programs = Arc::new(|drawn| match drawn.seed {
+        scenario.programs = Arc::new(|run| match run.seed {
             13 => panic!("no programs for this seed"),
             _ => vec![program(|_zookeeper| async { Ok(()) })],
         });

@@ -444,11 +444,11 @@ impl Test {
             setup,
             settings: Settings { roles, clients: options, servers: self.server_options },
             programs,
-            monitors: Arc::new(move |drawn| {
+            monitors: Arc::new(move |run| {
                 let own = prototypes.lock().unwrap_or_else(PoisonError::into_inner);
                 // A search takes ZooKeeper's own properties as given.
                 let own = own.iter().cloned();
-                if drawn.is_explored() {
+                if run.is_explored() {
                     return own.collect();
                 }
                 // If a step violates several properties, the report names the test's own, which comes first.

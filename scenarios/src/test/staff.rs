@@ -6,7 +6,7 @@ use vivarium_model::bounds::SWEPT_CLIENTS;
 use vivarium_model::handle::Program;
 use vivarium_sim::bounds::within;
 use vivarium_sim::scenario::MakePrograms;
-use vivarium_sim::{Choice, ClientOptions, Drawn};
+use vivarium_sim::{Choice, ClientOptions, Run};
 
 /// The programs of a test.
 pub(crate) enum Programs {
@@ -42,8 +42,8 @@ impl Programs {
     ) -> Result<Staff, String> {
         let roles = match self {
             Programs::Same(program) => {
-                let programs: MakePrograms = Arc::new(move |drawn: &Drawn| {
-                    (0..drawn.clients).map(|_client| program(drawn.rounds)).collect()
+                let programs: MakePrograms = Arc::new(move |run: &Run| {
+                    (0..run.clients()).map(|_client| program(run.rounds)).collect()
                 });
                 let clients = said.unwrap_or(Choice::from(CLIENTS));
                 return Ok(Staff { clients, programs, roles: Vec::new(), options: vec![options] });

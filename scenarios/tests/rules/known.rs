@@ -3,7 +3,7 @@
 use crate::imports::Known;
 
 /// Imports that lead up, or close a circle, and stay.
-pub(crate) const IMPORTS: [Known; 7] = [
+pub(crate) const IMPORTS: [Known; 5] = [
     Known {
         from: "model::program::machines",
         to: "model::client",
@@ -23,16 +23,6 @@ pub(crate) const IMPORTS: [Known; 7] = [
         from: "model::world",
         to: "model::property",
         why: "a world runs the monitors, and monitors look at the world's history",
-    },
-    Known {
-        from: "sim::scenario",
-        to: "sim::seeded",
-        why: "a scenario names its faults, and draws its options and fault plan from the seed's streams",
-    },
-    Known {
-        from: "sim::run",
-        to: "sim::seeded",
-        why: "a run reports the faults of its plan, and its world is what they look at",
     },
     Known {
         from: "sim::every::trie::table",

@@ -136,7 +136,7 @@ fn of_recipes() -> Vec<Box<dyn Monitor>> {
         property::zookeeper().iter().map(|monitor| monitor.name()).collect();
     let swept = catalogue().into_iter().filter(Entry::is_swept);
     let scenarios = swept.map(|entry| (entry.build)(&Switches::default()));
-    let asked = scenarios.flat_map(|scenario| (scenario.monitors)(&Drawn::draw(&scenario, 0)));
+    let asked = scenarios.flat_map(|scenario| (scenario.monitors)(&Drawn::draw(&scenario, 0).run));
     asked.filter(|monitor| !of_zookeeper.contains(monitor.name())).collect()
 }
 

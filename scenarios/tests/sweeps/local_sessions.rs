@@ -65,7 +65,7 @@ fn sessions_begin_local_and_are_upgraded_and_compared() {
 /// The bridge after the run of a seed.
 fn judge(seed: u64) -> Bridge {
     let (mut bridge, history) = (Bridge::new(), History::new());
-    bridge.begin(&Arc::new(Drawn::draw(&churn(), seed).config));
+    bridge.begin(&Arc::new(Drawn::draw(&churn(), seed).run.config));
     let (events, objection) = recorded::record(churn(), seed);
     assert_eq!(objection, None, "seed {seed}");
     for (at, event) in events {

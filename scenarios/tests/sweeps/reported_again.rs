@@ -24,10 +24,10 @@ struct Recorded {
 
 fn record(entry: &Entry, switches: &Switches, seed: u64) -> Recorded {
     let scenario = (entry.build)(switches);
-    let drawn = Drawn::draw(&scenario, seed);
-    let monitors = (scenario.monitors)(&drawn);
+    let run = Drawn::draw(&scenario, seed).run;
+    let monitors = (scenario.monitors)(&run);
     let (events, _) = recorded::record(scenario, seed);
-    Recorded { events, config: Arc::new(drawn.config), monitors }
+    Recorded { events, config: Arc::new(run.config), monitors }
 }
 
 /// The same run in which leaders report at random places what is committed already.

@@ -10,8 +10,9 @@ use crate::run::record::{Closed, Keep, Record};
 use crate::run::subject::{Subject, WithSubject, with_world};
 use crate::run::{RunOptions, RunReport};
 use crate::scenario::Scenario;
-use crate::scenario::drawn::Drawn;
-use crate::seeded::aftermath::Aftermath;
+use crate::scenario::aftermath::Aftermath;
+use crate::scenario::run::Run;
+use crate::seeded::drawn::Drawn;
 use vivarium_model::case::Case;
 use vivarium_model::effect::{Effects, Status};
 use vivarium_model::property::{Objection, View};
@@ -29,24 +30,29 @@ pub struct Replay {
     pub same: bool,
 }
 
-/// Returns the options of a recorded run. The values in the case override those that the seed gives today.
+/// Returns a recorded run, and a text that describes it. The values in the case override those that its seed gives
+/// today.
 ///
 /// # Errors
 /// One sentence that says what is wrong with the case.
-fn drawn(scenario: &Scenario, case: &Case) -> Result<Drawn, String> {
+fn recorded(scenario: &Scenario, case: &Case) -> Result<(Run, String), String> {
     case.check().map_err(|why| format!("the case cannot be replayed: {why}"))?;
     scenario.takes_clients(case.config.clients.len())?;
-    let mut drawn = Drawn::draw(scenario, case.seed.unwrap_or(0));
-    drawn.clients = u8::try_from(case.config.clients.len()).expect("checked above");
-    drawn.config = case.config.clone();
-    drawn.aftermath = Aftermath::read(&case.parameters, case.config.servers)
+    let seed = case.seed.ok_or(
+        "the case cannot be replayed: it has no seed, and the programs of a run are made from one",
+    )?;
+    let mut drawn = Drawn::draw(scenario, seed);
+    let run = &mut drawn.run;
+    run.config = case.config.clone();
+    run.aftermath = Aftermath::read(&case.parameters, case.config.servers)
         .map_err(|why| format!("the case cannot be replayed: {why}"))?;
     if let Some(rounds) = case.parameters.get("rounds") {
-        drawn.rounds = rounds.parse().map_err(|_| {
+        run.rounds = rounds.parse().map_err(|_| {
             format!("the case cannot be replayed: its `rounds` is `{rounds}`, not a number")
         })?;
     }
-    Ok(drawn)
+    let options_text = drawn.to_string();
+    Ok((drawn.run, options_text))
 }
 
 /// Replays the steps of a recorded run.
@@ -57,59 +63,59 @@ fn drawn(scenario: &Scenario, case: &Case) -> Result<Drawn, String> {
 /// # Panics
 /// If this build does not have the host.
 pub fn replay(scenario: &Scenario, case: &Case, options: &RunOptions) -> Result<Replay, String> {
-    let drawn = drawn(scenario, case)?;
+    let (run, options_text) = recorded(scenario, case)?;
     let expected = case.violation.as_ref();
     let keep = Keep::from(*options);
-    let with = ReplayIn { drawn: &drawn, steps: &case.steps, expected, keep };
-    let (closed, skipped) = with_world(scenario, &drawn, options.host, with);
+    let with = ReplayIn { run: &run, options_text, steps: &case.steps, expected, keep };
+    let (closed, skipped) = with_world(scenario, &run, options.host, with);
     let same = skipped.is_empty() && closed.report.hash == case.hash;
     Ok(Replay { report: closed.report, skipped, same })
 }
 
 /// The arguments of [`replay_in`], for a world under any host.
-pub(super) struct ReplayIn<'a> {
-    pub(super) drawn: &'a Drawn,
-    pub(super) steps: &'a [(Time, Step)],
-    pub(super) expected: Option<&'a Objection>,
-    pub(super) keep: Keep,
+pub(crate) struct ReplayIn<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) options_text: String,
+    pub(crate) steps: &'a [(Time, Step)],
+    /// The objection to the recorded run's last step.
+    pub(crate) expected: Option<&'a Objection>,
+    pub(crate) keep: Keep,
 }
 
 impl WithSubject for ReplayIn<'_> {
     type Result = (Closed, Vec<(u64, Time, Step)>);
 
     fn run<S: Subject>(self, subject: S) -> Self::Result {
-        replay_in(subject, self.drawn, self.steps, self.expected, self.keep)
+        replay_in(subject, self)
     }
 }
 
-/// Replays these steps. `expected` is the objection to the recorded run's last step.
+/// Replays these steps.
 pub(crate) fn replay_in<S: Subject>(
     mut subject: S,
-    drawn: &Drawn,
-    steps: &[(Time, Step)],
-    expected: Option<&Objection>,
-    keep: Keep,
+    replay: ReplayIn<'_>,
 ) -> (Closed, Vec<(u64, Time, Step)>) {
-    let (record, mut effects) = Record::begin(drawn.seed, keep);
+    let ReplayIn { run, options_text, steps, expected, keep } = replay;
+    let (record, mut effects) = Record::begin(run, options_text, keep);
     subject.begin(&mut effects);
-    let programs = Programs::new(&drawn.config);
-    let mut run = Run { subject, programs, record, last: Time::ZERO };
-    let Took { skipped, outcome } = take_all(&mut run, steps, &mut effects);
-    let Run { mut subject, programs, record, last } = run;
+    let programs = Programs::new(&run.config);
+    let mut taker = Recorded { subject, programs, record, last: Time::ZERO };
+    let Took { skipped, outcome } = take_all(&mut taker, steps, &mut effects);
+    let Recorded { mut subject, programs, record, last } = taker;
     let outcome = outcome.map_err(|objection| subject.explained(objection));
     if outcome.is_err() {
         let view = View::new(last, subject.history());
-        return (record.close(drawn, outcome, &effects, view, subject.measured(), &[]), skipped);
+        return (record.close(outcome, &effects, view, subject.measured(), &[]), skipped);
     }
     let end = steps.last().map_or(Time::ZERO, |(at, _)| *at);
-    let outcome = finale(&mut subject, &programs, end, &drawn.aftermath, expected);
+    let outcome = finale(&mut subject, &programs, end, &run.aftermath, expected);
     let view = View::new(end, subject.history());
     let unfinished = programs.blamed(&outcome);
-    (record.close(drawn, outcome, &effects, view, subject.measured(), &unfinished), skipped)
+    (record.close(outcome, &effects, view, subject.measured(), &unfinished), skipped)
 }
 
 /// A run of a scenario that keeps the same records as a seeded one.
-struct Run<S> {
+struct Recorded<S> {
     subject: S,
     programs: Programs,
     record: Record,
@@ -117,7 +123,7 @@ struct Run<S> {
     last: Time,
 }
 
-impl<S: Subject> Taker for Run<S> {
+impl<S: Subject> Taker for Recorded<S> {
     fn take(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
         self.record.begins(step);
         let status = self.subject.step(at, step, effects)?;

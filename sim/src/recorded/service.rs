@@ -7,7 +7,7 @@ use super::steps::{Replayed, replayed};
 use crate::budget::programs::Budget;
 use crate::host::DirectHost;
 use crate::run::demands::{all_have_finished, asserted, ends_well};
-use crate::scenario::drawn::Drawn;
+use crate::scenario::run::Run;
 use crate::scenario::{Explored, Scenario};
 use std::sync::Arc;
 use vivarium_model::case::Case;
@@ -24,23 +24,19 @@ use vivarium_model::world::World;
 ///
 /// # Errors
 /// A sentence if the scenario cannot be explored at this grain.
-pub fn replay_steps(
-    scenario: &Scenario,
-    drawn: &Drawn,
-    steps: &[Step],
-) -> Result<Replayed, String> {
+pub fn replay_steps(scenario: &Scenario, run: &Run, steps: &[Step]) -> Result<Replayed, String> {
     if !matches!(scenario.explored, Explored::Programs { .. }) {
         return Err(format!("`{}` has no runs at the service grain", scenario.name));
     }
-    let host = DirectHost::new((scenario.programs)(drawn));
-    let service = Service::new(Arc::new(drawn.config.clone()));
-    let world = World::over(service, host, monitors(scenario, drawn));
+    let host = DirectHost::new((scenario.programs)(run));
+    let service = Service::new(Arc::new(run.config.clone()));
+    let world = World::over(service, host, monitors(scenario, run));
     Ok(replay_in(world, steps, true, &mut |_world, _step| true))
 }
 
 /// Returns the scenario's monitors that a search can check.
-pub fn monitors(scenario: &Scenario, drawn: &Drawn) -> Vec<Box<dyn Monitor>> {
-    let all = (scenario.monitors)(drawn).into_iter();
+pub fn monitors(scenario: &Scenario, run: &Run) -> Vec<Box<dyn Monitor>> {
+    let all = (scenario.monitors)(run).into_iter();
     all.filter(|monitor| monitor.asked() == Asked::Everywhere).collect()
 }
 
@@ -53,9 +49,9 @@ pub fn replay(scenario: &Scenario, case: &Case) -> Result<Replayed, String> {
     let clients = u8::try_from(case.config.clients.len()).expect("checked above");
     scenario.settings.takes_clients(&scenario.name, case.config.clients.len())?;
     let search = Budget::read(&case.parameters)?;
-    let drawn = Drawn { config: case.config.clone(), ..Drawn::explored(scenario, clients, search) };
+    let run = Run { config: case.config.clone(), ..Run::smallest(scenario, clients, search) };
     let steps: Vec<Step> = case.steps.iter().map(|(_at, step)| *step).collect();
-    replay_steps(scenario, &drawn, &steps)
+    replay_steps(scenario, &run, &steps)
 }
 
 /// Takes these steps in a world that has not begun. `allow` is called before each; a step that it refuses is skipped.

@@ -1,7 +1,8 @@
-//! The options and the report of one run.
+//! The report of one run, and what every chooser of steps shares.
 
 pub mod demands;
 pub(crate) mod difference;
+pub(crate) mod look;
 pub(crate) mod programs;
 pub(crate) mod pulse;
 pub(crate) mod record;
@@ -9,7 +10,7 @@ pub(crate) mod standstill;
 pub(crate) mod subject;
 
 use crate::run::standstill::Stopped;
-use crate::seeded::faults::Fault;
+use crate::scenario::faults::Fault;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -128,7 +129,7 @@ pub struct RunReport {
     pub stopped: Option<Stopped>,
     /// The drawn options and the fault plan, printed.
     pub options_text: String,
-    /// What a case file must record besides the configuration ([`crate::scenario::drawn::Drawn::parameters`]).
+    /// What a case file must record besides the configuration ([`crate::scenario::run::Run::parameters`]).
     pub parameters: BTreeMap<String, String>,
     /// The configuration of the ensemble and its clients.
     pub config: Config,

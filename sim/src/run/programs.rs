@@ -3,7 +3,7 @@
 
 use crate::run::demands::{PROGRESS, ends_well};
 use crate::run::subject::Subject;
-use crate::seeded::aftermath::Aftermath;
+use crate::scenario::aftermath::Aftermath;
 use std::collections::BTreeMap;
 use vivarium_model::config::Config;
 use vivarium_model::event::Event;

@@ -3,11 +3,12 @@
 use crate::run::pulse::{Pulse, Pulses};
 use crate::run::standstill::Standstills;
 use crate::run::{RunOptions, RunReport};
-use crate::scenario::drawn::Drawn;
-use crate::seeded::faults::Fault;
+use crate::scenario::faults::Fault;
+use crate::scenario::run::Run;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
+use vivarium_model::config::Config;
 use vivarium_model::effect::Effects;
 use vivarium_model::event::Event;
 use vivarium_model::fingerprint::Fingerprint;
@@ -56,6 +57,10 @@ pub struct Caused {
 
 /// What has been recorded so far.
 pub(crate) struct Record {
+    seed: u64,
+    config: Config,
+    parameters: BTreeMap<String, String>,
+    options_text: String,
     keep: Keep,
     pulse: Option<Pulse>,
     steps: u64,
@@ -74,13 +79,18 @@ pub(crate) struct Record {
 
 impl Record {
     /// Begins a record before the first step. Also returns the effects to use: they collect what the record needs.
-    pub(crate) fn begin(seed: u64, keep: Keep) -> (Record, Effects) {
+    /// `options_text` describes the run for people.
+    pub(crate) fn begin(run: &Run, options_text: String, keep: Keep) -> (Record, Effects) {
         let mut effects = Effects::hashed();
         if keep.trace_last > 0 || !keep.texts.is_empty() {
             effects.notes = Some(Vec::new());
         }
         let record = Record {
-            pulse: keep.pulses.as_ref().map(|pulses| pulses.begin(seed)),
+            pulse: keep.pulses.as_ref().map(|pulses| pulses.begin(run.seed)),
+            seed: run.seed,
+            config: run.config.clone(),
+            parameters: run.parameters(),
+            options_text,
             keep,
             steps: 0,
             disruptions: DisruptionCounter::new(),
@@ -191,7 +201,6 @@ impl Record {
     /// Ends the record. `unfinished` lists the unfinished programs if they are the violation.
     pub(crate) fn close(
         mut self,
-        drawn: &Drawn,
         outcome: Result<(), Objection>,
         effects: &Effects,
         view: View<'_>,
@@ -203,7 +212,7 @@ impl Record {
         let hash = hash(effects);
         let violation = outcome.err().map(|objection| Violation {
             objection,
-            seed: Some(drawn.seed),
+            seed: Some(self.seed),
             at,
             step: self.steps,
             hash,
@@ -215,7 +224,7 @@ impl Record {
         // Releases the standstills' references to trace lines, so that the lines below are unwrapped without a clone.
         drop(self.standstills);
         let report = RunReport {
-            seed: drawn.seed,
+            seed: self.seed,
             steps: self.steps,
             simulated: at.since(Time::ZERO),
             disruptions: self.disruptions.counts().clone(),
@@ -230,9 +239,9 @@ impl Record {
             trace: lines.into_iter().map(Arc::unwrap_or_clone).collect(),
             story: self.story.into(),
             stopped,
-            options_text: drawn.to_string(),
-            parameters: drawn.parameters(),
-            config: drawn.config.clone(),
+            options_text: self.options_text,
+            parameters: self.parameters,
+            config: self.config,
         };
         let (hashes, texts) = (self.hashes, self.texts);
         Closed { report, hashes, texts, monitors: Vec::new() }

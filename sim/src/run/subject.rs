@@ -6,9 +6,9 @@ use crate::host::MadsimHost;
 use crate::host::timed::TimedHost;
 use crate::run::HostKind;
 use crate::run::demands::asserted;
+use crate::run::look::Look;
 use crate::scenario::Scenario;
-use crate::scenario::drawn::Drawn;
-use crate::seeded::faults::Look;
+use crate::scenario::run::Run;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ pub(crate) trait WithSubject {
     fn run<S: Subject>(self, subject: S) -> Self::Result;
 }
 
-/// Builds the world that `drawn` describes, with this host, and passes it to `with`. The world stays on this thread,
+/// Builds the world of `run`, with this host, and passes it to `with`. The world stays on this thread,
 /// because madsim's tasks cannot move.
 ///
 /// # Panics
@@ -96,38 +96,38 @@ pub(crate) trait WithSubject {
 /// first.
 pub(crate) fn with_world<W: WithSubject>(
     scenario: &Scenario,
-    drawn: &Drawn,
+    run: &Run,
     host: HostKind,
     with: W,
 ) -> W::Result {
-    with_timed_world(scenario, drawn, host, None, with)
+    with_timed_world(scenario, run, host, None, with)
 }
 
 /// Like [`with_world`]; adds the real time spent in the host to `spent`.
 pub(crate) fn with_timed_world<W: WithSubject>(
     scenario: &Scenario,
-    drawn: &Drawn,
+    run: &Run,
     host: HostKind,
     spent: Option<Rc<Cell<Duration>>>,
     with: W,
 ) -> W::Result {
-    let programs = (scenario.programs)(drawn);
-    let clients = drawn.config.clients.len();
+    let programs = (scenario.programs)(run);
+    let clients = run.config.clients.len();
     assert_eq!(programs.len(), clients, "scenario {} has one program per client", scenario.name);
-    let monitors = (scenario.monitors)(drawn);
-    let config = Arc::new(drawn.config.clone());
-    let run = Run { config, monitors, of_servers: scenario.of_servers, spent, with };
+    let monitors = (scenario.monitors)(run);
+    let config = Arc::new(run.config.clone());
+    let parts = Parts { config, monitors, of_servers: scenario.of_servers, spent, with };
     match host {
-        HostKind::Direct => run.under(DirectHost::new(programs)),
+        HostKind::Direct => parts.under(DirectHost::new(programs)),
         #[cfg(madsim)]
-        HostKind::Madsim => run.under(MadsimHost::new(programs, drawn.seed)),
+        HostKind::Madsim => parts.under(MadsimHost::new(programs, run.seed)),
         #[cfg(not(madsim))]
         HostKind::Madsim => panic!("this build has no madsim host"),
     }
 }
 
 /// Everything that a world needs except its host.
-struct Run<W> {
+struct Parts<W> {
     config: Arc<Config>,
     monitors: Vec<Box<dyn Monitor>>,
     of_servers: AskedOfServers,
@@ -135,7 +135,7 @@ struct Run<W> {
     with: W,
 }
 
-impl<W: WithSubject> Run<W> {
+impl<W: WithSubject> Parts<W> {
     fn under<H: Host>(self, host: H) -> W::Result {
         match self.spent {
             None => self.with.run(Watched::new(self.config, host, self.monitors, self.of_servers)),

@@ -1,16 +1,17 @@
 //! A scenario: the size of the world, its programs, the possible faults, and the properties that must hold all the
-//! same. A seed draws one run of the scenario ([`Drawn`]).
+//! same. A [`Run`] is one run of it.
 
+pub mod aftermath;
 pub mod bounds;
-pub(crate) mod drawn;
+pub mod faults;
+pub mod run;
 pub(crate) mod settings;
 
 use crate::budget::servers::Budget;
-use crate::scenario::drawn::Drawn;
+use crate::random::Random;
+use crate::scenario::faults::{Fault, FaultSet, Rate};
+use crate::scenario::run::Run;
 use crate::scenario::settings::Settings;
-use crate::seeded::containers;
-use crate::seeded::faults::{Fault, FaultSet, Rate};
-use crate::seeded::random::Random;
 use std::fmt;
 use std::sync::Arc;
 use vivarium_model::bounds::{SWEPT_CLIENTS, SWEPT_SERVERS};
@@ -24,10 +25,10 @@ use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 
 /// Creates the programs of a run, one per client machine.
-pub type MakePrograms = Arc<dyn Fn(&Drawn) -> Vec<Program> + Send + Sync>;
+pub type MakePrograms = Arc<dyn Fn(&Run) -> Vec<Program> + Send + Sync>;
 
 /// Creates the monitors of a run.
-pub type MakeMonitors = Arc<dyn Fn(&Drawn) -> Vec<Box<dyn Monitor>> + Send + Sync>;
+pub type MakeMonitors = Arc<dyn Fn(&Run) -> Vec<Box<dyn Monitor>> + Send + Sync>;
 
 /// A scenario: the input of a sweep or of a search.
 #[derive(Clone)]
@@ -122,7 +123,7 @@ impl Scenario {
 impl Scenario {
     /// Checks that each fault with an explicit rate can strike: those of containers need a container in the setup.
     fn has_what_faults_need(&self) -> Result<(), String> {
-        if containers::beginning(self).znodes().iter().any(|znode| znode.container.is_some()) {
+        if self.setup_of_search().znodes().iter().any(|znode| znode.container.is_some()) {
             return Ok(());
         }
         let said = |kind: &Fault| self.faults.rate(*kind) != Rate::USUAL;
@@ -132,6 +133,14 @@ impl Scenario {
                  `container(..)`, or leave its rate out"
             )),
             None => Ok(()),
+        }
+    }
+
+    /// Returns the znodes at the start of a search: the scenario's setup, and what only searches need.
+    pub(crate) fn setup_of_search(&self) -> Setup {
+        match &self.explored {
+            Explored::Programs { setup } => self.setup.clone().and(setup),
+            Explored::Servers(_) | Explored::No(_) => self.setup.clone(),
         }
     }
 
@@ -236,7 +245,7 @@ impl From<std::ops::RangeInclusive<u32>> for Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seeded::random::Seeds;
+    use crate::random::Seeds;
 
     #[test]
     fn a_choice_stays_within_itself() {

@@ -10,12 +10,11 @@
 //! A run with neither fault begins with the scenario's setup. A run with one of them begins with the setup of a
 //! search of the same scenario, because that has the recipes' containers.
 
-use crate::scenario::{Explored, Scenario};
-use crate::seeded::faults::{Fault, purpose};
-use crate::seeded::random::{Random, Seeds};
+use crate::random::{Random, Seeds};
+use crate::scenario::Scenario;
+use crate::scenario::faults::{Fault, purpose};
 use std::fmt;
 use vivarium_model::config::Config;
-use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 
 /// The faults of one run's containers.
@@ -30,7 +29,7 @@ pub struct Containers {
 impl Containers {
     /// Draws the faults. Each of the two kinds has a random stream of its own.
     pub fn draw(scenario: &Scenario, seeds: &Seeds) -> Containers {
-        if beginning(scenario).znodes().iter().all(|znode| znode.container.is_none()) {
+        if scenario.setup_of_search().znodes().iter().all(|znode| znode.container.is_none()) {
             return Containers::default();
         }
         let on = |kind: Fault| -> Option<Random> {
@@ -50,7 +49,7 @@ impl Containers {
         if self.is_empty() {
             return;
         }
-        config.setup = beginning(scenario);
+        config.setup = scenario.setup_of_search();
         if let Some(creates) = self.creates {
             config.setup = config.setup.clone().with_creates(creates);
         }
@@ -68,14 +67,6 @@ impl Containers {
     pub fn kinds(&self) -> impl Iterator<Item = Fault> {
         let wrap = self.creates.map(|_| Fault::CounterWrap);
         wrap.into_iter().chain(self.check_interval.map(|_| Fault::ContainerDeletion))
-    }
-}
-
-/// Returns the setup of a search.
-pub(crate) fn beginning(scenario: &Scenario) -> Setup {
-    match &scenario.explored {
-        Explored::Programs { setup } => scenario.setup.clone().and(setup),
-        Explored::Servers(_) | Explored::No(_) => scenario.setup.clone(),
     }
 }
 

@@ -4,7 +4,7 @@
 //! run is a function of its seed. Steps that cannot happen now (a cut link, a paused client) are parked under their
 //! blocker, in order, and are returned when the blocker is gone.
 
-use crate::seeded::faults::Fault;
+use crate::scenario::faults::Fault;
 use crate::seeded::timers::{Ripe, Timers};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

@@ -5,8 +5,8 @@
 //! machine's links for a while, or stall a disk; and in some runs some machines are occasionally slow
 //! ([`crate::seeded::pace`]).
 
+use crate::random::{Random, Ratio, Seeds};
 use crate::seeded::pace::{SlowReactions, Stretch, Stretched};
-use crate::seeded::random::{Random, Ratio, Seeds};
 use crate::seeded::timings::{Latency, Outlier, Timings};
 use vivarium_model::id::{ClientId, Machine, ServerId};
 use vivarium_model::release::{Bug, Bugs};

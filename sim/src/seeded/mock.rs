@@ -1,13 +1,13 @@
 //! A toy world for tests of the driver: clients that create znodes one after the other at servers that only count. It
 //! is not ZooKeeper, but has the same steps, effects and blockers.
 
+use crate::run::look::Look;
 use crate::run::subject::Subject;
-use crate::scenario::drawn::Drawn;
+use crate::scenario::aftermath::Aftermath;
+use crate::scenario::faults::FaultSet;
 use crate::scenario::settings::Settings;
 use crate::scenario::{Choice, Explored, Limits, Scenario};
-use crate::seeded::aftermath::Aftermath;
-use crate::seeded::faults::FaultSet;
-use crate::seeded::faults::Look;
+use crate::seeded::drawn::Drawn;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::effect::{Blocker, Effect, Effects, Status};
@@ -101,7 +101,7 @@ impl Mock {
             running: false,
             finished: false,
             paused: false,
-            rounds: drawn.rounds,
+            rounds: drawn.run.rounds,
             xid: Xid::default(),
             to_server: 0,
             to_client: 0,
@@ -109,9 +109,9 @@ impl Mock {
         };
         Mock {
             defects,
-            up: vec![true; usize::from(drawn.config.servers)],
-            aftermath: drawn.aftermath.clone(),
-            clients: vec![client; usize::from(drawn.clients)],
+            up: vec![true; usize::from(drawn.run.config.servers)],
+            aftermath: drawn.run.aftermath.clone(),
+            clients: vec![client; usize::from(drawn.run.clients())],
             cuts: BTreeSet::new(),
             history: History::new(),
             zxid: Zxid::new(Epoch(1), 0),

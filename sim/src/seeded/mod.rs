@@ -7,8 +7,8 @@
 //! each kind, and the kinds of a scenario with their frequencies. [`pace`] changes latencies and the order of steps
 //! during the chaos; in more than four of ten seeds it changes nothing.
 
-pub mod aftermath;
 pub mod containers;
+pub(crate) mod drawn;
 pub(crate) mod driver;
 pub(crate) mod faults;
 mod heap;
@@ -18,8 +18,6 @@ pub(crate) mod mock;
 mod options;
 pub mod pace;
 pub mod plan;
-pub mod random;
-pub(crate) mod sweep;
 mod timers;
 pub mod timings;
 pub mod transport;
@@ -28,7 +26,7 @@ use crate::run::record::{Closed, Keep};
 use crate::run::subject::{Subject, WithSubject, with_timed_world, with_world};
 use crate::run::{HostKind, RunOptions, RunReport};
 use crate::scenario::Scenario;
-use crate::scenario::drawn::Drawn;
+use crate::seeded::drawn::Drawn;
 use std::cell::Cell;
 use std::rc::Rc;
 use vivarium_model::time::Duration;
@@ -54,12 +52,12 @@ pub fn run_timed(scenario: &Scenario, seed: u64, host: HostKind) -> (RunReport, 
     let drawn = Drawn::draw(scenario, seed);
     let keep = Keep::from(RunOptions { host, ..RunOptions::default() });
     let with = Simulate { drawn: &drawn, keep };
-    let closed = with_timed_world(scenario, &drawn, host, Some(Rc::clone(&spent)), with);
+    let closed = with_timed_world(scenario, &drawn.run, host, Some(Rc::clone(&spent)), with);
     (closed.report, spent.get())
 }
 
 pub(crate) fn simulate(scenario: &Scenario, drawn: &Drawn, host: HostKind, keep: Keep) -> Closed {
-    with_world(scenario, drawn, host, Simulate { drawn, keep })
+    with_world(scenario, &drawn.run, host, Simulate { drawn, keep })
 }
 
 /// The arguments of [`driver::simulate`], for a world under any host.

@@ -3,15 +3,15 @@
 //! As in swarm testing, each seed has its own sizes, timeouts, latencies and probabilities, and each kind of fault is
 //! on or off for the whole run, so that many seeds cover every combination of few and many faults.
 
-use crate::budget::programs::Budget;
-use crate::scenario::drawn::Drawn;
+use crate::random::{Random, Seeds};
+use crate::scenario::aftermath::{Aftermath, failed_lots};
+use crate::scenario::faults::{Fault, purpose};
+use crate::scenario::run::Run;
 use crate::scenario::{Limits, Scenario};
-use crate::seeded::aftermath::{Aftermath, failed_lots};
-use crate::seeded::containers::{self, Containers};
-use crate::seeded::faults::{Fault, FaultSet, purpose};
+use crate::seeded::containers::Containers;
+use crate::seeded::drawn::Drawn;
 use crate::seeded::pace::Pace;
 use crate::seeded::plan::Plan;
-use crate::seeded::random::{Random, Seeds};
 use crate::seeded::timings::{Outlier, Timings};
 use crate::seeded::transport::Transport;
 use vivarium_model::config::{ClientConfig, Config, Election, TxnLogSync};
@@ -47,34 +47,20 @@ impl Drawn {
         let transport = Transport::draw(scenario, &config, &aftermath, &seeds);
         transport.apply(&mut config);
         let progress_bound = scenario.progress_bound + failed_lots(&config);
-        Drawn {
+        let pace = Pace::draw(scenario.faults, servers, clients, &seeds);
+        let run = Run {
             scenario: scenario.name.clone(),
             seed,
-            clients,
             roles: scenario.settings.roles.clone(),
             rounds,
             config,
-            timings,
-            plan: Plan::draw(scenario.faults, scenario.chaos, &seeds),
-            pace: Pace::draw(scenario.faults, servers, clients, &seeds),
-            containers,
-            transport,
-            aftermath,
             chaos: scenario.chaos,
-            progress_bound,
+            longest_reaction: pace.longest(),
+            aftermath,
             search: None,
-        }
-    }
-
-    /// The smallest form of a scenario, for a search: one round, nothing drawn.
-    pub fn explored(scenario: &Scenario, clients: u8, search: Budget) -> Drawn {
-        let quiet = Scenario { faults: FaultSet::NONE, ..scenario.clone() };
-        let setup = containers::beginning(scenario);
-        let mut config = Config { bugs: scenario.bugs, setup, ..Config::new(1, clients) };
-        scenario.settings.apply(&mut config);
-        let timings = Timings::draw(1, clients, &mut Seeds::new(0).stream("timings", 0));
-        let search = Some(search);
-        Drawn { clients, rounds: 1, config, timings, search, ..Drawn::draw(&quiet, 0) }
+        };
+        let plan = Plan::draw(scenario.faults, scenario.chaos, &seeds);
+        Drawn { run, timings, plan, pace, containers, transport, progress_bound }
     }
 }
 

@@ -6,8 +6,8 @@
 //! event, such as a write that a client sends or the beginning of a synchronisation, and strike each with some
 //! probability.
 
-use crate::seeded::faults::{Await, Fault, FaultSet, purpose};
-use crate::seeded::random::{Random, Ratio, Seeds};
+use crate::random::{Random, Ratio, Seeds};
+use crate::scenario::faults::{Await, Fault, FaultSet, purpose};
 use std::fmt;
 use vivarium_model::time::{Duration, Time};
 
@@ -121,7 +121,7 @@ fn seconds(at: Time) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seeded::faults::Rate;
+    use crate::scenario::faults::Rate;
     use proptest::prelude::*;
 
     const CHAOS: Duration = Duration::from_secs(20);

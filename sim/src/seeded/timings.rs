@@ -1,6 +1,6 @@
 //! The latencies of one run, drawn from its seed.
 
-use crate::seeded::random::{Random, Ratio};
+use crate::random::{Random, Ratio};
 use std::fmt;
 use vivarium_model::time::Duration;
 

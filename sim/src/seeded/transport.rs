@@ -12,10 +12,10 @@
 //! The one server that a client knows is never one that the aftermath leaves down or cut off. Both faults end with
 //! the chaos; packets that are held at that time arrive within `LONGEST_DELAY`.
 
+use crate::random::{Random, Ratio, Seeds};
 use crate::scenario::Scenario;
-use crate::seeded::aftermath::Aftermath;
-use crate::seeded::faults::{Fault, purpose};
-use crate::seeded::random::{Random, Ratio, Seeds};
+use crate::scenario::aftermath::Aftermath;
+use crate::scenario::faults::{Fault, purpose};
 use std::collections::BTreeMap;
 use std::fmt;
 use vivarium_model::config::Config;

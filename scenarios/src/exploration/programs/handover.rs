@@ -13,7 +13,7 @@ use vivarium_sim::budget::Account;
 use vivarium_sim::budget::programs::Budget;
 use vivarium_sim::demands::PROGRAM;
 use vivarium_sim::every::{Silent, search};
-use vivarium_sim::{Drawn, Explored, Fault, RunReport, Scenario};
+use vivarium_sim::{Explored, Fault, Run, RunReport, Scenario};
 
 /// All searches together take no longer than this.
 const TIME: Duration = Duration::from_secs(10);
@@ -87,7 +87,7 @@ pub(crate) fn hand_over(scenario: &Scenario, run: &RunReport, objection: &Object
 /// Whether a search asks for that property at all.
 fn is_asked(scenario: &Scenario, clients: u8, objection: &Objection) -> bool {
     let property = objection.property.as_str();
-    let all = (scenario.monitors)(&Drawn::explored(scenario, clients, Budget::default()));
+    let all = (scenario.monitors)(&Run::smallest(scenario, clients, Budget::default()));
     let of = |class: Asked| all.iter().filter(move |monitor| monitor.asked() == class);
     // What a monitor objects to may have another name than the monitor. ZooKeeper's own properties a search
     // takes for granted.

@@ -6,10 +6,10 @@ use vivarium_model::words::plural;
 use vivarium_reports::exploration::Dimension;
 use vivarium_sim::budget::Account;
 use vivarium_sim::budget::programs::Budget;
-use vivarium_sim::{Drawn, Scenario};
+use vivarium_sim::{Run, Scenario};
 
 /// The rows.
-pub(super) fn rows(scenario: &Scenario, drawn: &Drawn, budget: Budget) -> Vec<Dimension> {
+pub(super) fn rows(scenario: &Scenario, run: &Run, budget: Budget) -> Vec<Dimension> {
     let out = |name: &str, why: String| Dimension::new(name, false, why);
     let defects = match scenario.bugs {
         Bugs::NONE => "the service grain has no servers to have any".to_string(),
@@ -19,28 +19,28 @@ pub(super) fn rows(scenario: &Scenario, drawn: &Drawn, budget: Budget) -> Vec<Di
         }
     };
     let mut rows = vec![
-        containers(drawn, budget.deletions),
+        containers(run, budget.deletions),
         out(
             "counters at their end",
             "sequence numbers begin low, and never reach 2147483647".to_string(),
         ),
-        ttl_znodes(drawn, budget.deletions),
+        ttl_znodes(run, budget.deletions),
         out("servers' defects", defects),
         out("server options", "ZooKeeper's own defaults, but for containers and TTL znodes; session timeouts end nothing".to_string()),
         out("client options", "chroots are kept; session timeouts end nothing".to_string()),
     ];
-    rows.extend(of_clients(drawn, budget.expiries));
+    rows.extend(of_clients(run, budget.expiries));
     rows
 }
 
 /// Whether the leader deletes containers, and how often.
-fn containers(drawn: &Drawn, deletions: u8) -> Dimension {
-    let setup = drawn.config.setup.znodes();
+fn containers(run: &Run, deletions: u8) -> Dimension {
+    let setup = run.config.setup.znodes();
     let of_setup = match setup.iter().filter(|znode| znode.container.is_some()).count() {
         0 => String::new(),
         some => format!("{} of the setup: ", plural(some, "container")),
     };
-    let deletes = drawn.config.deletes_containers;
+    let deletes = run.config.deletes_containers;
     let how = match deletes {
         false => {
             let flag = Account::Deletions.flag();
@@ -52,8 +52,8 @@ fn containers(drawn: &Drawn, deletions: u8) -> Dimension {
 }
 
 /// Whether there can be TTL znodes.
-fn ttl_znodes(drawn: &Drawn, deletions: u8) -> Dimension {
-    let exist = drawn.config.options.extended_types;
+fn ttl_znodes(run: &Run, deletions: u8) -> Dimension {
+    let exist = run.config.options.extended_types;
     let how = match exist {
         false => "extendedTypesEnabled is off: creating one is refused".to_string(),
         true => {
@@ -74,9 +74,9 @@ fn goes(deletions: u8) -> String {
 }
 
 /// What is said of clients that not every search has.
-fn of_clients(drawn: &Drawn, expiries: u8) -> Vec<Dimension> {
+fn of_clients(run: &Run, expiries: u8) -> Vec<Dimension> {
     let mut rows = Vec::new();
-    let clients = &drawn.config.clients;
+    let clients = &run.config.clients;
     if clients.iter().any(|client| client.disable_auto_watch_reset) {
         rows.push(Dimension::new("ends of watches", true, "with each lost connection"));
     }
@@ -90,7 +90,7 @@ fn of_clients(drawn: &Drawn, expiries: u8) -> Vec<Dimension> {
             _ => Dimension::new(name, true, how),
         });
     }
-    if drawn.config.has_services() {
+    if run.config.has_services() {
         let services = (1..).zip(clients).filter(|(_, client)| client.serves);
         let numbers: Vec<String> = services.map(|(number, _)| number.to_string()).collect();
         let numbers = numbers.join(", ");

@@ -34,7 +34,7 @@ use vivarium_sim::every::{
 };
 use vivarium_sim::service::{monitors, replay_steps};
 use vivarium_sim::steps::Replayed;
-use vivarium_sim::{Drawn, Scenario};
+use vivarium_sim::{Run, Scenario};
 
 /// In so many states a shorter way is looked for. The bound is one of states and not of time, so
 /// that the same search always tells the same way.
@@ -47,7 +47,7 @@ const TO_CHECK: Duration = Duration::from_millis(300);
 struct Question {
     scenario: Scenario,
     bugs: Vec<String>,
-    drawn: Drawn,
+    run: Run,
     exploration: Exploration,
     model: ProgramModel,
 }
@@ -67,32 +67,31 @@ impl Question {
         exploration: &Exploration,
     ) -> Question {
         let budget = exploration.budget();
-        let mut drawn = Drawn::explored(&scenario, clients, budget);
+        let mut run = Run::smallest(&scenario, clients, budget);
         let varied = &exploration.varied;
-        drawn.config.session_order = varied.order();
+        run.config.session_order = varied.order();
         // Where there can be TTL znodes they go at least where nothing else can happen.
-        drawn.config.deletes_containers =
-            budget.deletions > 0 || drawn.config.options.extended_types;
-        let programs = (scenario.programs)(&drawn);
-        let asked = monitors(&scenario, &drawn);
-        let chroots = drawn.config.clients.iter().map(|client| &*client.chroot);
-        let timeouts = drawn.config.clients.iter().map(|client| client.session_timeout);
+        run.config.deletes_containers = budget.deletions > 0 || run.config.options.extended_types;
+        let programs = (scenario.programs)(&run);
+        let asked = monitors(&scenario, &run);
+        let chroots = run.config.clients.iter().map(|client| &*client.chroot);
+        let timeouts = run.config.clients.iter().map(|client| client.session_timeout);
         let delays = exploration.delays.iter().copied().chain(DELAYS).chain(timeouts);
-        let model = ProgramModel::new(programs, asked, drawn.config.setup.clone(), budget)
+        let model = ProgramModel::new(programs, asked, run.config.setup.clone(), budget)
             .below(chroots)
-            .with_clients(&drawn.config.clients)
+            .with_clients(&run.config.clients)
             .delayed_by(delays)
             .drawing_others(varied.draws())
             .with_sessions(varied.order())
             .telling_others(varied.fixed());
-        let model = match drawn.config.deletes_containers {
+        let model = match run.config.deletes_containers {
             false => model,
-            true => model.deleting_containers(&drawn.config.options),
+            true => model.deleting_containers(&run.config.options),
         };
         let model = if exploration.reductions { model } else { model.without_reductions() };
         let model = if exploration.interchangeable { model.interchangeable() } else { model };
         let (bugs, exploration) = (bugs.to_vec(), exploration.clone());
-        Question { scenario, bugs, drawn, exploration, model }
+        Question { scenario, bugs, run, exploration, model }
     }
 }
 
@@ -162,22 +161,22 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Question {
     /// The same question without what its programs have been through.
     fn anew(&self) -> Question {
-        let Question { scenario, bugs, drawn, exploration, .. } = self;
-        Question::new(scenario.clone(), bugs, drawn.clients, exploration)
+        let Question { scenario, bugs, run, exploration, .. } = self;
+        Question::new(scenario.clone(), bugs, run.clients(), exploration)
     }
 
     /// The same with these values.
     fn with_values(&self, varied: Varied) -> Question {
-        let Question { scenario, bugs, drawn, exploration, .. } = self;
+        let Question { scenario, bugs, run, exploration, .. } = self;
         let exploration = Exploration { varied, ..exploration.clone() };
-        Question::new(scenario.clone(), bugs, drawn.clients, &exploration)
+        Question::new(scenario.clone(), bugs, run.clients(), &exploration)
     }
 
     /// The same with this many timers, and these options of the search.
     fn with_timers(self, timers: u8, options: Options) -> Question {
-        let Question { scenario, bugs, drawn, exploration, .. } = self;
+        let Question { scenario, bugs, run, exploration, .. } = self;
         let exploration = Exploration { options, ..exploration.timers(timers) };
-        Question::new(scenario, &bugs, drawn.clients, &exploration)
+        Question::new(scenario, &bugs, run.clients(), &exploration)
     }
 
     /// Searches, and tells what was found.
@@ -222,7 +221,7 @@ impl Question {
     /// A property is not what its hash says, or a program is no function of its inputs.
     fn checked(&self, until: Option<Instant>) -> Result<Checked, Objection> {
         let monitors = self.model.audit(until)?;
-        let fresh = || (self.scenario.programs)(&self.drawn);
+        let fresh = || (self.scenario.programs)(&self.run);
         let programs = self.model.trie().again(&fresh, until);
         let programs = programs.map_err(|saw| Objection::new(FUNCTION_OF_ITS_INPUTS, saw))?;
         Ok(Checked { monitors, programs })
@@ -236,7 +235,7 @@ impl Question {
         checked: Checked,
     ) -> ExplorationReport {
         let name = |class: Asked| {
-            let all = (self.scenario.monitors)(&self.drawn).into_iter();
+            let all = (self.scenario.monitors)(&self.run).into_iter();
             let named = all.filter(|monitor| monitor.asked() == class);
             named.map(|monitor| monitor.name().to_string()).collect::<Vec<_>>()
         };
@@ -259,7 +258,7 @@ impl Question {
             figures: figures(&outcome.statistics, Some(programs)),
             cycles: outcome.statistics.cycles.to_string(),
             claims: self.claims(outcome, checked, &told),
-            unseen: deeds.missing(&(self.scenario.monitors)(&self.drawn)),
+            unseen: deeds.missing(&(self.scenario.monitors)(&self.run)),
             observed: deeds.observed.iter().map(ToString::to_string).collect(),
             verdict: Verdict::Error("the search has no verdict".to_string()),
             finding: None,
@@ -267,15 +266,15 @@ impl Question {
     }
 
     fn dimensions(&self, did: &Did, told: &ToldAgain) -> Vec<Dimension> {
-        let mut all = dimensions(self.drawn.clients, &self.exploration, did, told);
-        all.extend(left_out::rows(&self.scenario, &self.drawn, self.exploration.budget()));
+        let mut all = dimensions(self.run.clients(), &self.exploration, did, told);
+        all.extend(left_out::rows(&self.scenario, &self.run, self.exploration.budget()));
         all
     }
 
     /// The unproven claims that the verdict rests on, and how much of each was checked.
     fn claims(&self, outcome: &Outcome<Action>, checked: Checked, told: &ToldAgain) -> Vec<String> {
         let mut claims = vec![values::claim(told)];
-        let all = (self.scenario.monitors)(&self.drawn);
+        let all = (self.scenario.monitors)(&self.run);
         let asks = all.iter().any(|monitor| monitor.asked() == Asked::Everywhere);
         let Checked { monitors, programs } = checked;
         if asks {
@@ -335,7 +334,7 @@ impl Question {
             proven: false,
         });
         let Shortest { steps, objection, left_out, proven } = shortest;
-        let replayed = replay_steps(&self.scenario, &self.drawn, &steps);
+        let replayed = replay_steps(&self.scenario, &self.run, &steps);
         let Replayed { hash, lines, .. } = replayed.expect("programs can be explored");
         let violation = Violation {
             objection: objection.clone(),
@@ -350,7 +349,7 @@ impl Question {
             scenario: report.title(),
             violation,
             options: self.asked(),
-            config: self.drawn.config.clone(),
+            config: self.run.config.clone(),
             case_file: None,
             replay: String::new(),
             every_step: String::new(),
@@ -366,7 +365,7 @@ impl Question {
     }
 
     fn asked(&self) -> String {
-        let clients = match self.drawn.clients {
+        let clients = match self.run.clients() {
             1 => "1 client".to_string(),
             clients => format!("{clients} clients"),
         };
@@ -387,7 +386,7 @@ impl Question {
             parameters: self.exploration.budget().parameters(),
             seed: None,
             bugs: self.bugs.to_vec(),
-            config: self.drawn.config.clone(),
+            config: self.run.config.clone(),
             outside: Vec::new(),
             steps: steps.into_iter().map(|step| (Time::ZERO, step)).collect(),
             hash,

@@ -73,7 +73,7 @@ impl Asking<'_> {
     /// together.
     fn in_each_order(&mut self, varied: &Varied) -> Answer {
         let mut whole: Option<Answer> = None;
-        for order in SessionOrder::all(self.asked.drawn.clients) {
+        for order in SessionOrder::all(self.asked.run.clients()) {
             let varied = Varied { order: Some(order), ..varied.clone() };
             let mut answer = self.once(&varied);
             if let Some(before) = whole {

@@ -1,11 +1,11 @@
 //! The determinism check must detect a planted difference, and report no others.
 
 use super::*;
-use crate::recorded::replay::replay_in;
+use crate::recorded::replay::{ReplayIn, replay_in};
 use crate::run::record::Caused;
-use crate::scenario::drawn::Drawn;
+use crate::scenario::faults::FaultSet;
+use crate::seeded::drawn::Drawn;
 use crate::seeded::driver::simulate;
-use crate::seeded::faults::FaultSet;
 use crate::seeded::mock::{Defects, Mock, scenario};
 use std::cell::Cell;
 
@@ -21,7 +21,9 @@ fn check(seed: u64, defects: Defects) -> Result<Closed, Box<Difference>> {
         Way::Seed { .. } => simulate(Mock::new(&drawn, Defects::default()), &drawn, keep),
         Way::Recording(_) => {
             let world = Mock::new(&drawn, Defects::default());
-            replay_in(world, &drawn, &first.unwrap().recorded, None, keep).0
+            let (run, steps) = (&drawn.run, &*first.unwrap().recorded);
+            let options_text = drawn.to_string();
+            replay_in(world, ReplayIn { run, options_text, steps, expected: None, keep }).0
         }
     };
     compare(seed, &HOSTS, &get)

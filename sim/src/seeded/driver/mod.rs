@@ -4,13 +4,14 @@
 //! The driver takes steps from the heap, applies them to the world, and schedules their effects. Faults are ordinary
 //! steps, so the world's rolling hash over (time, step, effects) covers all decisions of the driver.
 
+use crate::random::Seeds;
 use crate::run::demands::sessions_are_over;
 use crate::run::programs::Programs;
 use crate::run::record::{Closed, Keep, Record};
 use crate::run::subject::Subject;
-use crate::scenario::drawn::Drawn;
-use crate::seeded::aftermath::Aftermath;
-use crate::seeded::faults::Fault;
+use crate::scenario::aftermath::Aftermath;
+use crate::scenario::faults::Fault;
+use crate::seeded::drawn::Drawn;
 use crate::seeded::faults::ambush::Ambushes;
 use crate::seeded::faults::lost_reply::LostReplies;
 use crate::seeded::faults::{Order, clipped, strike};
@@ -18,7 +19,6 @@ use crate::seeded::heap::{Due, Heap};
 use crate::seeded::latency::Latencies;
 use crate::seeded::pace::Waiting;
 use crate::seeded::plan;
-use crate::seeded::random::Seeds;
 use crate::seeded::transport::Retransmissions;
 use vivarium_model::effect::{Effect, Effects, Status};
 use vivarium_model::event::Event;
@@ -44,7 +44,7 @@ pub(crate) fn simulate<S: Subject>(mut subject: S, drawn: &Drawn, keep: Keep) ->
     let unfinished = driver.programs.blamed(&outcome);
     let measured = driver.subject.measured();
     let monitors = if keeps_monitors { driver.subject.monitors() } else { Vec::new() };
-    let closed = driver.record.close(drawn, outcome, &driver.effects, view, measured, &unfinished);
+    let closed = driver.record.close(outcome, &driver.effects, view, measured, &unfinished);
     Closed { monitors, ..closed }
 }
 
@@ -70,15 +70,16 @@ struct Driver<'a, S> {
 
 impl<'a, S: Subject> Driver<'a, S> {
     fn new(subject: S, drawn: &'a Drawn, keep: Keep) -> Driver<'a, S> {
-        let seeds = Seeds::new(drawn.seed);
-        let clients = usize::from(drawn.clients);
-        let (record, effects) = Record::begin(drawn.seed, keep);
+        let run = &drawn.run;
+        let seeds = Seeds::new(run.seed);
+        let clients = usize::from(run.clients());
+        let (record, effects) = Record::begin(run, drawn.to_string(), keep);
         Driver {
             subject,
             drawn,
-            heap: Heap::new(usize::from(drawn.config.servers), clients, drawn.config.tick),
+            heap: Heap::new(usize::from(run.config.servers), clients, run.config.tick),
             latencies: Latencies::new(drawn.timings.clone(), drawn.pace.slow.as_ref(), &seeds)
-                .with_bugs(drawn.config.bugs),
+                .with_bugs(run.config.bugs),
             retransmissions: Retransmissions::new(&drawn.transport, &seeds),
             waiting: drawn.pace.priorities.as_ref().map(Waiting::new),
             lost_replies: LostReplies::new(&drawn.plan.ambushes, clients, &seeds),
@@ -87,7 +88,7 @@ impl<'a, S: Subject> Driver<'a, S> {
             chaotic: true,
             effects,
             orders: Vec::new(),
-            programs: Programs::new(&drawn.config),
+            programs: Programs::new(&run.config),
             record,
         }
     }
@@ -116,8 +117,8 @@ impl<'a, S: Subject> Driver<'a, S> {
 
     /// Lets faults happen until their time is over or all programs have finished. A service never finishes.
     fn chaos(&mut self) -> Result<(), Objection> {
-        let end = Time::ZERO + self.drawn.chaos;
-        let serves = self.drawn.config.has_services();
+        let end = Time::ZERO + self.drawn.run.chaos;
+        let serves = self.drawn.run.config.has_services();
         while (serves || !self.programs.all_finished()) && self.heap.now() < end {
             if !self.turn()? {
                 return Err(self.no_progress("nothing is due any more"));
@@ -130,7 +131,7 @@ impl<'a, S: Subject> Driver<'a, S> {
     /// or cut off from now on.
     fn heal(&mut self) -> Result<(), Objection> {
         self.chaotic = false;
-        for server in &self.drawn.aftermath.left_down {
+        for server in &self.drawn.run.aftermath.left_down {
             if self.subject.is_up(*server) {
                 self.take(Due::Step(Step::Crash { server: *server, tail: Tail::LOST }))?;
             }
@@ -164,19 +165,19 @@ impl<'a, S: Subject> Driver<'a, S> {
 
     /// Returns true if a server does not restart any more.
     fn is_left_down(&self, server: ServerId) -> bool {
-        !self.chaotic && self.drawn.aftermath.left_down.contains(&server)
+        !self.chaotic && self.drawn.run.aftermath.left_down.contains(&server)
     }
 
     /// Returns true if a link stays cut for the rest of the run.
     fn stays_cut(&self, from: Machine, to: Machine) -> bool {
-        !self.chaotic && self.drawn.aftermath.stays_cut(from, to)
+        !self.chaotic && self.drawn.run.aftermath.stays_cut(from, to)
     }
 
     /// Checks progress in the healed world: every program must finish and every server must serve.
     fn demand_progress(&mut self) -> Result<(), Objection> {
         let bound = self.drawn.progress_bound;
         let deadline = self.heap.now() + bound;
-        while !self.programs.is_all_done(&self.subject, &self.drawn.aftermath) {
+        while !self.programs.is_all_done(&self.subject, &self.drawn.run.aftermath) {
             if self.heap.now() >= deadline {
                 return Err(self.no_progress(&format!("{bound:?} after all faults were healed")));
             }
@@ -189,20 +190,20 @@ impl<'a, S: Subject> Driver<'a, S> {
 
     /// Gives services time to notice the ends of their sessions and to restore what ended with them.
     fn let_services_settle(&mut self) -> Result<(), Objection> {
-        if !self.drawn.config.has_services() {
+        if !self.drawn.run.config.has_services() {
             return Ok(());
         }
-        let end = self.heap.now() + 2 * Aftermath::expiry_bound(&self.drawn.config);
+        let end = self.heap.now() + 2 * Aftermath::expiry_bound(&self.drawn.run.config);
         while self.heap.now() < end && self.turn()? {}
         Ok(())
     }
 
     /// In some runs, checks that the sessions whose programs ended without closing them expire.
     fn demand_expiry(&mut self) -> Result<(), Objection> {
-        if !self.drawn.aftermath.awaits_expiry {
+        if !self.drawn.run.aftermath.awaits_expiry {
             return Ok(());
         }
-        let bound = Aftermath::expiry_bound(&self.drawn.config);
+        let bound = Aftermath::expiry_bound(&self.drawn.run.config);
         let deadline = self.heap.now() + bound;
         while !self.subject.history().tree().sessions().is_empty() {
             if self.heap.now() >= deadline || !self.turn()? {
@@ -215,7 +216,7 @@ impl<'a, S: Subject> Driver<'a, S> {
 
     /// Lets everything in flight arrive before the final checks.
     fn settle(&mut self) -> Result<(), Objection> {
-        let end = self.heap.now() + 2 * self.drawn.config.tick;
+        let end = self.heap.now() + 2 * self.drawn.run.config.tick;
         while self.heap.now() < end && self.turn()? {}
         Ok(())
     }

@@ -1,17 +1,18 @@
 //! The driver on the toy world.
 
 use super::simulate;
-use crate::recorded::replay::replay_in;
+use crate::recorded::replay::{ReplayIn, replay_in};
 use crate::run::record::Keep;
 use crate::run::{RunOptions, RunReport};
-use crate::scenario::drawn::Drawn;
-use crate::seeded::faults::FaultSet;
-use crate::seeded::faults::{Fault, Rate};
+use crate::scenario::faults::FaultSet;
+use crate::scenario::faults::{Fault, Rate};
+use crate::seeded::drawn::Drawn;
 use crate::seeded::mock::{Defects, Mock, scenario};
 use std::collections::BTreeMap;
 use vivarium_model::id::ClientId;
+use vivarium_model::property::Objection;
 use vivarium_model::step::Step;
-use vivarium_model::time::Duration;
+use vivarium_model::time::{Duration, Time};
 
 fn run(seed: u64, faults: FaultSet, defects: Defects, keep: Keep) -> RunReport {
     let drawn = Drawn::draw(&scenario(faults), seed);
@@ -129,8 +130,7 @@ fn a_recording_is_the_same_run() {
         let drawn = Drawn::draw(&scenario(FaultSet::all()), seed);
         let expected = report.violation.as_ref().map(|violation| &violation.objection);
         let world = Mock::new(&drawn, defects);
-        let (again, skipped) =
-            replay_in(world, &drawn, &report.recorded, expected, Keep::default());
+        let (again, skipped) = replay_in(world, replayed(&drawn, &report.recorded, expected));
         assert_eq!((again.report.hash, skipped.as_slice()), (report.hash, &[][..]));
         let property = |report: &RunReport| {
             report.violation.as_ref().map(|violation| violation.objection.property.clone())
@@ -147,7 +147,7 @@ fn a_step_that_is_not_possible_on_replay_is_skipped_and_reported() {
     steps.insert(10, impossible);
     let drawn = Drawn::draw(&scenario(FaultSet::NONE), 7);
     let world = Mock::new(&drawn, Defects::default());
-    let (_, skipped) = replay_in(world, &drawn, &steps, None, Keep::default());
+    let (_, skipped) = replay_in(world, replayed(&drawn, &steps, None));
     assert_eq!(skipped, [(11, impossible.0, impossible.1)]);
 }
 
@@ -165,9 +165,9 @@ fn slow_reactions_and_priorities_end_with_the_faults() {
         let report = simulate(Mock::new(&drawn, Defects::default()), &drawn, keep).report;
         assert_eq!(report.violation, None, "seed {seed}\n{}", report.options_text);
         let fast = run(seed, FaultSet::NONE, Defects::default(), Keep::default()).simulated;
-        let latest = drawn.chaos.max(fast) + drawn.pace.longest() + fast;
+        let latest = drawn.run.chaos.max(fast) + drawn.pace.longest() + fast;
         assert!(report.simulated <= latest, "seed {seed}: {:?}", report.simulated);
-        unfinished += u32::from(report.simulated > drawn.chaos + 2 * drawn.config.tick);
+        unfinished += u32::from(report.simulated > drawn.run.chaos + 2 * drawn.run.config.tick);
     }
     assert!(unfinished > 50, "{unfinished} runs come so far that it matters");
 }
@@ -187,4 +187,14 @@ fn a_seed_without_slow_reactions_and_priorities_gives_the_same_run_as_before() {
     }
     assert!((15..40).contains(&fast), "{fast} of 60");
     assert!(different + fast > 55, "{different} of the others are other runs");
+}
+
+/// A replay of these steps, without its text.
+fn replayed<'a>(
+    drawn: &'a Drawn,
+    steps: &'a [(Time, Step)],
+    expected: Option<&'a Objection>,
+) -> ReplayIn<'a> {
+    let (run, options_text, keep) = (&drawn.run, String::new(), Keep::default());
+    ReplayIn { run, options_text, steps, expected, keep }
 }

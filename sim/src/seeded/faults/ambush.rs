@@ -5,9 +5,10 @@
 //! faults at random times rarely hit them.
 
 use super::crash::{failed_write, fails_after, tail};
-use super::kind::{Await, Fault, purpose};
-use super::{Look, Order, a_while, servers, surviving};
-use crate::seeded::random::{Random, Ratio, Seeds};
+use super::{Order, a_while, servers, surviving};
+use crate::random::{Random, Ratio, Seeds};
+use crate::run::look::Look;
+use crate::scenario::faults::{Await, Fault, purpose};
 use vivarium_model::event::{Event, SyncMode};
 use vivarium_model::id::{LearnerConnection, Machine, ServerId};
 use vivarium_model::step::Step;

@@ -1,8 +1,9 @@
 //! Connections that break and lose the last packets in flight, a different number in each direction. There is no
 //! other loss in ZooKeeper's world: TCP delivers a prefix.
 
-use super::{Look, Order, clients, servers, surviving};
-use crate::seeded::random::Random;
+use super::{Order, clients, servers, surviving};
+use crate::random::Random;
+use crate::run::look::Look;
 use vivarium_model::id::{ClientConnection, LearnerConnection};
 use vivarium_model::step::Step;
 

@@ -1,8 +1,9 @@
 //! Crashes of servers: of one, or of all by a power loss. Also servers that only leave their role, and disks that
 //! fail a write.
 
-use super::{Look, Order, a_while, servers, surviving, victim};
-use crate::seeded::random::{Random, Ratio};
+use super::{Order, a_while, servers, surviving, victim};
+use crate::random::{Random, Ratio};
+use crate::run::look::Look;
 use vivarium_model::id::ServerId;
 use vivarium_model::step::{OldEpochs, Step, Tail, Unwritten};
 use vivarium_model::time::Duration;

@@ -9,9 +9,10 @@
 //! Random faults rarely hit these windows of a millisecond, so the fault selects each sent write with some
 //! probability and then waits for the right moment.
 
-use super::kind::{Await, Fault, purpose};
-use super::{Look, Order, clients, servers};
-use crate::seeded::random::{Random, Ratio, Seeds};
+use super::{Order, clients, servers};
+use crate::random::{Random, Ratio, Seeds};
+use crate::run::look::Look;
+use crate::scenario::faults::{Await, Fault, purpose};
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientConnection, ClientId, SessionId, Xid};
 use vivarium_model::step::Step;

@@ -1,8 +1,9 @@
 //! Partitions: links between some machines are cut for a while. Packets are not lost but wait; the machines' own
 //! timeouts have further effects.
 
-use super::{Look, Order, a_while, clients, servers};
-use crate::seeded::random::{Random, Ratio};
+use super::{Order, a_while, clients, servers};
+use crate::random::{Random, Ratio};
+use crate::run::look::Look;
 use vivarium_model::id::Machine;
 use vivarium_model::step::Step;
 use vivarium_model::time::Duration;

@@ -1,7 +1,8 @@
 //! Faults of programs, their machines and their sessions.
 
-use super::{Look, Order, a_while, clients, surviving};
-use crate::seeded::random::{Random, Ratio};
+use super::{Order, a_while, clients, surviving};
+use crate::random::{Random, Ratio};
+use crate::run::look::Look;
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::step::Step;
 

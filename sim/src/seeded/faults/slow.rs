@@ -1,7 +1,8 @@
 //! Faults that break nothing: slow packets and stalled disks.
 
-use super::{Look, Order, a_while, clients, servers};
-use crate::seeded::random::{Random, Ratio};
+use super::{Order, a_while, clients, servers};
+use crate::random::{Random, Ratio};
+use crate::run::look::Look;
 use vivarium_model::id::{Machine, ServerId};
 use vivarium_model::time::Duration;
 

@@ -2,15 +2,16 @@
 
 use super::lost_reply::LostReplies;
 use super::*;
+use crate::random::Seeds;
 use crate::run::subject::Subject;
-use crate::scenario::drawn::Drawn;
-use crate::seeded::faults::FaultSet;
+use crate::scenario::faults::FaultSet;
+use crate::seeded::drawn::Drawn;
 use crate::seeded::mock::{Defects, Mock, scenario};
 use crate::seeded::plan::{self, Plan};
-use crate::seeded::random::Seeds;
 use std::collections::BTreeSet;
 use vivarium_model::effect::Effects;
 use vivarium_model::event::{Event, SyncMode};
+use vivarium_model::id::{ClientConnection, LearnerConnection};
 use vivarium_model::step::Tail;
 use vivarium_model::time::Time;
 
@@ -19,7 +20,7 @@ fn world() -> (Mock, Vec<Event>) {
     let drawn = Drawn::draw(&scenario(FaultSet::NONE), 1);
     let mut world = Mock::new(&drawn, Defects::default());
     let mut events = Vec::new();
-    for client in ClientId::first(drawn.clients) {
+    for client in ClientId::first(drawn.run.clients()) {
         events = take(&mut world, &[Step::Start(client), Step::Input(client)]);
     }
     (world, events)

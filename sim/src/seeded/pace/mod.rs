@@ -27,8 +27,8 @@ pub(crate) use priorities::Waiting;
 pub(crate) use slow::Stretched;
 pub use slow::{SlowReactions, Stretch};
 
-use crate::seeded::faults::{Fault, FaultSet, purpose};
-use crate::seeded::random::{Random, Seeds};
+use crate::random::{Random, Seeds};
+use crate::scenario::faults::{Fault, FaultSet, purpose};
 use std::fmt;
 use vivarium_model::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Programs, packets and commits that are occasionally slow.
 
-use crate::seeded::random::{Random, Ratio};
+use crate::random::{Random, Ratio};
 use std::fmt;
 use vivarium_model::time::Duration;
 

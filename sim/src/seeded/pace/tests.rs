@@ -1,8 +1,8 @@
 //! Drawing the pace, and its text.
 
 use super::*;
-use crate::seeded::faults::Rate;
-use crate::seeded::random::Ratio;
+use crate::random::Ratio;
+use crate::scenario::faults::Rate;
 use proptest::prelude::*;
 
 const KINDS: [Fault; 2] = [Fault::SlowReactions, Fault::Priorities];

@@ -1,6 +1,6 @@
 //! Programs that wait for each other by priorities.
 
-use crate::seeded::random::Random;
+use crate::random::Random;
 use std::fmt;
 use vivarium_model::id::ClientId;
 use vivarium_model::time::{Duration, Time};

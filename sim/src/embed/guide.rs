@@ -5,7 +5,7 @@ use super::script::{Does, Script, Turn};
 use super::{Cost, Embedded};
 use crate::budget::Account;
 use crate::host::DirectHost;
-use crate::scenario::drawn::Drawn;
+use crate::scenario::run::Run;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::config::Config;
@@ -46,8 +46,8 @@ pub(super) struct Guide<'a> {
 }
 
 impl<'a> Guide<'a> {
-    pub(super) fn new(drawn: &Drawn, programs: Vec<Program>, script: &'a Script) -> Guide<'a> {
-        let config = Config { deletes_containers: true, ..drawn.config.clone() };
+    pub(super) fn new(run: &Run, programs: Vec<Program>, script: &'a Script) -> Guide<'a> {
+        let config = Config { deletes_containers: true, ..run.config.clone() };
         let service = Service::new(Arc::new(config));
         let mut world = World::over(service, DirectHost::new(programs), Vec::new());
         let mut effects = Effects::default();

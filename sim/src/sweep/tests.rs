@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::run::record::Keep;
-use crate::scenario::drawn::Drawn;
+use crate::scenario::faults::FaultSet;
+use crate::seeded::drawn::Drawn;
 use crate::seeded::driver::simulate;
-use crate::seeded::faults::FaultSet;
 use crate::seeded::mock::{Defects, Mock, scenario};
 
 fn run(seed: u64, is_defect: bool) -> Closed {

@@ -76,10 +76,10 @@ named! {
         /// ([`crate::seeded::containers`]).
         ContainerDeletion = "containers deleted soon",
         /// A minority of the servers is down when all other faults have ended, and never restarts
-        /// ([`crate::seeded::aftermath`]).
+        /// ([`crate::scenario::aftermath`]).
         LeftDown = "servers left down",
         /// A minority of the servers is cut off for ever when all other faults have ended
-        /// ([`crate::seeded::aftermath`]).
+        /// ([`crate::scenario::aftermath`]).
         LeftCutOff = "servers left cut off",
         /// Servers vote at random, whatever their histories
         /// ([`Election::ByLot`](vivarium_model::config::Election::ByLot)): then only ZAB prevents a server that lacks

@@ -6,17 +6,17 @@
 //! receive all events, not only those that concern them: a monitor whose state differs at the end, or that objects,
 //! has too narrow a `concerns`.
 
-use super::determinism::{self, compare};
-use super::replay::ReplayIn;
+use crate::recorded::determinism::{self, compare};
+use crate::recorded::replay::ReplayIn;
 use crate::run::difference::{Difference, Way};
 use crate::run::pulse::Pulses;
 use crate::run::record::{Closed, Keep};
 use crate::run::subject::with_world;
 use crate::run::{HostKind, RunOptions, RunReport};
 use crate::scenario::Scenario;
-use crate::scenario::drawn::Drawn;
+use crate::seeded::drawn::Drawn;
 use crate::seeded::simulate;
-use crate::seeded::sweep::{self, SweepOptions, SweepReport, Totals};
+use crate::sweep::{self, SweepOptions, SweepReport, Totals};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -190,9 +190,16 @@ fn go(scenario: &Scenario, seed: u64, way: Way, first: Option<&RunReport>, keep:
             Way::Seed { host, .. } => simulate(scenario, &drawn, host, keep),
             Way::Recording(host) => {
                 let first = first.expect("a run to replay");
+                let options_text = drawn.to_string();
                 let expected = first.violation.as_ref().map(|violation| &violation.objection);
-                let with = ReplayIn { drawn: &drawn, steps: &first.recorded, expected, keep };
-                with_world(scenario, &drawn, host, with).0
+                let with = ReplayIn {
+                    run: &drawn.run,
+                    options_text,
+                    steps: &first.recorded,
+                    expected,
+                    keep,
+                };
+                with_world(scenario, &drawn.run, host, with).0
             }
         }
     })

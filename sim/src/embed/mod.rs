@@ -30,8 +30,9 @@ mod script;
 use crate::budget::ByAccount;
 use crate::run::{HostKind, RunOptions};
 use crate::scenario::Scenario;
-use crate::scenario::drawn::Drawn;
-use crate::seeded::faults::Fault;
+use crate::scenario::faults::Fault;
+use crate::scenario::run::Run;
+use crate::seeded::drawn::Drawn;
 use guide::Guide;
 use script::Script;
 use std::fmt;
@@ -97,7 +98,7 @@ pub fn check_embedding(scenario: &Scenario, seed: u64) -> Result<Embedded, Box<N
     // The service grain has no outstanding transactions, which matter at the end of a counter.
     let faults = scenario.faults.without(Fault::CounterWrap);
     let scenario = &Scenario { faults, ..scenario.clone() };
-    let drawn = Drawn::draw(scenario, seed);
+    let drawn = Drawn::draw(scenario, seed).run;
     is_offered(&drawn).map_err(|saw| fails(Why::NotOffered, None, saw))?;
     let options = RunOptions { host: HostKind::Direct, keep_steps: true, trace_last: 0 };
     let run = crate::run(scenario, seed, &options);
@@ -118,8 +119,8 @@ pub fn check_embedding(scenario: &Scenario, seed: u64) -> Result<Embedded, Box<N
 }
 
 /// Checks that the service grain supports everything that this ensemble uses.
-fn is_offered(drawn: &Drawn) -> Result<(), String> {
-    let config = &drawn.config;
+fn is_offered(run: &Run) -> Result<(), String> {
+    let config = &run.config;
     let clients = || config.clients.iter();
     if config.options.local_sessions {
         return Err("the service grain has no local sessions".into());

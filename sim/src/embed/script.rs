@@ -2,7 +2,7 @@
 //! run (the proposals that are committed, and the servers' zxids when they answered).
 
 use crate::host::DirectHost;
-use crate::scenario::drawn::Drawn;
+use crate::scenario::run::Run;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::effect::{Effects, Status};
@@ -55,11 +55,11 @@ pub(super) struct Script {
 impl Script {
     /// Repeats the steps of a run and records what concerns clients.
     pub(super) fn of(
-        drawn: &Drawn,
+        run: &Run,
         programs: Vec<Program>,
         steps: &[(Time, Step)],
     ) -> Result<Script, String> {
-        let config = Arc::new(drawn.config.clone());
+        let config = Arc::new(run.config.clone());
         let mut world = World::new(config, DirectHost::new(programs), Vec::new());
         let mut effects = Effects::default();
         world.begin(&mut effects);

@@ -10,9 +10,9 @@
 //!
 //! A case stores all of this, because its replay checks what the run checked.
 
+use crate::random::{Ratio, Seeds};
 use crate::scenario::Scenario;
-use crate::seeded::faults::{Fault, purpose};
-use crate::seeded::random::{Ratio, Seeds};
+use crate::scenario::faults::{Fault, purpose};
 use std::collections::BTreeMap;
 use std::fmt;
 use vivarium_model::config::{Config, Election};
@@ -170,7 +170,7 @@ impl fmt::Display for Aftermath {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seeded::faults::{FaultSet, Rate};
+    use crate::scenario::faults::{FaultSet, Rate};
     use vivarium_model::config::ClientConfig;
 
     /// The aftermath of a run with five servers, of which the client knows these.

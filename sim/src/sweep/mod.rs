@@ -5,12 +5,14 @@
 //! seeds. After a violation (unless the sweep is to continue) no later seed counts, even if it was already run. So
 //! counts, hash and first violation are the same for any number of jobs.
 //!
-//! The first seed and then one in fifty is run twice (`recorded/repeat.rs`).
+//! The first seed and then one in fifty is run twice (`sweep/repeat.rs`).
+
+pub(crate) mod repeat;
 
 use crate::run::RunReport;
 use crate::run::difference::Difference;
 use crate::run::record::Closed;
-use crate::seeded::faults::Fault;
+use crate::scenario::faults::Fault;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::panic::resume_unwind;

@@ -1,8 +1,8 @@
 //! The frequency of a kind of fault.
 
 use super::Fault;
+use crate::random::Ratio;
 use crate::scenario::bounds::within;
-use crate::seeded::random::Ratio;
 
 /// The most turns in a run, a fault every 20 milliseconds; a higher number is an error.
 const MOST_TURNS: u64 = 1_000;
