@@ -14,7 +14,9 @@ use vivarium_model::ensemble::Ensemble;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::host::Operation;
 use vivarium_model::id::{ClientId, ServerId};
+use vivarium_model::note::Note;
 use vivarium_model::op::{CreateMode, Request};
+use vivarium_model::packet::Delivered;
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::timer::Timer;
@@ -70,7 +72,12 @@ fn accepts_what_is_refused(world: &World<Scripts>, at: Time, one: &Step, other: 
     let mut effects = Effects::default();
     effects.notes = Some(Vec::new());
     let read = world.clone().apply(at, reads, &mut effects);
-    let is_refused = |note: &String| note.ends_with("connection refused");
+    let is_refused = |note: &Note| match note {
+        Note::Refused { .. } => true,
+        Note::FromLearner { delivered, .. } => *delivered == Delivered::End { accepted: false },
+        Note::FromLeader { delivered, .. } => *delivered == Delivered::End { accepted: false },
+        _ => false,
+    };
     read == Ok(Status::Done) && effects.notes.iter().flatten().any(is_refused)
 }
 

@@ -4,6 +4,7 @@
 //! that is the step itself (a crash, a pause) or that repeats the note is left out.
 
 use vivarium_model::event::Event;
+use vivarium_model::note::Note;
 use vivarium_model::step::{Step, Tail};
 use vivarium_model::trace::TraceLine;
 use vivarium_model::words::plural;
@@ -20,7 +21,7 @@ pub(crate) fn digits(lines: &[TraceLine]) -> usize {
 /// The text of a step and its consequences, without repetitions.
 pub(crate) struct Telling<'a> {
     pub(crate) headline: String,
-    pub(crate) notes: &'a [String],
+    pub(crate) notes: &'a [Note],
     pub(crate) events: Vec<String>,
 }
 
@@ -34,7 +35,7 @@ pub(crate) fn tell(line: &TraceLine) -> Telling<'_> {
         (Step::Serve { prefix, .. }, _) if is_noted && *prefix > Zxid::ZERO => {
             (format!("{}, and shows the log up to {prefix}", notes[0]), &notes[1..])
         }
-        _ if is_noted => (notes[0].clone(), &notes[1..]),
+        _ if is_noted => (notes[0].to_string(), &notes[1..]),
         (Step::Crash { tail, .. }, Some(Event::Crashed { lost, .. })) => {
             (format!("{step}: {}", loss(*tail, *lost)), &notes[..])
         }

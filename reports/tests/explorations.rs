@@ -3,10 +3,14 @@
 mod common;
 
 use common::finding;
+use std::sync::Arc;
 use std::time::Duration;
 use vivarium_model::case::GrainKind;
 use vivarium_model::fingerprint::Fingerprint;
-use vivarium_model::id::{ClientConnection, ClientId, SessionId};
+use vivarium_model::id::{ClientConnection, ClientId, SessionId, Xid};
+use vivarium_model::note::Note;
+use vivarium_model::op::Request;
+use vivarium_model::packet::ClientPacket;
 use vivarium_model::property::Objection;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
@@ -56,24 +60,34 @@ fn exhausted() -> ExplorationReport {
 /// One line longer than a timeline's would be cut at.
 fn steps() -> Vec<TraceLine> {
     let connection = ClientConnection { client: ClientId(1), slot: 0 };
-    let long = format!("the server of client 1 takes: create /{}", "x".repeat(200));
-    let line = |number, step, notes: &[&str]| TraceLine {
+    let takes = |path: String| Note::Takes {
+        client: ClientId(1),
+        packet: ClientPacket::Request {
+            xid: Xid(1),
+            request: Arc::new(Request::GetChildren { path: path.into(), watch: false }),
+        },
+    };
+    let line = |number, step, notes: Vec<Note>| TraceLine {
         at: Time::ZERO,
         number,
         step,
-        notes: notes.iter().map(ToString::to_string).collect(),
+        notes,
         events: Vec::new(),
     };
     vec![
-        line(1, Step::Start(ClientId(1)), &[]),
-        line(2, Step::Serve { client: ClientId(1), prefix: Zxid::ZERO }, &[&long]),
+        line(1, Step::Start(ClientId(1)), Vec::new()),
+        line(
+            2,
+            Step::Serve { client: ClientId(1), prefix: Zxid::ZERO },
+            vec![takes(format!("/{}", "x".repeat(200)))],
+        ),
         line(
             3,
             Step::Serve { client: ClientId(1), prefix: Zxid(1 << 32 | 4) },
-            &["the server of client 1 takes: getChildren /lock"],
+            vec![takes("/lock".into())],
         ),
-        line(4, Step::BreakClient { connection, to_server: 0, to_client: 0 }, &[]),
-        line(5, Step::Expire(SessionId(0x1)), &[]),
+        line(4, Step::BreakClient { connection, to_server: 0, to_client: 0 }, Vec::new()),
+        line(5, Step::Expire(SessionId(0x1)), Vec::new()),
     ]
 }
 

@@ -59,8 +59,9 @@ use crate::program::host::{Input, Operation};
 use crate::vocabulary::config::ClientConfig;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{CallId, ClientConnection, ClientId, ServerId, SessionId, Xid};
+use crate::vocabulary::note::Note;
 use crate::vocabulary::op::{Data, Request};
-use crate::vocabulary::packet::{ClientPacket, ServerPacket};
+use crate::vocabulary::packet::{ClientPacket, Delivered, ServerPacket};
 use crate::vocabulary::release::Bugs;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ClientTimer;
@@ -379,6 +380,19 @@ impl ClientMachine {
     /// Returns the requests in flight, oldest first.
     pub fn pending(&self) -> impl Iterator<Item = (Xid, &Arc<Request>)> {
         self.session.in_flight.iter().map(|pending| (pending.xid, &pending.request))
+    }
+
+    /// Returns the note of what this machine reads; a reply is followed by the request that it answers.
+    pub(crate) fn note(
+        &self,
+        client: ClientId,
+        server: Option<ServerId>,
+        delivered: &Delivered<ServerPacket>,
+    ) -> Note {
+        let is_reply = matches!(delivered, Delivered::Packet(ServerPacket::Reply { .. }));
+        let oldest = self.pending().next().filter(|_| is_reply);
+        let answers = oldest.map(|(_, request)| Arc::clone(request));
+        Note::FromServer { client, server, delivered: delivered.clone(), answers }
     }
 
     /// Describes the oldest thing that the machine waits for.

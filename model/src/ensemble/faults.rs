@@ -7,6 +7,7 @@ use crate::server::{Exit, Server};
 use crate::vocabulary::effect::{Blocker, Effect, Effects};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{Machine, ServerId};
+use crate::vocabulary::note::Note;
 use crate::vocabulary::step::{Step, Tail};
 use crate::vocabulary::time::Time;
 
@@ -73,7 +74,7 @@ impl Ensemble {
         let ServerNode { disk, process } = self.servers[server.index()].make_mut();
         *process = None;
         if tail.cuts && disk.may_undo_cuts() {
-            effects.note(|| format!("what a TRUNC has cut from the log of {server} is back"));
+            effects.note(|| Note::TruncUndone { server });
         }
         let lost = disk.make_mut().crash(tail);
         let undone = disk.make_mut().undo_renames(tail.epochs);

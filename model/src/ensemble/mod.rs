@@ -6,7 +6,7 @@ pub mod oracle;
 mod outside;
 pub mod view;
 
-use crate::network::{Delivered, Network, reply_to};
+use crate::network::{Delivered, Network};
 use crate::program::machines::{ClientNode, Machines, Resources, Wire};
 use crate::server::disk::Disk;
 use crate::server::disk::first_tree;
@@ -16,6 +16,7 @@ use crate::vocabulary::effect::{Effects, Status};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::{Fingerprint, StableHasher, Tracked};
 use crate::vocabulary::id::{ClientConnection, ClientId, LearnerConnection, ServerId};
+use crate::vocabulary::note::Note;
 use crate::vocabulary::packet::{ClientPacket, LeaderPacket, LearnerPacket, ServerPacket};
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::Time;
@@ -240,13 +241,14 @@ impl Ensemble {
         let server = self.network.server_of(connection).expect("it leads somewhere");
         let delivered =
             self.network.read_from_client(connection).expect("there is something to read");
-        effects.note(|| format!("{server} reads from {}: {delivered}", connection.client));
+        let (client, read) = (connection.client, || delivered.clone());
+        effects.note(|| Note::FromClient { server, client, delivered: read() });
         effects.keep_alive = delivered == Delivered::Packet(ClientPacket::Ping);
         let handled = self.with_server(server, at, effects, |process, context| {
             process.read_from_client(connection, delivered, context);
         });
         if handled.is_none() {
-            effects.note(|| format!("{server} is down: connection refused"));
+            effects.note(|| Note::Refused { server });
             self.network.close_by_server(connection, effects);
         }
     }
@@ -257,15 +259,20 @@ impl Ensemble {
         let delivered =
             self.network.read_from_server(connection).expect("there is something to read");
         if self.is_outside(client) {
-            effects.note(|| format!("{client} reads from {server}: {delivered}"));
+            let note = |delivered| Note::FromServer {
+                client,
+                server: Some(server),
+                delivered,
+                answers: None,
+            };
+            effects.note(|| note(delivered.clone()));
             effects.keep_alive = delivered == Delivered::Packet(ServerPacket::Pong);
             effects.to_outside.push((connection, delivered));
             return;
         }
         effects.note(|| {
-            let oldest = self.clients[client.index()].machine.pending().next();
-            let request = oldest.map(|(_, request)| &**request);
-            format!("{client} reads from {server}: {}", reply_to(&delivered, request))
+            let machine = &self.clients[client.index()].machine;
+            machine.note(client, Some(server), &delivered)
         });
         effects.keep_alive = delivered == Delivered::Packet(ServerPacket::Pong);
         self.machines().client_reads(connection, delivered, effects);
@@ -275,14 +282,16 @@ impl Ensemble {
         let leader = self.network.leader_of(connection).expect("it leads somewhere");
         let delivered =
             self.network.read_from_learner(connection).expect("there is something to read");
-        effects
-            .note(|| format!("leader {} reads from {}: {delivered}", leader.0, connection.learner));
+        effects.note(|| {
+            let (learner, delivered) = (connection.learner, delivered.clone());
+            Note::FromLearner { leader, learner, delivered }
+        });
         effects.keep_alive = matches!(delivered, Delivered::Packet(LearnerPacket::Ping { .. }));
         let handled = self.with_server(leader, at, effects, |process, context| {
             process.read_from_learner(connection, delivered, context);
         });
         if handled.is_none() {
-            effects.note(|| format!("{leader} is down: connection refused"));
+            effects.note(|| Note::Refused { server: leader });
             self.network.close_by_leader(connection, effects);
         }
     }
@@ -292,7 +301,10 @@ impl Ensemble {
         let leader = self.network.leader_of(connection).expect("it leads somewhere");
         let delivered =
             self.network.read_from_leader(connection).expect("there is something to read");
-        effects.note(|| format!("{learner} reads from its leader {}: {delivered}", leader.0));
+        effects.note(|| {
+            let delivered = delivered.clone();
+            Note::FromLeader { learner, leader, delivered }
+        });
         effects.keep_alive = delivered == Delivered::Packet(LeaderPacket::Ping);
         self.with_server(learner, at, effects, |process, context| {
             process.read_from_leader(connection, delivered, context);
@@ -301,7 +313,7 @@ impl Ensemble {
 
     fn vote(&mut self, from: ServerId, to: ServerId, at: Time, effects: &mut Effects) {
         let notification = self.network.take_mail(from, to).expect("there is something to read");
-        effects.note(|| format!("{to} reads the notification of {from}: {notification}"));
+        effects.note(|| Note::Notified { server: to, from, notification });
         self.with_server(to, at, effects, |process, context| {
             process.notification(from, notification, context);
         });

@@ -3,6 +3,7 @@
 use super::Ensemble;
 use crate::vocabulary::effect::{Effects, Status};
 use crate::vocabulary::id::{ClientConnection, ClientId};
+use crate::vocabulary::note::Note;
 use crate::vocabulary::outside::Outside;
 
 impl Ensemble {
@@ -22,7 +23,7 @@ impl Ensemble {
         if !self.allows_outside(input) {
             return Status::NotEnabled;
         }
-        effects.note(|| input.to_string());
+        effects.note(|| Note::Outside(input.clone()));
         match input {
             Outside::Opens { client, server } => _ = self.network.open_outside(*client, *server),
             Outside::Sends { connection, packet } => {

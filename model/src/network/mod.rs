@@ -10,12 +10,10 @@ mod connection;
 mod deliveries;
 mod learners;
 mod mail;
-mod words;
 
 pub use crate::vocabulary::packet::Delivered;
 pub use connection::{Next, Opened};
 pub use mail::Mailbox;
-pub(crate) use words::reply_to;
 
 use crate::vocabulary::effect::Blocker;
 use crate::vocabulary::fingerprint::Tracked;

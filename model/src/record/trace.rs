@@ -1,6 +1,7 @@
 //! A step as a reader sees it: a line of a timeline, and whether it is a milestone.
 
 use crate::vocabulary::event::Event;
+use crate::vocabulary::note::Note;
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::Time;
 use crate::vocabulary::txn::TxnBody;
@@ -16,7 +17,7 @@ pub struct TraceLine {
     pub step: Step,
     /// Notes of the machines, in order ([`crate::vocabulary::effect::Effects::note`]). If the step itself names only
     /// a place where something is read, written or handed over, the first note says what.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Events, in order.
     pub events: Vec<Event>,
 }

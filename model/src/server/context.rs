@@ -6,6 +6,7 @@ use crate::network::Network;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::effect::Effects;
 use crate::vocabulary::event::Event;
+use crate::vocabulary::file_system::Writing;
 use crate::vocabulary::fingerprint::Tracked;
 use crate::vocabulary::id::{ClientConnection, LearnerConnection, ServerId};
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket, Notification, ServerPacket};
@@ -79,25 +80,6 @@ impl Context<'_> {
     pub fn disarm(&mut self, timer: ServerTimer) {
         self.effects.disarm(Timer::Server(self.id, timer));
     }
-}
-
-/// The disk operation that the packet thread (of a leader: its main thread) waits for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Writing {
-    /// A prospective leader's snapshot of its tree, before it accepts learners (rule 6.3.1).
-    LeadSnapshot,
-    /// `acceptedEpoch`.
-    AcceptedEpoch,
-    /// `currentEpoch.tmp`.
-    CurrentEpochTmp,
-    /// The renaming of `currentEpoch.tmp` to `currentEpoch` (rule 6.2.1).
-    CurrentEpoch,
-    /// The learner's snapshot at NEWLEADER (rule 6.6.3).
-    SyncSnapshot,
-    /// The learner's append (and application) of the next committed transaction at NEWLEADER.
-    SyncAppend,
-    /// The learner's fsync of those appends.
-    SyncFsync,
 }
 
 /// Why a process exits in the middle of a step.

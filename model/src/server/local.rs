@@ -13,6 +13,7 @@
 use super::clients::{Clients, Serving};
 use super::context::Context;
 use crate::vocabulary::id::{ClientConnection, SessionId, Xid};
+use crate::vocabulary::note::Note;
 use crate::vocabulary::op::{Op, Request, Response};
 use crate::vocabulary::packet::ServerPacket;
 use crate::vocabulary::time::Duration;
@@ -62,7 +63,8 @@ impl Clients {
     /// Expires a local session: its connection is closed, and nothing is proposed.
     pub(super) fn expire_local(&mut self, session: SessionId, context: &mut Context<'_>) {
         self.forget_local(session, context).expect("it is a local session");
-        context.effects.note(|| format!("{} expires the local session {session}", context.id));
+        let server = context.id;
+        context.effects.note(|| Note::LocalSessionExpired { server, session });
         if let Some(connection) = self.sessions.get(&session).copied() {
             self.hang_up(connection, context);
         }

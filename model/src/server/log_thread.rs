@@ -4,6 +4,7 @@
 use super::context::Context;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::id::ServerId;
+use crate::vocabulary::note::Note;
 use crate::vocabulary::step::Step;
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::Zxid;
@@ -45,7 +46,7 @@ impl LogThread {
             context.effects.due(Step::Fsync(context.id));
         }
         self.to_ack.push(txn.zxid);
-        context.effects.note(|| format!("{} appends to its log: {txn}", context.id));
+        context.effects.note(|| Note::Appended { server: context.id, txn: Arc::clone(&txn) });
         context.disk.make_mut().append(txn);
     }
 

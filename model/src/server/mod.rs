@@ -47,10 +47,10 @@ mod snapshot;
 mod snapshot_thread;
 mod steps;
 pub mod tracker;
-mod words;
 
+pub use crate::vocabulary::file_system::Writing;
 pub use clients::LocalSessions;
-pub use context::{Context, Exit, Writing};
+pub use context::{Context, Exit};
 
 use crate::tree::DataTree;
 use crate::vocabulary::id::{ClientConnection, ServerId, SessionId};

@@ -16,6 +16,7 @@ use super::clients::{Clients, Serving};
 use super::context::Context;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{ClientConnection, SessionId, Xid};
+use crate::vocabulary::note::Note;
 use crate::vocabulary::op::Request;
 use crate::vocabulary::packet::ServerPacket;
 use crate::vocabulary::time::Duration;
@@ -37,7 +38,7 @@ impl Clients {
     pub(super) fn begin_read_only(&mut self, zxid: Zxid, context: &mut Context<'_>) {
         assert!(!self.read_only, "{}: it serves read-only already", context.id);
         self.read_only = true;
-        context.effects.note(|| format!("{} serves read-only, at {zxid}", context.id));
+        context.effects.note(|| Note::ServesReadOnly { server: context.id, zxid });
     }
 
     /// Ends read-only mode when the server has a role: its clients must connect again.

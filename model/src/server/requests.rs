@@ -14,6 +14,7 @@ use crate::vocabulary::config::Config;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ClientConnection, SessionId, Xid};
+use crate::vocabulary::note::Note;
 use crate::vocabulary::op::{Op, Request};
 use crate::vocabulary::packet::{ClientPacket, ServerPacket, ServerRequest};
 use crate::vocabulary::release::Bug;
@@ -75,7 +76,7 @@ impl Server {
                 self.stay_or_leave(stays, context);
             }
             Delivered::Packet(packet) if is_too_long(&packet, context.config) => {
-                context.effects.note(|| "the packet is longer than jute.maxbuffer".to_owned());
+                context.effects.note(|| Note::PacketTooLong);
                 self.clients.hang_up(connection, context);
             }
             Delivered::Packet(packet) => {
@@ -96,9 +97,7 @@ impl Server {
     ) -> Stays {
         if last_zxid_seen > self.database.tree.last_processed() {
             // Rule 2.1.2: the client has seen more than this server, and must try another.
-            context
-                .effects
-                .note(|| format!("{} refuses: the client has seen {last_zxid_seen}", context.id));
+            context.effects.note(|| Note::ClientIsAhead { server: context.id, last_zxid_seen });
             context.network.close_by_server(connection, context.effects);
             return Ok(());
         }
@@ -291,7 +290,7 @@ impl Server {
             return Ok(Some(Error::EphemeralOnLocalSession));
         }
         let timeout = self.clients.forget_local(session, context).expect("it is a local session");
-        context.effects.note(|| format!("{} upgrades the local session {session}", context.id));
+        context.effects.note(|| Note::SessionUpgraded { server: context.id, session });
         let request = ServerRequest::CreateSession { timeout };
         self.submit_write(session, Xid(0), request, Arc::from([]), context)?;
         Ok(None)

@@ -7,6 +7,7 @@ use super::learner::Learner;
 use super::{Context, InRole, Role, Server};
 use crate::vocabulary::effect::{Blocker, Effect};
 use crate::vocabulary::event::{Event, SyncMode, WRITE_FAILED};
+use crate::vocabulary::note::Note;
 use crate::vocabulary::packet::Vote;
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::step::Unwritten;
@@ -138,21 +139,13 @@ impl Server {
     pub(crate) fn fsync_fails(&mut self, survive: u8, rest: Unwritten, context: &mut Context<'_>) {
         assert!(self.can_fail_to_write(context.disk), "{}: it has nothing to write", self.id);
         if !self.writes_log() {
-            context.effects.note(|| format!("{} cannot write its snapshot, and exits", self.id));
+            context.effects.note(|| Note::SnapshotNotWritten { server: self.id });
             self.thread.exit = Some(Exit::SnapshotNotWritten);
             return;
         }
         self.log.end();
         let lost = context.disk.make_mut().fail_to_fsync(survive, rest, context.config.bugs);
-        let but = match rest {
-            _ if lost == 0 => "",
-            Unwritten::Lost => "",
-            Unwritten::Torn => "; half a record is left, and more may follow it",
-            Unwritten::Buffered => "; they stay in the buffer of the file",
-        };
-        context
-            .effects
-            .note(|| format!("the fsync of {} fails, and {lost} are lost{but}", self.id));
+        context.effects.note(|| Note::FsyncFailed { server: self.id, lost, rest });
         let drop_tree = !context.config.bugs.has(Bug::FsyncErrorKeepsMemory);
         self.leave(WRITE_FAILED, drop_tree, context);
     }

@@ -11,10 +11,12 @@ use crate::network::Delivered;
 use crate::vocabulary::effect::{Blocker, Effect};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{LearnerConnection, ServerId, SessionId};
+use crate::vocabulary::note::Note;
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket, Notification};
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::step::Step;
 use crate::vocabulary::timer::ServerTimer;
+use std::sync::Arc;
 
 impl Server {
     // ---- what is read ----
@@ -205,9 +207,7 @@ impl Server {
     /// were new.
     pub(crate) fn apply_rest(&mut self, context: &mut Context<'_>) {
         let (txn, changes) = self.database.apply_rest();
-        context.effects.note(|| {
-            format!("{}: a thread of an older role applies the rest of {txn}", context.id)
-        });
+        context.effects.note(|| Note::AppliedRest { server: context.id, txn: Arc::clone(&txn) });
         self.serving().fire(&txn, &changes, context);
     }
 
@@ -221,7 +221,7 @@ impl Server {
     /// Completes the packet thread's disk operation.
     pub(crate) fn write_completes(&mut self, context: &mut Context<'_>) {
         let writing = self.thread.writing.take().expect("the packet thread waits for its disk");
-        context.effects.note(|| format!("{} has written {writing}", self.id));
+        context.effects.note(|| Note::Written { server: self.id, writing: writing.clone() });
         match self.in_role() {
             InRole::Looking(_) => unreachable!("leaving a role cancels its writes"),
             InRole::Following(mut following) => following.wrote(writing, context),

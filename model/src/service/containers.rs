@@ -12,6 +12,7 @@ use crate::tree::{DataTree, EphemeralType};
 use crate::vocabulary::config::ServerOptions;
 use crate::vocabulary::effect::{Effects, Status};
 use crate::vocabulary::id::Xid;
+use crate::vocabulary::note::Note;
 use crate::vocabulary::op::Request;
 use crate::vocabulary::path::ZnodePath;
 use crate::vocabulary::step::Step;
@@ -47,7 +48,7 @@ impl Service {
         let tree = &self.log.last().tree;
         let path = tree.reaped().nth(usize::from(at)).filter(|path| self.is_due(tree, path));
         let Some(path) = path.map(ZnodePath::shared) else { return Status::NotEnabled };
-        effects.note(|| format!("the leader deletes {path}, which is due"));
+        effects.note(|| Note::ContainerDeleted { path: Arc::clone(&path) });
         let request = Arc::new(Request::DeleteContainer { path });
         // The leader ignores the result, as `ContainerManager` does.
         let _ = self.decide(&Asker::nobody(), Xid(0), &request, effects);

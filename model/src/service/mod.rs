@@ -177,11 +177,8 @@ impl Service {
         match link.to_client.pop_front() {
             Some(packet) => {
                 let delivered = Delivered::Packet(packet);
-                effects.note(|| {
-                    let oldest = self.clients[client.index()].machine.pending().next();
-                    let request = oldest.map(|(_, request)| &**request);
-                    format!("{client} reads: {}", crate::network::reply_to(&delivered, request))
-                });
+                let machine = &self.clients[client.index()].machine;
+                effects.note(|| machine.note(client, None, &delivered));
                 self.machines().client_reads(connection, delivered, effects);
             }
             None => self.break_link(client, effects),

@@ -10,6 +10,7 @@ use crate::vocabulary::effect::{Effects, Status};
 use crate::vocabulary::error::Error;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ClientId, SessionId, Xid};
+use crate::vocabulary::note::Note;
 use crate::vocabulary::op::{Op, Request, Response};
 use crate::vocabulary::packet::{ClientPacket, ServerPacket, ServerRequest};
 use crate::vocabulary::time::{Duration, Time};
@@ -30,7 +31,7 @@ impl Service {
         let Some(packet) = link.to_server.front().filter(|_| link.is_served()) else {
             return Status::NotEnabled;
         };
-        effects.note(|| format!("the server of {client} takes: {packet}"));
+        effects.note(|| Note::Takes { client, packet: packet.clone() });
         match packet.clone() {
             ClientPacket::Connect { session: None, timeout, .. } => {
                 done(prefix == Zxid::ZERO && self.create_session(client, timeout, effects))
@@ -74,7 +75,7 @@ impl Service {
         let Some(zxid) = link.next_heard(&self.log).filter(|_| link.is_served()) else {
             return Status::NotEnabled;
         };
-        effects.note(|| format!("the server of {client} applies {zxid}"));
+        effects.note(|| Note::Applies { client, zxid });
         self.links.links[client.index()].make_mut().advance(client, &self.log, zxid, &self.config);
         Status::Done
     }
@@ -87,7 +88,7 @@ impl Service {
         if writes.is_empty() {
             self.links.late.remove(&session);
         }
-        effects.note(|| format!("{request} arrives at the leader after all"));
+        effects.note(|| Note::ArrivesLate { request: Arc::clone(&request) });
         // No client waits for the result.
         let asker = Asker::new(session, Owner::Leader, auth);
         let _ = self.decide(&asker, xid, &request, effects);

@@ -5,6 +5,7 @@ use crate::program::exchange::Exchange;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::StableHasher;
 use crate::vocabulary::id::{CallId, ClientConnection, ClientId, Machine, ServerId};
+use crate::vocabulary::note::Note;
 use crate::vocabulary::packet::{Delivered, ServerPacket};
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::Duration;
@@ -82,7 +83,7 @@ pub struct Effects {
     /// The packets and ends of connections that clients outside of the run have read, in order, for the engine to pass on.
     pub to_outside: Vec<(ClientConnection, Delivered<ServerPacket>)>,
     /// Notes for people, in order, in ZooKeeper's terms; `None` if no reader wants them.
-    pub notes: Option<Vec<String>>,
+    pub notes: Option<Vec<Note>>,
     /// True if the step read only a ping or its answer. Timelines omit such a step unless it had other consequences.
     pub keep_alive: bool,
     /// True if the engine ignores due steps because it inspects the state instead; `effects` then stays empty. Events
@@ -152,9 +153,9 @@ impl Effects {
     }
 
     /// Adds a note for people; builds it only if notes are wanted.
-    pub fn note(&mut self, line: impl FnOnce() -> String) {
+    pub fn note(&mut self, note: impl FnOnce() -> Note) {
         if let Some(notes) = &mut self.notes {
-            notes.push(line());
+            notes.push(note());
         }
     }
 

@@ -20,6 +20,25 @@ impl Metadata {
     }
 }
 
+/// The disk operation that the packet thread (of a leader: its main thread) waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Writing {
+    /// A prospective leader's snapshot of its tree, before it accepts learners (rule 6.3.1).
+    LeadSnapshot,
+    /// `acceptedEpoch`.
+    AcceptedEpoch,
+    /// `currentEpoch.tmp`.
+    CurrentEpochTmp,
+    /// The renaming of `currentEpoch.tmp` to `currentEpoch` (rule 6.2.1).
+    CurrentEpoch,
+    /// The learner's snapshot at NEWLEADER (rule 6.6.3).
+    SyncSnapshot,
+    /// The learner's append (and application) of the next committed transaction at NEWLEADER.
+    SyncAppend,
+    /// The learner's fsync of those appends.
+    SyncFsync,
+}
+
 /// The file system of a disk, and how the server uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileSystem {

@@ -11,6 +11,7 @@ pub mod file_system;
 pub mod fingerprint;
 pub mod id;
 pub mod named;
+pub mod note;
 pub mod observation;
 pub mod op;
 pub mod outside;

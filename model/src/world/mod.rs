@@ -23,6 +23,7 @@ use crate::vocabulary::effect::{Effects, Status};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::fingerprint::Fingerprint;
 use crate::vocabulary::id::ClientId;
+use crate::vocabulary::note::Note;
 use crate::vocabulary::outside::Outside;
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::Time;
@@ -157,7 +158,7 @@ impl<H: Host, G: Grain> World<H, G> {
                     let (for_listeners, over) = (told.is_for_listeners(), told.over);
                     let input = told.input;
                     effects.absorb(&(at, step));
-                    effects.note(|| format!("{client}'s program receives: {input}"));
+                    effects.note(|| Note::Received { client, input: input.clone() });
                     effects.exchange(client, || Exchange::Told(input.clone()));
                     self.host.feed(client, input, &mut self.outputs);
                     let over = over.filter(|_| !for_listeners || !self.outputs.is_empty());
@@ -237,12 +238,12 @@ impl<H: Host, G: Grain> World<H, G> {
     fn carry_out(&mut self, client: ClientId, at: Time, effects: &mut Effects) {
         for output in self.outputs.drain(..) {
             effects.absorb(&output);
-            let words = effects.notes.is_some().then(|| format!("it {output}"));
+            let note = effects.notes.is_some().then(|| Note::Did(output.clone()));
             let events = effects.events.len();
             self.grain.output(client, output, at, effects);
             // An output that caused an event (a request sent, an observation) needs no note.
-            if let Some(words) = words.filter(|_| effects.events.len() == events) {
-                effects.note(|| words);
+            if let Some(note) = note.filter(|_| effects.events.len() == events) {
+                effects.note(|| note);
             }
         }
     }

@@ -9,6 +9,7 @@ use vivarium_model::error::Error;
 use vivarium_model::event::Event;
 use vivarium_model::host::{Input, Message, Operation, Outcome, Output, ResourceRequest};
 use vivarium_model::id::{CallId, ClientId, LearnerConnection, Machine, ServerId};
+use vivarium_model::note::Note;
 use vivarium_model::observation::{Observation, Observed};
 use vivarium_model::op::{EventType, Response, SessionState, WatchedEvent, WatcherType};
 use vivarium_model::server::Writing;
@@ -150,7 +151,7 @@ fn timers_and_writes() {
 fn what_a_step_causes() {
     let timer = Timer::Client(CLIENT, ClientTimer::Reconnect);
     let mut effects = Effects::noted();
-    effects.note(|| "client 1 hangs up".to_string());
+    effects.note(|| Note::Refused { server: SERVER });
     effects.event(Event::Paused { client: CLIENT });
     effects.due(Step::Fsync(SERVER));
     effects.push(Effect::Random(CLIENT, CALL));

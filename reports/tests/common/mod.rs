@@ -10,11 +10,15 @@ use vivarium_model::config::Config;
 use vivarium_model::error::Error;
 use vivarium_model::event::Event;
 use vivarium_model::fingerprint::Fingerprint;
-use vivarium_model::id::{ClientConnection, ClientId, Machine, ServerId, SessionId, Xid};
+use vivarium_model::host::{Input, Operation, Outcome, Output};
+use vivarium_model::id::{CallId, ClientConnection, ClientId, Machine, ServerId, SessionId, Xid};
+use vivarium_model::note::Note;
 use vivarium_model::observation::{Observation, Observed};
-use vivarium_model::op::{CreateMode, Op, Request, SessionState};
+use vivarium_model::op::{CreateMode, Op, Request, Response, SessionState};
+use vivarium_model::packet::{Delivered, ServerPacket};
 use vivarium_model::path::ZnodePath;
 use vivarium_model::property::{Measure, Objection};
+use vivarium_model::stat::Stat;
 use vivarium_model::step::{Step, Tail};
 use vivarium_model::time::Time;
 use vivarium_model::timer::{ClientTimer, Timer};
@@ -100,8 +104,14 @@ pub(crate) fn trace() -> Vec<TraceLine> {
         number: 10_235,
         step: Step::Input(ClientId(2)),
         notes: vec![
-            "client 2's program receives: [x-0000000002], cversion 4 (call 0)".into(),
-            "it asks: sleep 100ms (call 1)".into(),
+            Note::Received {
+                client: ClientId(2),
+                input: Input::Reply { call: CallId(0), outcome: children() },
+            },
+            Note::Did(Output::Submit {
+                call: CallId(1),
+                operation: Operation::Sleep(Duration::from_millis(100)),
+            }),
         ],
         events: vec![Event::Observed {
             client: ClientId(2),
@@ -111,6 +121,12 @@ pub(crate) fn trace() -> Vec<TraceLine> {
         }],
     };
     vec![crash, lost, fsync(), replied(), granted]
+}
+
+/// The children of a queue, as a program reads them.
+fn children() -> Outcome {
+    let stat = Stat { cversion: 4, ..Stat::default() };
+    Outcome::Response(Ok(Response::Children(vec!["x-0000000002".into()], stat)))
 }
 
 /// A leader's fsync completes a quorum.
@@ -135,12 +151,22 @@ fn fsync() -> TraceLine {
 
 /// A reply, told by a note that is too long for a line.
 fn replied() -> TraceLine {
-    let said = "client 1 reads from server 2: reply xid 3 (zxid 1:8): ";
+    let long = format!("/{}", "x".repeat(200)).into();
+    let note = Note::FromServer {
+        client: ClientId(1),
+        server: Some(ServerId(2)),
+        delivered: Delivered::Packet(ServerPacket::Reply {
+            xid: Xid(3),
+            zxid: Zxid::new(Epoch(1), 8),
+            result: Ok(Response::Ephemerals(vec![long])),
+        }),
+        answers: None,
+    };
     TraceLine {
         at: Time(12_342_000),
         number: 10_001,
         step: Step::ToClient(CONNECTION),
-        notes: vec![format!("{said}{}", "x".repeat(200))],
+        notes: vec![note],
         events: vec![Event::Replied {
             client: ClientId(1),
             session: SESSION,

@@ -3,7 +3,7 @@
 use crate::imports::Known;
 
 /// Imports that lead up, or close a circle, and stay.
-pub(crate) const IMPORTS: [Known; 5] = [
+pub(crate) const IMPORTS: [Known; 6] = [
     Known {
         from: "model::program::machines",
         to: "model::client",
@@ -18,6 +18,11 @@ pub(crate) const IMPORTS: [Known; 5] = [
         from: "model::vocabulary::effect",
         to: "model::program",
         why: "`Effects` has room for what passes a client machine, so that a step allocates none",
+    },
+    Known {
+        from: "model::vocabulary::note",
+        to: "model::program",
+        why: "a note holds the input that a program received, or what the program did",
     },
     Known {
         from: "model::world",

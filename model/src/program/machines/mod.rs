@@ -9,6 +9,7 @@ mod knowledge;
 mod node;
 mod resource;
 
+use crate::vocabulary::note::Note;
 use clock::Clock;
 pub use knowledge::Told;
 pub(crate) use node::ClientNode;
@@ -291,7 +292,7 @@ impl<W: Wire> Machines<'_, W> {
         let client = connection.client;
         let node = &self.nodes[client.index()];
         if node.connection != Some(connection) {
-            effects.note(|| "ignored: the client no longer uses this connection".to_string());
+            effects.note(|| Note::Ignored);
             return;
         }
         match delivered {

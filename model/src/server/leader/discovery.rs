@@ -2,8 +2,10 @@
 
 use super::Leading;
 use super::state::{HandlerPhase, Phase};
-use crate::server::context::{Context, Leave, Stays, Writing};
+use crate::server::context::{Context, Leave, Stays};
+use crate::vocabulary::file_system::Writing;
 use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet};
+use crate::vocabulary::note::Note;
 use crate::vocabulary::packet::LeaderPacket;
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::zxid::{Epoch, Zxid};
@@ -98,7 +100,7 @@ impl Leading<'_> {
         {
             let is_ahead = (current_epoch, last_zxid) > leader.summary;
             if is_ahead && !context.config.bugs.has(Bug::PlantedAheadCounts) {
-                context.effects.note(|| format!("{} is ahead of its leader", connection.learner));
+                context.effects.note(|| Note::LearnerIsAhead { learner: connection.learner });
                 self.drop_handler(connection, context);
                 return;
             }

@@ -22,11 +22,12 @@ pub(in crate::server) use sync_plan::Window;
 
 use super::clients::Clients;
 use super::commit_processor::CommitProcessor;
-use super::context::{Context, Leave, PacketThread, Stays, Writing};
+use super::context::{Context, Leave, PacketThread, Stays};
 use super::database::Database;
 use super::election::Election;
 use super::log_thread::LogThread;
 use crate::vocabulary::event::Event;
+use crate::vocabulary::file_system::Writing;
 use crate::vocabulary::id::{LearnerConnection, ServerSet};
 use crate::vocabulary::packet::LeaderPacket;
 use crate::vocabulary::release::Bug;

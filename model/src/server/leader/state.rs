@@ -2,8 +2,9 @@
 
 use super::containers::Containers;
 use super::sync_limit::SyncLimitCheck;
-use crate::server::context::{Context, Writing};
+use crate::server::context::Context;
 use crate::server::prep::Prep;
+use crate::vocabulary::file_system::Writing;
 use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet, SessionId, Xid};
 use crate::vocabulary::packet::LeaderPacket;
 use crate::vocabulary::path::ZnodePath;

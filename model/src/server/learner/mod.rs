@@ -8,11 +8,12 @@ pub(in crate::server) use state::Phase;
 
 use super::clients::Clients;
 use super::commit_processor::{CommitProcessor, Committed};
-use super::context::{Context, Leave, PacketThread, Stays, Writing};
+use super::context::{Context, Leave, PacketThread, Stays};
 use super::database::Database;
 use super::election::Election;
 use super::log_thread::LogThread;
 use crate::network::Delivered;
+use crate::vocabulary::file_system::Writing;
 use crate::vocabulary::id::{LearnerConnection, ServerId};
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
 use crate::vocabulary::release::Bug;

@@ -3,9 +3,10 @@
 
 use super::Following;
 use super::state::Phase;
-use crate::server::context::{Context, Exit, Writing};
+use crate::server::context::{Context, Exit};
 use crate::tree::DataTree;
 use crate::vocabulary::event::{Event, SyncMode};
+use crate::vocabulary::file_system::Writing;
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::timer::ServerTimer;

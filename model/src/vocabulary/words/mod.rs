@@ -6,6 +6,7 @@
 
 mod effect;
 mod event;
+mod note;
 mod op;
 mod packet;
 
