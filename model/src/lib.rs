@@ -26,6 +26,6 @@ pub use record::{case, mark, trace, verdict};
 pub use vocabulary::{
     acl, bounds, config, effect, error, event, file_system, fingerprint, id, named, note,
     observation, op, outside, packet, path, quorum, release, session_order, setup, stat, step,
-    time, timer, txn, words, zxid,
+    subject, time, timer, txn, words, zxid,
 };
 pub use world::{grain, history, witnesses};

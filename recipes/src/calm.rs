@@ -11,7 +11,7 @@ use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
 use vivarium_model::minds;
 use vivarium_model::op::SessionState;
-use vivarium_model::property::{Declaration, Declared, LooksBack, Minds, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Minds, Objection, Saw, View};
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::txn::TxnBody;
 
@@ -30,7 +30,7 @@ pub(crate) trait Owed: Clone + Debug + Hash + Send + Sync + 'static {
     fn clients(&self) -> Vec<ClientId>;
 
     /// Says what a client owes, if anything.
-    fn owes(&self, view: View<'_>, client: ClientId) -> Option<String>;
+    fn owes(&self, view: View<'_>, client: ClientId) -> Option<Saw>;
 }
 
 /// A client must have done what it owes after it was connected without a disturbance for some time.
@@ -48,8 +48,8 @@ impl<O: Owed> WithinATime<O> {
     fn check(&mut self, view: View<'_>) -> Result<(), Objection> {
         for client in self.calm.due(view.at()) {
             if let Some(saw) = self.owed.owes(view, client) {
-                let saw = format!("{saw}, for {:?}", self.calm.bound);
-                return Err(self.objection(saw));
+                let saw = saw.within(|saw| format!("{saw}, for {:?}", self.calm.bound));
+                return Err(self.objection(saw).about(client));
             }
         }
         Ok(())
@@ -121,12 +121,12 @@ impl<O: Owed> Declared for AtRest<O> {
 
 impl<O: Owed> AtRest<O> {
     fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {
-        let owes = |client| self.owed.owes(view, client);
+        let owes = |client| Some((client, self.owed.owes(view, client)?));
         match self.owed.clients().into_iter().find_map(owes) {
             None => Ok(()),
-            Some(saw) => {
-                let saw = format!("{saw}, and nobody is about to do anything");
-                Err(self.objection(saw))
+            Some((client, saw)) => {
+                let saw = saw.within(|saw| format!("{saw}, and nothing else can happen"));
+                Err(self.objection(saw).about(client))
             }
         }
     }
@@ -238,8 +238,8 @@ mod tests {
             vec![ClientId(1)]
         }
 
-        fn owes(&self, view: View<'_>, _client: ClientId) -> Option<String> {
-            view.history.tree().node(ZNODE).map(|_| format!("{ZNODE} is there"))
+        fn owes(&self, view: View<'_>, _client: ClientId) -> Option<Saw> {
+            view.history.tree().node(ZNODE).map(|_| format!("{ZNODE} is there").into())
         }
     }
 

@@ -147,7 +147,9 @@ impl Herd {
                 "the change of {at} by transaction {zxid} has woken {}, and may wake {bound}",
                 names.join(", "),
             );
-            return Err(self.objection(saw));
+            let woken = woken.clone();
+            let objection = self.objection(saw).about(zxid);
+            return Err(woken.into_iter().fold(objection, Objection::about));
         }
         Ok(())
     }

@@ -180,7 +180,7 @@ pub(crate) fn violated(finding: &Finding) -> Violated<'_> {
         config: &finding.config,
         panicked_at: finding.panicked_at.as_deref(),
         unrepeated: finding.unrepeated.as_ref().map(|difference| difference.says.as_str()),
-        story: lines(&story(&finding.story, &violation.objection.saw)),
+        story: lines(&story(&finding.story, &violation.objection.about)),
         timeline: match finding.way {
             Some(_) => lines(&steps(&finding.trace)),
             None => lines(&timeline(&finding.trace)),

@@ -1,33 +1,38 @@
 //! The story of a run: only its milestones ([`Event::is_milestone`]), one line each.
 //!
-//! A long story is reduced to the relevant milestones: first those that mention a znode, session, attempt or zxid
-//! that the monitor named, then those of the clients (with all their sessions) and servers that it named, then the
-//! last ones.
+//! A long story is reduced to the relevant milestones: first those about a znode, session, attempt or zxid that the
+//! objection is about, then those of its clients (with all their sessions) and servers, then the last ones.
 
 use crate::folding::fold;
 use crate::telling::{WIDTH, digits, is_the_step, tell};
 use std::collections::BTreeSet;
 use vivarium_model::event::Event;
 use vivarium_model::step::Step;
+use vivarium_model::subject::Subject;
 use vivarium_model::trace::TraceLine;
 use vivarium_model::words::list;
 
 /// The most lines of a story.
 const LINES: usize = 30;
 
-/// The most lines that are included because they mention a thing that the monitor named.
+/// The most lines that are included because they share a znode, session, attempt or zxid with the objection.
 const MENTIONS: usize = 15;
 
-/// The most lines that are included because they mention a thing, client or server that the monitor named.
+/// The most lines that are included because they share any subject with the objection.
 const CONCERNS: usize = 22;
 
-/// Returns the part of the story that is relevant to `about`, one line per milestone, with `…` where milestones are
-/// left out.
-pub(crate) fn story(lines: &[TraceLine], about: &str) -> String {
+/// One milestone.
+struct Turn {
+    text: String,
+    /// What it is about.
+    subjects: BTreeSet<Subject>,
+}
+
+/// Returns the part of the story that is relevant to these subjects, one line per milestone, with `…` where
+/// milestones are left out.
+pub(crate) fn story(lines: &[TraceLine], about: &BTreeSet<Subject>) -> String {
     let turns = turns(lines);
-    let (things, mut parties) = named(about);
-    parties.extend(sessions_of(&parties, lines));
-    let chosen = choose(&turns, &things, &parties);
+    let chosen = choose(&turns, about, &with_sessions(about, lines));
     let mut text = String::new();
     let mut next = 0;
     for at in chosen {
@@ -35,95 +40,91 @@ pub(crate) fn story(lines: &[TraceLine], about: &str) -> String {
             text.push_str(&format!("{:>14}\n", "…"));
         }
         next = at + 1;
-        text.push_str(&turns[at]);
+        text.push_str(&turns[at].text);
         text.push('\n');
     }
     text
 }
 
-/// Returns the positions of the milestones to include, in order.
-fn choose(turns: &[String], things: &[String], parties: &[String]) -> Vec<usize> {
-    let mentions = |turn: &str, names: &[String]| names.iter().any(|name| has_name(turn, name));
+/// Returns the positions of the milestones to include, in order. `machines` are the machines of the objection, with
+/// their sessions.
+fn choose(turns: &[Turn], about: &BTreeSet<Subject>, machines: &BTreeSet<Subject>) -> Vec<usize> {
     let mut chosen = vec![false; turns.len()];
     let mut left = LINES;
-    let mut choose = |room: usize, bears: &dyn Fn(&str) -> bool| {
+    let mut choose = |room: usize, is_relevant: &dyn Fn(&Subject) -> bool| {
         for at in (0..turns.len()).rev() {
-            if LINES - left < room && !chosen[at] && bears(&turns[at]) {
+            if LINES - left < room && !chosen[at] && turns[at].subjects.iter().any(is_relevant) {
                 chosen[at] = true;
                 left -= 1;
             }
         }
     };
-    choose(MENTIONS, &|turn| mentions(turn, things));
-    choose(CONCERNS, &|turn| mentions(turn, parties));
-    choose(LINES, &|_turn| true);
+    for thing in rarest_first(turns, about) {
+        choose(MENTIONS, &|subject| subject == thing);
+    }
+    choose(CONCERNS, &|subject| machines.contains(subject));
+    for at in (0..turns.len()).rev() {
+        if left > 0 && !chosen[at] {
+            chosen[at] = true;
+            left -= 1;
+        }
+    }
     (0..turns.len()).filter(|at| chosen[*at]).collect()
 }
 
-/// Returns the things (znodes, sessions, attempts, zxids: words with a digit that are long or have a colon) and the
-/// clients and servers (`client 1`, `server 2`) in a sentence.
-fn named(about: &str) -> (Vec<String>, Vec<String>) {
-    let trim = |word: &str| word.trim_matches([',', ';', ':', '(', ')', '.', '`']).to_string();
-    let words: Vec<String> = about.split_whitespace().map(trim).collect();
-    let is_thing = |word: &&String| {
-        let is_zxid = word.split_once(':').is_some_and(|(epoch, counter)| {
-            epoch.parse::<u32>().is_ok() && counter.parse::<u32>().is_ok()
-        });
-        is_zxid || word.len() >= 8 && word.contains(|letter: char| letter.is_ascii_digit())
-    };
-    let things = words.iter().filter(is_thing).cloned().collect();
-    let is_party = |pair: &&[String]| {
-        matches!(pair[0].as_str(), "client" | "server") && pair[1].parse::<u8>().is_ok()
-    };
-    let parties = words.windows(2).filter(is_party).map(|pair| pair.join(" ")).collect();
-    (things, parties)
+/// Returns the subjects that are no machines, those of the fewest milestones first: they tell the most.
+fn rarest_first<'a>(turns: &[Turn], about: &'a BTreeSet<Subject>) -> Vec<&'a Subject> {
+    let count = |subject: &Subject| turns.iter().filter(|it| it.subjects.contains(subject)).count();
+    let mut things: Vec<&Subject> = about.iter().filter(|it| !it.is_machine()).collect();
+    things.sort_by_key(|subject| count(subject));
+    things
 }
 
-/// Returns the sessions of these clients.
-fn sessions_of(parties: &[String], lines: &[TraceLine]) -> BTreeSet<String> {
+/// Returns the machines among these subjects, and all sessions of the clients among them.
+fn with_sessions(about: &BTreeSet<Subject>, lines: &[TraceLine]) -> BTreeSet<Subject> {
+    let mut machines: BTreeSet<Subject> =
+        about.iter().filter(|subject| subject.is_machine()).cloned().collect();
     let events = lines.iter().flat_map(|line| &line.events);
     let owned = events.filter_map(|event| match event {
         Event::Session { client, session, .. } | Event::Observed { client, session, .. } => {
-            Some((client.to_string(), (*session)?.to_string()))
+            Some((Subject::Client(*client), Subject::Session((*session)?)))
         }
         _ => None,
     });
-    owned.filter(|(client, _)| parties.contains(client)).map(|(_, session)| session).collect()
+    let sessions: Vec<Subject> =
+        owned.filter(|(client, _)| machines.contains(client)).map(|(_, session)| session).collect();
+    machines.extend(sessions);
+    machines
 }
 
-/// Returns true if the text contains the name without a further letter or digit at either end.
-fn has_name(text: &str, name: &str) -> bool {
-    let joins = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
-    text.match_indices(name).any(|(at, _)| {
-        let (before, after) = (&text[..at], &text[at + name.len()..]);
-        !joins(before.chars().next_back()) && !joins(after.chars().next())
-    })
-}
-
-/// Returns one line per milestone. Links cut or healed at the same instant share one line.
-fn turns(lines: &[TraceLine]) -> Vec<String> {
+/// Returns the milestones. Links cut or healed at the same instant share one.
+fn turns(lines: &[TraceLine]) -> Vec<Turn> {
     let digits = digits(lines);
-    let mut turns: Vec<String> = Vec::new();
+    let mut turns: Vec<Turn> = Vec::new();
     let mut lines = lines.iter().peekable();
     while let Some(line) = lines.next() {
-        let mut told = Vec::new();
+        let head = format!("{:>14}  #{:<digits$}  ", line.at.to_string(), line.number);
+        let turn = |sentence: String, subjects| Turn {
+            text: fold(&format!("{head}{sentence}"), WIDTH),
+            subjects,
+        };
+        let (itself, others): (Vec<&Event>, Vec<&Event>) =
+            line.events.iter().partition(|event| is_the_step(&line.step, event));
+        let mut subjects = line.step.subjects();
+        subjects.extend(itself.iter().flat_map(|event| event.subjects()));
         if let Some((word, way)) = way(&line.step) {
             let mut ways = vec![way];
             while let Some(next) = lines.next_if(|next| {
                 next.at == line.at && self::way(&next.step).is_some_and(|other| other.0 == word)
             }) {
                 ways.extend(self::way(&next.step).map(|(_, way)| way));
+                subjects.extend(next.step.subjects());
             }
-            told.push(format!("{word} {}", list(ways.iter())));
-        } else if line.step.is_milestone()
-            || line.events.iter().any(|event| is_the_step(&line.step, event))
-        {
-            told.push(tell(line).headline);
+            turns.push(turn(format!("{word} {}", list(ways.iter())), subjects));
+        } else if line.step.is_milestone() || !itself.is_empty() {
+            turns.push(turn(tell(line).headline, subjects));
         }
-        let others = line.events.iter().filter(|event| !is_the_step(&line.step, event));
-        told.extend(others.map(Event::to_string));
-        let head = format!("{:>14}  #{:<digits$}  ", line.at.to_string(), line.number);
-        turns.extend(told.iter().map(|sentence| fold(&format!("{head}{sentence}"), WIDTH)));
+        turns.extend(others.iter().map(|event| turn(event.to_string(), event.subjects())));
     }
     turns
 }
@@ -140,34 +141,25 @@ fn way(step: &Step) -> Option<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_names_in_a_monitors_sentence_are_found() {
-        let saw = "client 2, connected by 0x300000100000001, holds /lock/a-0000000001 (token 1:17)";
-        let (things, parties) = named(saw);
-        assert_eq!(things, ["0x300000100000001", "/lock/a-0000000001", "1:17"]);
-        assert_eq!(parties, ["client 2"]);
-        assert_eq!(named(""), (Vec::new(), Vec::new()));
-    }
-
-    #[test]
-    fn a_name_is_not_found_inside_a_longer_one() {
-        assert!(has_name("token 1:17, by", "1:17"));
-        assert!(!has_name("token 1:177", "1:17"));
-        assert!(!has_name("token 11:17", "1:17"));
-        assert!(has_name("client 1's program", "client 1") && !has_name("client 12", "client 1"));
-    }
+    use vivarium_model::id::{ClientId, SessionId};
 
     #[test]
     fn the_story_keeps_old_turns_that_bear_on_the_violation() {
-        let mut turns: Vec<String> = (0..200).map(|at| format!("client 9 does {at}")).collect();
-        turns[3] = "client 1 begins attempt abcdef0123".into();
-        turns[7] = "client 1 is Disconnected".into();
-        let (things, parties) = named("attempt abcdef0123 of client 1 leaks");
-        let chosen = choose(&turns, &things, &parties);
+        let turn = |subjects: &[Subject]| Turn {
+            text: String::new(),
+            subjects: subjects.iter().cloned().collect(),
+        };
+        let (one, attempt) = (Subject::Client(ClientId(1)), Subject::from("abcdef0123"));
+        let (session, other) = (Subject::Session(SessionId(7)), Subject::Client(ClientId(9)));
+        let mut turns: Vec<Turn> = (0..200).map(|_| turn(&[other.clone()])).collect();
+        turns[3] = turn(&[one.clone(), attempt.clone()]);
+        turns[7] = turn(&[session.clone()]);
+        let machines = BTreeSet::from([one.clone(), session]);
+        let chosen = choose(&turns, &BTreeSet::from([one, attempt]), &machines);
         assert_eq!(chosen.len(), LINES);
         assert_eq!(chosen[..2], [3, 7]);
         assert_eq!(chosen[2], 200 - (LINES - 2));
-        assert_eq!(choose(&turns[..5], &[], &[]), [0, 1, 2, 3, 4]);
+        let none = BTreeSet::new();
+        assert_eq!(choose(&turns[..5], &none, &none), [0, 1, 2, 3, 4]);
     }
 }

@@ -3,17 +3,19 @@
 use crate::folding::fold;
 use crate::story::story;
 use crate::telling::{Telling, WIDTH, digits, tell};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use vivarium_model::subject::Subject;
 use vivarium_model::trace::TraceLine;
 use vivarium_model::words::plural;
 
-/// Returns the part of a run's story that is relevant to `about` (a monitor's sentence, or nothing) and the timeline
-/// of its last steps, each under a heading. `until` describes the last step shown, if that is not the end.
+/// Returns the part of a run's story that is relevant to `about` (the subjects of an objection) and the timeline of its
+/// last steps, each under a heading. `until` describes the last step shown, if that is not the end.
 /// `every_step` is the command that shows what is left out. Empty without steps.
 pub fn last_steps(
     turns: &[TraceLine],
     lines: &[TraceLine],
-    about: &str,
+    about: &BTreeSet<Subject>,
     until: Option<String>,
     every_step: &str,
 ) -> String {

@@ -55,7 +55,7 @@ pub fn violation_report(finding: &Finding) -> String {
         report.push('\n');
         let Finding { story, trace, every_step, .. } = finding;
         let until = finding.stopped.map(|stopped| until(stopped, violation));
-        report.push_str(&last_steps(story, trace, &violation.objection.saw, until, every_step));
+        report.push_str(&last_steps(story, trace, &violation.objection.about, until, every_step));
     }
     match &finding.shorter {
         Some(Shorter::Found(found)) => report.push_str(&shorter(found)),

@@ -40,7 +40,8 @@ pub fn check_commit(history: &History, txn: &Txn) -> Result<Commit, Objection> {
         Some(known) => Err(Objection::new(
             NAME,
             format!("{txn} was committed, although {known} had been committed with that zxid."),
-        )),
+        )
+        .about(known.session)),
         None => Err(Objection::new(
             NAME,
             format!("{txn} was committed after {}, which is above it.", history.last()),

@@ -6,7 +6,7 @@
 //! [`Monitor::minds_order`], [`Monitor::looks_for`] and the dispatch of events ([`Monitor::event`]) all follow from
 //! the patterns in [`minds!`](crate::minds). An event that no pattern matches reaches no code of the monitor.
 
-use super::{Asked, Kinds, LooksBack, Measure, Minds, Monitor, Objection, View};
+use super::{Asked, Kinds, LooksBack, Measure, Minds, Monitor, Objection, Saw, View};
 use crate::program::exchange::Exchange;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::event::Event;
@@ -102,7 +102,7 @@ pub trait Declared: Clone + Hash + Send + Sync + Sized + 'static {
     const DECLARATION: Declaration<Self>;
 
     /// An objection of this monitor.
-    fn objection(&self, saw: impl Into<String>) -> Objection {
+    fn objection(&self, saw: impl Into<Saw>) -> Objection {
         Objection::new(Self::DECLARATION.name, saw)
     }
 }

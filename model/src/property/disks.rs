@@ -143,7 +143,10 @@ fn nothing_foreign(
                 format!(
                     "on the disk of {server}, {next} comes after {one}, which no leader has committed."
                 ),
-            ));
+            )
+            .about(server)
+            .about(one)
+            .about(next));
         }
     }
     Ok(())

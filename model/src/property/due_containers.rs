@@ -17,6 +17,7 @@
 
 use super::{Declaration, Declared, LooksBack, Objection, View};
 use crate::minds;
+use crate::property::Saw;
 use crate::tree::{DataTree, EphemeralType};
 use crate::vocabulary::config::{Config, ServerOptions};
 use crate::vocabulary::event::Event;
@@ -166,7 +167,7 @@ impl DueContainers {
     }
 
     /// A deletion of a leader's own is committed; the znode is judged as it was before.
-    fn deleted(&self, leader: ServerId, path: &ZnodePath, txn: &Txn) -> Result<(), String> {
+    fn deleted(&self, leader: ServerId, path: &ZnodePath, txn: &Txn) -> Result<(), Saw> {
         let versions = self.versions.get(path).and_then(|versions| versions.last());
         let there = versions.and_then(|(_, there)| there.as_ref());
         let why = match there {
@@ -177,11 +178,11 @@ impl DueContainers {
             },
         };
         let zxid = txn.zxid;
-        Err(format!("{leader} deletes {path} by itself ({zxid}), though {why}."))
+        Err(Saw::from(format!("{leader} deletes {path} by itself ({zxid}), though {why}.")))
     }
 
     /// Checks that no leader has left a znode in place that has been due for two intervals.
-    fn overdue(&self, at: Time) -> Result<(), String> {
+    fn overdue(&self, at: Time) -> Result<(), Saw> {
         let interval = self.options.container_check_interval;
         let all = u32::try_from(self.versions.len()).unwrap_or(u32::MAX);
         let deletions = self.options.between_container_deletions().saturating_mul(all);
@@ -198,11 +199,13 @@ impl DueContainers {
             let touched = leader.touched.get(path).copied().into_iter();
             let since = touched.chain(leader.refused).fold(leader.since.max(due), Time::max);
             if at.since(since) > patience {
-                return Err(format!(
+                return Err(Saw::from(format!(
                     "{server} looks every {interval:?} for what is to be deleted, and {path} has been due in its \
                      tree for {:?}; it has not proposed to delete it.",
                     at.since(since)
-                ));
+                ))
+                .about(*server)
+                .about(path));
             }
         }
         Ok(())

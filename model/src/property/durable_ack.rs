@@ -37,9 +37,10 @@ impl Declared for DurableAck {
             // The acknowledgement of NEWLEADER or UPTODATE carries an opening zxid, which names no
             // transaction (rule 6.7.1).
             Event::Acked { server, zxid, durable } if !zxid.is_opening() && durable < zxid => {
-                Err(this.objection(format!(
+                let saw = format!(
                     "{server} acknowledged {zxid}, but its disk holds only what is up to {durable}."
-                )))
+                );
+                Err(this.objection(saw).about(*durable))
             },
             Event::AckedNewLeader { server, epoch, history, durable, current_epoch } => {
                 let vouched = vouched(view, *history);
@@ -49,10 +50,11 @@ impl Declared for DurableAck {
                          its disk was {current_epoch}."
                     )))
                 } else if *durable < vouched {
-                    Err(this.objection(format!(
+                    let saw = format!(
                         "{server} acknowledged NEWLEADER of epoch {epoch} with the history up to \
                          {vouched}, but its disk holds only what is up to {durable}."
-                    )))
+                    );
+                    Err(this.objection(saw).about(vouched).about(*durable))
                 } else {
                     Ok(())
                 }

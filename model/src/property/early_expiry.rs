@@ -9,6 +9,7 @@
 
 use super::{Declaration, Declared, LooksBack, View};
 use crate::minds;
+use crate::property::Saw;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ServerId, SessionId, Xid};
 use crate::vocabulary::time::{Duration, Time};
@@ -39,7 +40,7 @@ impl EarlyExpiry {
     }
 
     /// A leader proposes a closeSession that no client has asked for.
-    fn closes(&mut self, at: Time, leader: ServerId, session: SessionId) -> Result<(), String> {
+    fn closes(&mut self, at: Time, leader: ServerId, session: SessionId) -> Result<(), Saw> {
         if self.taken.remove(&(leader, session)) {
             return Ok(());
         }
@@ -51,13 +52,13 @@ impl EarlyExpiry {
             return Ok(());
         }
         let why = if heard > established { "heard of it" } else { "was established" };
-        Err(format!(
+        Err(Saw::from(format!(
             "{leader} closes the session {session} by itself, though it {why} {silent:?} ago and the session's \
              timeout is {timeout:?}."
-        ))
+        )))
     }
 
-    fn proposed(&mut self, at: Time, leader: ServerId, txn: &Txn) -> Result<(), String> {
+    fn proposed(&mut self, at: Time, leader: ServerId, txn: &Txn) -> Result<(), Saw> {
         match &txn.body {
             TxnBody::CreateSession { timeout } => {
                 self.timeouts.insert(txn.session, *timeout);
@@ -77,15 +78,16 @@ impl EarlyExpiry {
         view: View<'_>,
         learner: ServerId,
         sessions: &[SessionId],
-    ) -> Result<(), String> {
+    ) -> Result<(), Saw> {
         let heard = self.to_forward.remove(&learner).unwrap_or_default();
         let open = view.history.tree().sessions();
         let is_missing = |it: &&SessionId| open.contains_key(it) && !sessions.contains(it);
         match heard.iter().find(is_missing) {
             None => Ok(()),
-            Some(session) => Err(format!(
+            Some(session) => Err(Saw::from(format!(
                 "{learner} has heard of the session {session}, and does not tell its leader of it."
-            )),
+            ))
+            .about(*session)),
         }
     }
 }

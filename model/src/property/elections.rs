@@ -7,6 +7,7 @@
 
 use super::Objection;
 use crate::ensemble::Ensemble;
+use crate::property::Saw;
 use crate::vocabulary::config::{self, Config};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ServerId, ServerSet};
@@ -78,8 +79,10 @@ impl Elections {
                 | Event::Exited { server, .. } => self.read[server.index()].clear(),
                 Event::Elected { server, leader, round } if !config.election.is_oracle() => {
                     self.decided(*server, *leader, *round, config).map_err(|why| {
-                        let saw = format!("{server} ended its election with {leader} as the leader of round {round}: {why}.");
-                        Objection::new(NAME, saw)
+                        let saw = why.within(|why| {
+                            format!("{server} ended its election with {leader} as the leader of round {round}: {why}.")
+                        });
+                        Objection::new(NAME, saw).about(*server).about(*leader)
                     })?;
                 }
                 _ => {}
@@ -106,7 +109,9 @@ impl Elections {
                         "{server} drops what {} says, and no quorum has its {proposal}.",
                         said.0
                     ),
-                )),
+                )
+                .about(server)
+                .about(said.0)),
             };
         }
         let read = &mut self.read[server.index()];
@@ -129,11 +134,9 @@ impl Elections {
         leader: ServerId,
         round: u32,
         config: &Config,
-    ) -> Result<(), String> {
+    ) -> Result<(), Saw> {
         let Some(stood) = self.stands.filter(|stood| stood.server == server) else {
-            return Err(
-                "it had read nothing then, and had not waited for a better vote".to_string()
-            );
+            return Err("it had read nothing then, and had not waited for a better vote".into());
         };
         let read = &self.read[server.index()];
         if stood.round == round
@@ -174,16 +177,19 @@ fn is_for(said: &Notification, vote: Vote, round: u32) -> bool {
 }
 
 /// A quorum of this round has the vote of the one that decides. It is the largest (rules 5.3.2 and 5.3.3).
-fn largest(stood: &Candidate, read: &[(ServerId, Notification)]) -> Result<(), String> {
+fn largest(stood: &Candidate, read: &[(ServerId, Notification)]) -> Result<(), Saw> {
     let Candidate { own, proposal, round, .. } = *stood;
     if is_larger(own, proposal) {
-        return Err(format!("its own {own} is larger than the {proposal}"));
+        let saw = Saw::from(format!("its own {own} is larger than the {proposal}"));
+        return Err(saw.about(own.zxid).about(own.leader).about(proposal.zxid));
     }
     let of_round = |said: &Notification| said.state == PeerState::Looking && said.round == round;
     let larger = |said: &Notification| of_round(said) && is_larger(said.vote, proposal);
     match read.iter().find(|(_, said)| larger(said)) {
         Some((from, said)) => {
-            Err(format!("{from} had said {}, which is larger than the {proposal}", said.vote))
+            let saw = format!("{from} had said {}, which is larger than the {proposal}", said.vote);
+            let saw = Saw::from(saw).about(*from).about(said.vote.leader).about(proposal.leader);
+            Err(saw.about(said.vote.zxid).about(proposal.zxid))
         }
         None => Ok(()),
     }
@@ -203,7 +209,7 @@ fn joins(
     leader: ServerId,
     round: u32,
     config: &Config,
-) -> Result<(), String> {
+) -> Result<(), Saw> {
     let has_quorum = |vote: Vote| {
         let agrees = |said: &Notification| {
             let settled = said.state != PeerState::Looking
@@ -218,16 +224,16 @@ fn joins(
         said.state != PeerState::Looking && said.vote.leader == leader && said.round == round
     });
     if !settled.any(|(_, said)| has_quorum(said.vote)) {
-        return Err("no quorum has told it so".to_string());
+        return Err("no quorum has told it so".into());
     }
     let leads = |(from, said): &(ServerId, Notification)| {
         *from == leader && said.state == PeerState::Leading && said.vote.leader == leader
     };
     match leader == stood.server {
         true if stood.round == round => Ok(()),
-        true => Err(format!("it is in round {} itself", stood.round)),
+        true => Err(Saw::from(format!("it is in round {} itself", stood.round))),
         false if read.iter().any(leads) => Ok(()),
-        false => Err(format!("{leader} has not said that it leads")),
+        false => Err(Saw::from(format!("{leader} has not said that it leads"))),
     }
 }
 

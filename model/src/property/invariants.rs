@@ -100,7 +100,8 @@ pub fn durable_on<'a>(
             holders.len(),
             config.servers
         ),
-    ))
+    )
+    .about(last))
 }
 
 /// S6: what a start would load is a prefix of the committed history, as far as it is committed.
@@ -123,7 +124,9 @@ pub(super) fn recoverable(
     Err(Objection::new(
         "S6 durable recovery",
         format!("{server} would start with a tree at {last} that is not the committed one."),
-    ))
+    )
+    .about(server)
+    .about(last))
 }
 
 /// S7: above the newest snapshot that no crash can take, zxids in the log grow, and by one inside an
@@ -141,7 +144,10 @@ pub(super) fn contiguous_log(server: ServerId, disk: &Disk, from: usize) -> Resu
             return Err(Objection::new(
                 "S7 contiguous log",
                 format!("on the disk of {server}, {next} comes directly after {one}."),
-            ));
+            )
+            .about(server)
+            .about(one)
+            .about(next));
         }
     }
     Ok(())
@@ -164,7 +170,9 @@ fn no_more_than_the_disk(
             "{server} looks for a leader with {memory} in memory, but its disk ends at {}.",
             disk.last_logged()
         ),
-    ))
+    )
+    .about(server)
+    .about(memory))
 }
 
 /// S9, of disks: the accepted epoch is never below the current one.
@@ -179,7 +187,8 @@ fn epochs(server: ServerId, disk: &Disk) -> Result<(), Objection> {
             disk.accepted_epoch(),
             disk.current_epoch()
         ),
-    ))
+    )
+    .about(server))
 }
 
 /// S9, of servers: who serves has the current epoch of all it has logged. (Before, a synchronisation
@@ -195,7 +204,8 @@ fn epoch_of_serving(server: ServerId, disk: &Disk) -> Result<(), Objection> {
             disk.last_logged(),
             disk.current_epoch()
         ),
-    ))
+    )
+    .about(server))
 }
 
 #[cfg(test)]

@@ -17,9 +17,12 @@ impl Declared for LiveOwners {
         minds! { |this, view, event|
             Committed(txn) => match view.history.tree().orphan() {
                 None => Ok(()),
-                Some((path, session)) => Err(this.objection(format!(
-                    "behind {txn}, the ephemeral {path} stands, and its session {session} is not open."
-                ))),
+                Some((path, session)) => {
+                    let saw = format!(
+                        "after {txn}, the ephemeral {path} stands, and its session {session} is not open."
+                    );
+                    Err(this.objection(saw).about(path).about(session))
+                },
             },
         },
     );

@@ -90,7 +90,9 @@ use crate::program::exchange::Exchange;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::ClientId;
+use crate::vocabulary::subject::Subject;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -113,6 +115,38 @@ pub struct Objection {
     /// How a program or a monitor ended, where the objection is about that. Older cases have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+    /// What it is about: the subjects of the event that was objected to, and others that the sentence names. Older
+    /// cases have none.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub about: BTreeSet<Subject>,
+}
+
+/// What a monitor saw: a sentence, and subjects that it names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saw {
+    sentence: String,
+    about: BTreeSet<Subject>,
+}
+
+impl Saw {
+    /// Adds a subject that the sentence names.
+    #[must_use]
+    pub fn about(mut self, subject: impl Into<Subject>) -> Saw {
+        self.about.insert(subject.into());
+        self
+    }
+
+    /// Puts the sentence into a longer one.
+    #[must_use]
+    pub fn within(self, longer: impl FnOnce(&str) -> String) -> Saw {
+        Saw { sentence: longer(&self.sentence), about: self.about }
+    }
+}
+
+impl<T: Into<String>> From<T> for Saw {
+    fn from(sentence: T) -> Saw {
+        Saw { sentence: sentence.into(), about: BTreeSet::new() }
+    }
 }
 
 /// How a program or a monitor failed.
@@ -125,9 +159,10 @@ pub enum Failure {
 }
 
 impl Objection {
-    /// An objection.
-    pub fn new(property: impl Into<String>, saw: impl Into<String>) -> Objection {
-        Objection { property: property.into(), saw: saw.into(), failure: None }
+    /// Returns an objection.
+    pub fn new(property: impl Into<String>, saw: impl Into<Saw>) -> Objection {
+        let Saw { sentence, about } = saw.into();
+        Objection { property: property.into(), saw: sentence, failure: None, about }
     }
 
     /// An objection to the end of a program or of a monitor. `subject` is what has ended, as `the program of client 1`.
@@ -136,10 +171,24 @@ impl Objection {
         Objection { failure: Some(failure), ..Objection::new(property, saw) }
     }
 
+    /// Adds a subject that the sentence names.
+    #[must_use]
+    pub fn about(mut self, subject: impl Into<Subject>) -> Objection {
+        self.about.insert(subject.into());
+        self
+    }
+
+    /// Adds the subjects of an event that was objected to.
+    #[must_use]
+    pub fn to_event(mut self, event: &Event) -> Objection {
+        self.about.extend(event.subjects());
+        self
+    }
+
     /// Whether this one, recorded earlier, has the same property and the same sentence. The failure is in the sentence,
     /// and old cases have it nowhere else.
     pub fn is_repeated_by(&self, other: &Objection) -> bool {
-        let Objection { property, saw, failure: _ } = self;
+        let Objection { property, saw, failure: _, about: _ } = self;
         *property == other.property && *saw == other.saw
     }
 }

@@ -72,7 +72,8 @@ impl Slot {
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.ask(self.looks_back, view, |monitor, view| monitor.event(view, event))
+        let asked = self.ask(self.looks_back, view, |monitor, view| monitor.event(view, event));
+        asked.map_err(|objection| objection.to_event(event))
     }
 
     fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {

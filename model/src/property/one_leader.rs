@@ -34,10 +34,12 @@ impl Declared for OneLeader {
                 Some(first) if first == *leader => Err(this.objection(format!(
                     "{leader} was established as the leader of epoch {epoch} a second time."
                 ))),
-                Some(first) => Err(this.objection(format!(
-                    "{leader} was established as the leader of epoch {epoch}, whose leader \
-                     had been {first}."
-                ))),
+                Some(first) => {
+                    let saw = format!(
+                        "{leader} was established as the leader of epoch {epoch}, whose leader had been {first}."
+                    );
+                    Err(this.objection(saw).about(first))
+                },
             },
         },
     );

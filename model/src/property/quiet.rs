@@ -142,7 +142,8 @@ impl Quiet {
                 format!(
                     "{leader} closes the session {session} by itself, and {client} is connected with it."
                 ),
-            )),
+            )
+            .about(*client)),
         }
     }
 
@@ -158,7 +159,8 @@ impl Quiet {
                         "{client} has waited {waited:?} for the answer to its request with xid {}.",
                         xid.0
                     ),
-                ));
+                )
+                .about(*client));
             }
         }
         Ok(())

@@ -15,6 +15,7 @@
 
 use super::{Declaration, Declared, LooksBack, Measure, Unhashed};
 use crate::minds;
+use crate::property::Saw;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ServerId, SessionId, Xid};
@@ -84,26 +85,30 @@ impl SyncedReads {
         asking.read = Some(Read { leader, known, is_deposed: leadership.epoch < self.newest });
     }
 
-    fn answered(&mut self, session: SessionId, xid: Xid, zxid: Zxid) -> Result<(), String> {
+    fn answered(&mut self, session: SessionId, xid: Xid, zxid: Zxid) -> Result<(), Saw> {
         let Some(Asking { acknowledged, read }) = self.asked.remove(&(session, xid)) else {
             return Ok(());
         };
         let who = format!("the sync xid {} of session {session}", xid.0);
         let Some(Read { leader, known, is_deposed }) = read else {
-            return Err(format!("{who} was answered, and no leader had read it."));
+            return Err(Saw::from(format!("{who} was answered, and no leader had read it.")));
         };
         if zxid < known {
-            return Err(format!(
+            return Err(Saw::from(format!(
                 "{who} was answered at {zxid}, though {leader} knew of {known} when it read it."
-            ));
+            ))
+            .about(leader)
+            .about(known));
         }
         if is_deposed {
             *self.by_deposed += 1;
         } else if zxid < acknowledged {
-            return Err(format!(
+            return Err(Saw::from(format!(
                 "{who} was answered at {zxid}, though {acknowledged} was acknowledged before it was sent, and \
                  {leader} was no deposed leader when it read it."
-            ));
+            ))
+            .about(leader)
+            .about(acknowledged));
         }
         Ok(())
     }

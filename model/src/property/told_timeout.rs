@@ -48,7 +48,8 @@ fn same(session: SessionId, told: Duration, tracked: Option<Duration>) -> Result
             format!(
                 "the client of the session {session} was told a timeout of {told:?}, and the leader tracks {tracked:?}."
             ),
-        )),
+        )
+        .about(session)),
         _ => Ok(()),
     }
 }

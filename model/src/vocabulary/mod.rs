@@ -24,6 +24,7 @@ pub mod session_order;
 pub mod setup;
 pub mod stat;
 pub mod step;
+pub mod subject;
 pub mod time;
 pub mod timer;
 pub mod txn;

@@ -65,7 +65,7 @@ impl Witness {
                     "{client} passes {node}, of which it knows that {known} raised it, and which has stood \
                      in the committed history ever since"
                 );
-                Err(self.objection(saw))
+                Err(self.objection(saw).about(known))
             }
             _ => Ok(()),
         }

@@ -17,7 +17,7 @@ use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::minds;
 use vivarium_model::op::{Data, SessionState};
-use vivarium_model::property::{Minds, Monitor, View};
+use vivarium_model::property::{Minds, Monitor, Saw, View};
 use vivarium_model::time::Duration;
 use vivarium_model::txn::TxnBody;
 
@@ -91,7 +91,7 @@ impl Owed for Kept {
         self.wanted.keys().copied().collect()
     }
 
-    fn owes(&self, view: View<'_>, client: ClientId) -> Option<String> {
+    fn owes(&self, view: View<'_>, client: ClientId) -> Option<Saw> {
         let session = *self.sessions.get(&client)?;
         let (path, wanted) = self.wanted.get(&client)?;
         let tree = view.history.tree();
@@ -102,12 +102,14 @@ impl Owed for Kept {
         let own = tree.node(path).filter(|node| node.ephemeral_owner() == Some(session));
         match (wanted, own) {
             (Some(_), None) => {
-                Some(format!("{client} keeps {path}, which is not there by its session"))
+                Some(format!("{client} keeps {path}, which is not there by its session").into())
             }
             (Some(data), Some(node)) if node.data != *data => {
-                Some(format!("{client} keeps {path}, which holds something else"))
+                Some(format!("{client} keeps {path}, which holds something else").into())
             }
-            (None, Some(_)) => Some(format!("{client} has closed {path}, which is still there")),
+            (None, Some(_)) => {
+                Some(format!("{client} has closed {path}, which is still there").into())
+            }
             _ => None,
         }
     }

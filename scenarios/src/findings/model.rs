@@ -190,8 +190,8 @@ fn swept(scenario: &Scenario, switch: Switch, seeds: &str) -> Result<Found, Stri
                 "vivarium replay {} --seed {} --bug {switch} --timeline=all",
                 scenario.name, run.seed
             );
-            let saw = &violation.objection.saw;
-            Found::violation(says, last_steps(&run.story, &run.trace, saw, None, &again))
+            let about = &violation.objection.about;
+            Found::violation(says, last_steps(&run.story, &run.trace, about, None, &again))
         }
         None => Found::nothing(format!("nothing, in {} seeds", grouped(report.totals.seeds))),
     })

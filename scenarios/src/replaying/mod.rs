@@ -4,6 +4,7 @@
 pub(crate) mod explored;
 
 use crate::sweeping::{self, Commands, LAST_STEPS};
+use std::collections::BTreeSet;
 use vivarium_model::case::Case;
 use vivarium_model::step::Step;
 use vivarium_reports::numbers::{grouped, span};
@@ -120,7 +121,13 @@ pub(crate) fn report(
     }
     if timeline_asked {
         text.push('\n');
-        text.push_str(&last_steps(&run.story, &run.trace, "", None, &commands.every_step));
+        text.push_str(&last_steps(
+            &run.story,
+            &run.trace,
+            &BTreeSet::new(),
+            None,
+            &commands.every_step,
+        ));
     }
     text
 }

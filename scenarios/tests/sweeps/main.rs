@@ -10,6 +10,7 @@ mod narrow;
 mod planted;
 mod recorded;
 mod reported_again;
+mod subjects;
 
 use vivarium::catalogue::{Entry, catalogue};
 

@@ -6,6 +6,7 @@ use vivarium_model::event::Event;
 use vivarium_model::grain::Grain;
 use vivarium_model::history::History;
 use vivarium_model::host::Host;
+use vivarium_model::id::ClientId;
 use vivarium_model::machines::ProgramState;
 use vivarium_model::property::{Failure, Objection};
 use vivarium_model::service::Service;
@@ -32,7 +33,8 @@ pub fn ends_well(event: &Event) -> Result<(), Objection> {
         Event::Panicked { client, message } => (client, Failure::Panicked(message.clone())),
         _ => return Ok(()),
     };
-    Err(Objection::failed(PROGRAM, &format!("the program of {client}"), failure))
+    let subject = format!("the program of {client}");
+    Err(Objection::failed(PROGRAM, &subject, failure).about(*client))
 }
 
 /// Checks that no session is open. The caller has ended all processes that could keep a session alive, and has waited
@@ -48,7 +50,7 @@ pub fn sessions_are_over(history: &History, when: &str) -> Result<(), Objection>
         "{when}: the session {session} (timeout {timeout:?}) is still open, though no program is left that keeps \
          it alive"
     );
-    Err(Objection::new(PROGRESS, saw))
+    Err(Objection::new(PROGRESS, saw).about(*session))
 }
 
 /// Checks that all programs except services have finished, in a state of the service grain without a further step.
@@ -57,17 +59,18 @@ pub fn sessions_are_over(history: &History, when: &str) -> Result<(), Objection>
 /// Returns an objection that says what each unfinished program waits for.
 pub fn all_have_finished<H: Host>(world: &World<H, Service>) -> Result<(), Objection> {
     let service = world.grain();
-    let waiting: Vec<String> = service
+    let unfinished: Vec<ClientId> = service
         .client_ids()
         .filter(|client| service.program(*client) != ProgramState::Finished)
         .filter(|client| !service.config().clients[client.index()].serves)
-        .map(|client| format!("{client} waits for {}", world.waits_for(client)))
         .collect();
-    if waiting.is_empty() {
+    if unfinished.is_empty() {
         return Ok(());
     }
+    let waits = |client: &ClientId| format!("{client} waits for {}", world.waits_for(*client));
+    let waiting: Vec<String> = unfinished.iter().map(waits).collect();
     let saw = format!("nothing can happen any more, but {}", waiting.join("; "));
-    Err(Objection::new(PROGRESS, saw))
+    Err(unfinished.into_iter().fold(Objection::new(PROGRESS, saw), Objection::about))
 }
 
 /// Runs code of the model or of monitors, and turns a panic into an objection: the steps to it can be replayed.

@@ -83,6 +83,7 @@ impl Programs {
             }
         });
         let reasons: Vec<String> = programs.chain(servers).collect();
-        Objection::new(PROGRESS, format!("{when}: {}", reasons.join("; ")))
+        let objection = Objection::new(PROGRESS, format!("{when}: {}", reasons.join("; ")));
+        self.unfinished().fold(objection, Objection::about)
     }
 }

@@ -20,6 +20,7 @@
 
 use super::Bridge;
 use super::account::{Account, Write};
+use crate::property::Saw;
 use crate::server::prep::{Asker, Prep};
 use crate::server::tracker::Owner;
 use crate::service::link::is_write;
@@ -34,13 +35,15 @@ use crate::vocabulary::zxid::Epoch;
 use std::sync::Arc;
 
 impl Bridge {
-    pub(super) fn committed(&mut self, txn: &Arc<Txn>) -> Result<(), String> {
+    pub(super) fn committed(&mut self, txn: &Arc<Txn>) -> Result<(), Saw> {
         let end = self.log.last().zxid();
         if txn.zxid <= end {
             return self.reported_again(txn);
         }
         if txn.zxid.is_opening() {
-            return Err(format!("{txn} was committed, although counter 0 names no transaction."));
+            return Err(Saw::from(format!(
+                "{txn} was committed, although counter 0 names no transaction."
+            )));
         }
         self.check(txn)?;
         self.counters.committed(txn);
@@ -55,23 +58,25 @@ impl Bridge {
     }
 
     /// A new leader reports its history, of which the beginning is known.
-    fn reported_again(&self, txn: &Arc<Txn>) -> Result<(), String> {
+    fn reported_again(&self, txn: &Arc<Txn>) -> Result<(), Saw> {
         match self.log.get(txn.zxid).map(|entry| &entry.txn) {
             Some(Some(known)) if known == txn => Ok(()),
-            Some(Some(known)) => Err(format!("{txn} was committed in the place of {known}.")),
+            Some(Some(known)) => {
+                Err(Saw::from(format!("{txn} was committed in the place of {known}.")))
+            }
             _ if txn.zxid <= self.log.first().zxid() => Ok(()),
-            _ => Err(format!("{txn} was committed below the log's end.")),
+            _ => Err(Saw::from(format!("{txn} was committed below the log's end."))),
         }
     }
 
-    fn check(&mut self, txn: &Txn) -> Result<(), String> {
+    fn check(&mut self, txn: &Txn) -> Result<(), Saw> {
         match (&txn.body, txn.cxid) {
             (TxnBody::CreateSession { .. }, Xid(0)) => {
                 let account = self.sessions.get(&txn.session);
                 match account.is_some_and(|account| !account.may_be_local()) {
-                    true => {
-                        Err(format!("{txn} was committed, although that session began before."))
-                    }
+                    true => Err(Saw::from(format!(
+                        "{txn} was committed, although that session began before."
+                    ))),
                     false => Ok(()),
                 }
             }
@@ -83,10 +88,12 @@ impl Bridge {
     }
 
     /// The leader expires only what it holds to be alive.
-    fn check_expiry(&self, txn: &Txn) -> Result<(), String> {
+    fn check_expiry(&self, txn: &Txn) -> Result<(), Saw> {
         let tree = &self.log.last().tree;
         if !tree.sessions().contains_key(&txn.session) {
-            return Err(format!("{txn} was committed, although no such session is alive."));
+            return Err(Saw::from(format!(
+                "{txn} was committed, although no such session is alive."
+            )));
         }
         let mut prep = Prep::new(Epoch(1), tree);
         let expected = prep.close(tree, txn.session).expect("an epoch has many zxids");
@@ -95,11 +102,15 @@ impl Bridge {
 
     /// The leader itself, as session 0, deletes containers and TTL znodes without children; which it
     /// tries, and whether it is time to, is its own affair. What it tries in vain says only why.
-    fn check_container(&self, txn: &Txn) -> Result<(), String> {
+    fn check_container(&self, txn: &Txn) -> Result<(), Saw> {
         let path = match &txn.body {
             TxnBody::DeleteContainer { path } => path.shared(),
             TxnBody::Error(_) => return Ok(()),
-            _ => return Err(format!("{txn} was committed, which is not the leader's to do.")),
+            _ => {
+                return Err(Saw::from(format!(
+                    "{txn} was committed, which is not the leader's to do."
+                )));
+            }
         };
         let request = ServerRequest::Client(Arc::new(Request::DeleteContainer { path }));
         let tree = &self.log.last().tree;
@@ -109,30 +120,30 @@ impl Bridge {
         compare(txn, &expected.expect("an epoch has many zxids").body, "the deletion")
     }
 
-    fn check_moved(&mut self, txn: &Txn) -> Result<(), String> {
+    fn check_moved(&mut self, txn: &Txn) -> Result<(), Saw> {
         let account = self.sessions.get_mut(&txn.session);
         let Some((account, at)) = account.and_then(|account| {
             let at = account.position(txn.cxid)?;
             Some((account, at))
         }) else {
-            return Err(self.nobody_sent(txn));
+            return Err(self.nobody_sent(txn).into());
         };
         if account.closed.is_some() || account.disconnected.is_none() {
-            return Err(format!(
+            return Err(Saw::from(format!(
                 "{txn} was committed for request {}, although the session had no other \
                  connection than the one that it was sent by.",
                 txn.cxid.0
-            ));
+            )));
         }
         account.writes.remove(at);
         self.counts.moved += 1;
         Ok(())
     }
 
-    fn check_write(&mut self, txn: &Txn) -> Result<(), String> {
+    fn check_write(&mut self, txn: &Txn) -> Result<(), Saw> {
         let account = self.sessions.get(&txn.session);
         let found = account.and_then(|account| Some((account, account.position(txn.cxid)?)));
-        let Some((account, at)) = found else { return Err(self.nobody_sent(txn)) };
+        let Some((account, at)) = found else { return Err(self.nobody_sent(txn).into()) };
         let tree = &self.log.last().tree;
         if let Err(refused) = self.check_over(tree, account, at, txn) {
             let request = &account.writes[at].request;
@@ -153,7 +164,7 @@ impl Bridge {
         account: &Account,
         at: usize,
         txn: &Txn,
-    ) -> Result<(), String> {
+    ) -> Result<(), Saw> {
         let write = &account.writes[at];
         let is_global = tree.sessions().contains_key(&txn.session);
         if is_global || account.may_be_local() {
@@ -210,7 +221,7 @@ impl Bridge {
         session: SessionId,
         xid: Xid,
         request: &Arc<Request>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Saw> {
         if self.is_read_only(client, session) {
             return Ok(());
         }
@@ -223,10 +234,10 @@ impl Bridge {
         let auth = Arc::clone(&connection.proven);
         let account = self.sessions.get_mut(&session).expect("a connection has a session");
         if xid <= account.last_sent {
-            return Err(format!(
+            return Err(Saw::from(format!(
                 "{client} sent request {} of session {session} ({request}) after request {}.",
                 xid.0, account.last_sent.0
-            ));
+            )));
         }
         account.last_sent = xid;
         if is_write(request) {
@@ -239,29 +250,30 @@ impl Bridge {
 
 impl Account {
     /// Whether it is the turn of the write at `at`, for which `txn` was committed.
-    fn is_next(&self, at: usize, txn: &Txn) -> Result<(), String> {
+    fn is_next(&self, at: usize, txn: &Txn) -> Result<(), Saw> {
         let write = &self.writes[at];
         if let Some((later, place)) = self.decided.filter(|(later, _)| *later > write.xid) {
-            return Err(format!(
+            return Err(Saw::from(format!(
                 "{txn} was committed for request {} after request {} of the session, which was \
                  sent later and has its place at {place}.",
                 write.xid.0, later.0
-            ));
+            ))
+            .about(place));
         }
         let mut before = self.writes.iter().take(at);
         match before.find(|earlier| earlier.connection == write.connection) {
-            Some(skipped) => Err(format!(
+            Some(skipped) => Err(Saw::from(format!(
                 "{txn} was committed for request {} before request {} ({}), which was sent \
                  earlier by the same connection.",
                 write.xid.0, skipped.xid.0, skipped.request
-            )),
+            ))),
             None => Ok(()),
         }
     }
 }
 
 /// Whether a transaction does what it should.
-fn compare(txn: &Txn, expected: &TxnBody, what: &str) -> Result<(), String> {
+fn compare(txn: &Txn, expected: &TxnBody, what: &str) -> Result<(), Saw> {
     if txn.body == *expected {
         return Ok(());
     }
@@ -269,8 +281,8 @@ fn compare(txn: &Txn, expected: &TxnBody, what: &str) -> Result<(), String> {
         (was, should) if was == should => (format!("{:?}", txn.body), format!("{expected:?}")),
         sentences => sentences,
     };
-    Err(format!(
+    Err(Saw::from(format!(
         "{} is {was} by session {}, but at this place of the log {what} comes to {should}.",
         txn.zxid, txn.session
-    ))
+    )))
 }

@@ -41,6 +41,7 @@ mod counters;
 mod sessions;
 
 use crate::minds;
+use crate::property::Saw;
 use crate::property::{Declaration, Declared, LooksBack, Unhashed};
 use crate::service::log::{Entry, Log};
 use crate::vocabulary::config::Config;
@@ -174,7 +175,7 @@ impl Bridge {
         seen.chain(begun).min().unwrap_or(self.log.last().zxid())
     }
 
-    fn step(&mut self, event: &Event) -> Result<(), String> {
+    fn step(&mut self, event: &Event) -> Result<(), Saw> {
         match event {
             Event::Committed { txn, .. } => self.committed(txn),
             Event::Sent { client, session, xid, request, .. } => {
@@ -182,12 +183,14 @@ impl Bridge {
             }
             Event::Replied { client, session, xid, zxid, request, result, .. } => {
                 let reply = answers::Reply { xid: *xid, zxid: *zxid, request, result };
-                self.replied(*client, *session, &reply)
+                Ok(self.replied(*client, *session, &reply)?)
             }
             Event::Lost { client, session, xid, request } => {
-                self.lost(*client, *session, *xid, request)
+                Ok(self.lost(*client, *session, *xid, request)?)
             }
-            Event::Notified { client, session, event } => self.notified(*client, *session, event),
+            Event::Notified { client, session, event } => {
+                Ok(self.notified(*client, *session, event)?)
+            }
             Event::Rearming {
                 client,
                 session,
@@ -206,15 +209,15 @@ impl Bridge {
                     persistent: persistent.clone(),
                     recursive: recursive.clone(),
                 };
-                self.rearming(*client, *session, *relative_zxid, packet)
+                Ok(self.rearming(*client, *session, *relative_zxid, packet)?)
             }
             Event::Authenticating { client, session, scheme, auth } => {
-                self.authenticating(*client, *session, scheme, auth)
+                Ok(self.authenticating(*client, *session, scheme, auth)?)
             }
-            Event::Authenticated { client, session } => self.authenticated(*client, *session),
-            Event::Rearmed { client, session, zxid } => self.rearmed(*client, *session, *zxid),
+            Event::Authenticated { client, session } => Ok(self.authenticated(*client, *session)?),
+            Event::Rearmed { client, session, zxid } => Ok(self.rearmed(*client, *session, *zxid)?),
             Event::Session { client, session, server, state } => {
-                self.session(*client, *session, *server, *state)
+                Ok(self.session(*client, *session, *server, *state)?)
             }
             // Nobody is left to be told anything.
             Event::Killed { client }

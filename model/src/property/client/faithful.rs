@@ -79,14 +79,14 @@ impl FaithfulClient {
         exchange: &Exchange,
     ) -> Result<(), Objection> {
         let judged = self.passed(view.at(), client, exchange);
-        judged.map_err(|saw| self.objection(format!("{client} {saw}.")))
+        judged.map_err(|saw| self.objection(format!("{client} {saw}.")).about(client))
     }
 
     fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
         for (client, account) in self.accounts.iter().enumerate() {
             let judged = account.settled().and_then(|()| account.end(view.at()));
-            let client = format!("client {}", client + 1);
-            judged.map_err(|saw| self.objection(format!("{client} {saw}.")))?;
+            let client = ClientId::at(client);
+            judged.map_err(|saw| self.objection(format!("{client} {saw}.")).about(client))?;
         }
         Ok(())
     }

@@ -274,14 +274,14 @@ impl PunctualClient {
         exchange: &Exchange,
     ) -> Result<(), Objection> {
         let judged = self.clients[client.index()].passed(view.at(), exchange);
-        judged.map_err(|saw| self.objection(format!("{client} {saw}.")))
+        judged.map_err(|saw| self.objection(format!("{client} {saw}.")).about(client))
     }
 
     fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
         for (client, watched) in self.clients.iter().enumerate() {
             let judged = watched.in_time(view.at());
-            let client = format!("client {}", client + 1);
-            judged.map_err(|saw| self.objection(format!("{client} {saw}.")))?;
+            let client = ClientId::at(client);
+            judged.map_err(|saw| self.objection(format!("{client} {saw}.")).about(client))?;
         }
         Ok(())
     }

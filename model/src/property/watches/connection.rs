@@ -1,6 +1,7 @@
 //! The watches of one connection, and what they are owed.
 
 use super::changes::{Change, Changes, Whose, is_at_or_below};
+use crate::property::Saw;
 use crate::vocabulary::op::{AddWatchMode, EventType, WatchedEvent, WatcherType};
 use crate::vocabulary::path::parent;
 use crate::vocabulary::zxid::Zxid;
@@ -152,13 +153,14 @@ impl Watches {
     }
 
     /// The client read an event.
-    pub(super) fn notified(&mut self, event: &WatchedEvent) -> Result<(), String> {
+    pub(super) fn notified(&mut self, event: &WatchedEvent) -> Result<(), Saw> {
         let WatchedEvent { kind, path, zxid } = event;
         if *zxid < self.last {
-            return Err(format!(
-                "was told {kind:?} of {path} at {zxid} behind an event of {}",
+            return Err(Saw::from(format!(
+                "was told {kind:?} of {path} at {zxid} after an event of {}",
                 self.last
-            ));
+            ))
+            .about(self.last));
         }
         self.last = *zxid;
         let of_place = |place| (*zxid, Arc::clone(path), *kind, place);
@@ -169,9 +171,9 @@ impl Watches {
             return Ok(());
         }
         if self.asked.is_empty() {
-            return Err(format!(
+            return Err(Saw::from(format!(
                 "was told {kind:?} of {path} at {zxid}, for which no watch is set"
-            ));
+            )));
         }
         self.made_up.push(event.clone());
         Ok(())
@@ -179,15 +181,17 @@ impl Watches {
 
     /// The client read something that shows the tree at this zxid: it must have read before of what happened until
     /// then (rule 3.2.1).
-    pub(super) fn shown(&mut self, zxid: Zxid) -> Result<(), String> {
+    pub(super) fn shown(&mut self, zxid: Zxid) -> Result<(), Saw> {
         while let Some(((at, path, kind, _), owed)) = self.owed.first_key_value() {
             if *at > zxid {
                 break;
             }
             if !owed.hidden {
-                return Err(format!(
+                return Err(Saw::from(format!(
                     "was shown the tree at {zxid}, and was not told {kind:?} of {path} at {at}, though it watches it"
-                ));
+                ))
+                .about(*at)
+                .about(Arc::clone(path)));
             }
             self.owed.pop_first();
         }
@@ -200,19 +204,19 @@ impl Watches {
     }
 
     /// The server has set them, at this zxid, or made their events up.
-    pub(super) fn rearmed(&mut self, zxid: Zxid, changes: &Changes) -> Result<(), String> {
+    pub(super) fn rearmed(&mut self, zxid: Zxid, changes: &Changes) -> Result<(), Saw> {
         self.shown(zxid)?;
         let Some(lists) = self.asked.pop_front() else {
-            return Err(format!(
+            return Err(Saw::from(format!(
                 "was told that its watches are set at {zxid}, and had asked for none"
-            ));
+            )));
         };
         let told = std::mem::take(&mut self.made_up);
         let unset = |event: &&WatchedEvent| event.zxid != zxid;
         if let Some(WatchedEvent { kind, path, zxid }) = told.iter().find(unset) {
-            return Err(format!(
+            return Err(Saw::from(format!(
                 "was told {kind:?} of {path} at {zxid}, for which no watch is set"
-            ));
+            )));
         }
         let mut told: BTreeSet<(EventType, Arc<str>)> =
             told.into_iter().map(|event| (event.kind, event.path)).collect();
@@ -225,11 +229,13 @@ impl Watches {
                     explained.push((event, Arc::clone(path)));
                 }
                 Missed::Surely(event) => {
-                    return Err(format!(
+                    return Err(Saw::from(format!(
                         "was told that its watches are set at {zxid}, and not {event:?} of {path}, which it watches; \
                          it had seen {}",
                         lists.relative_zxid
-                    ));
+                    ))
+                    .about(lists.relative_zxid)
+                    .about(Arc::clone(path)));
                 }
                 Missed::Nothing | Missed::Perhaps(_) => self.set(kind, path, zxid, changes),
             }
@@ -238,11 +244,13 @@ impl Watches {
             told.remove(event);
         });
         if let Some((kind, path)) = told.first() {
-            return Err(format!(
+            return Err(Saw::from(format!(
                 "was told {kind:?} of {path} when its watches were set at {zxid}, though it had seen {} and missed \
                  nothing of the kind",
                 lists.relative_zxid
-            ));
+            ))
+            .about(lists.relative_zxid)
+            .about(Arc::clone(path)));
         }
         let persistent = lists.persistent.iter().map(|path| (Kind::Persistent, path));
         let recursive = lists.recursive.iter().map(|path| (Kind::Recursive, path));

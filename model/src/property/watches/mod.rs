@@ -18,6 +18,7 @@ mod connection;
 
 use super::{Declaration, Declared, LooksBack, Objection};
 use crate::minds;
+use crate::property::Saw;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::event::Event;
@@ -60,7 +61,7 @@ impl KeptWatches {
         zxid: Zxid,
         request: &Request,
         result: &Result<Response, Error>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Saw> {
         let Some(watches) = self.connected.get_mut(&client) else { return Ok(()) };
         watches.shown(zxid)?;
         let (kind, path) = match (request, result) {
@@ -108,12 +109,12 @@ impl Declared for KeptWatches {
             },
             Event::Replied { client, zxid, request, result, .. } => {
                 let judged = this.replied(*client, *zxid, request, result);
-                judged.map_err(|saw| this.saw(*client, &saw))
+                judged.map_err(|saw| this.saw(*client, saw))
             },
             Event::Notified { client, event, .. } => {
                 let watches = this.connected.get_mut(client);
                 let judged = watches.map_or(Ok(()), |watches| watches.notified(event));
-                judged.map_err(|saw| this.saw(*client, &saw))
+                judged.map_err(|saw| this.saw(*client, saw))
             },
             Event::Rearming { client, relative_zxid, data, exist, child, persistent, recursive, .. } => {
                 let lists = Lists {
@@ -129,7 +130,7 @@ impl Declared for KeptWatches {
             Event::Rearmed { client, zxid, .. } => {
                 let watches = this.connected.get_mut(client);
                 let judged = watches.map_or(Ok(()), |watches| watches.rearmed(*zxid, &this.changes));
-                judged.map_err(|saw| this.saw(*client, &saw))
+                judged.map_err(|saw| this.saw(*client, saw))
             },
         })
         .begin(Self::begin);
@@ -142,8 +143,8 @@ impl KeptWatches {
             || config.bugs.has(Bug::RecursiveWatchIsChildWatch);
     }
 
-    fn saw(&self, client: ClientId, saw: &str) -> Objection {
-        self.objection(format!("{client} {saw}."))
+    fn saw(&self, client: ClientId, saw: Saw) -> Objection {
+        self.objection(saw.within(|saw| format!("{client} {saw}.")))
     }
 }
 

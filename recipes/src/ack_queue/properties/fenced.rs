@@ -42,7 +42,8 @@ impl FencedWork {
             let saw = format!(
                 "{client} worked on {resource} by token {token} after somebody had by token {largest}"
             );
-            return Err(self.objection(saw));
+            let (token, largest) = (*token, *largest);
+            return Err(self.objection(saw).about(token).about(largest));
         }
         *largest = *token;
         Ok(())

@@ -35,7 +35,8 @@ impl GoneByClaimer {
             Some(gone) => {
                 let claimer = gone.claimer.map_or("nobody".to_string(), |owner| owner.to_string());
                 let saw = format!("{} went by {txn}, and {claimer} had claimed it", gone.item);
-                Err(self.objection(saw))
+                let objection = self.objection(saw);
+                Err(gone.claimer.into_iter().fold(objection, Objection::about))
             }
         }
     }

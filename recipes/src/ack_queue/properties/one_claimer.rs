@@ -43,14 +43,13 @@ impl OneClaimer {
         item: &Arc<str>,
         token: Zxid,
     ) -> Result<(), Objection> {
-        let object = |saw: String| Err(self.objection(saw));
         if self.claims.maker(token).is_none() {
-            return object(format!("{client} has claimed {item} by {token}, which made no claim"));
+            let saw = format!("{client} has claimed {item} by {token}, which made no claim");
+            return Err(self.objection(saw));
         }
         if let Some(gone) = self.gone.get(item).filter(|gone| **gone < token) {
-            return object(format!(
-                "{client} has claimed {item} at {token}, which was gone at {gone}"
-            ));
+            let saw = format!("{client} has claimed {item} at {token}, which was gone at {gone}");
+            return Err(self.objection(saw).about(*gone));
         }
         let is_open = |token: Zxid| {
             let session = self.claims.maker(token);
@@ -59,10 +58,11 @@ impl OneClaimer {
         let others = self.believed.iter().filter(|((other, _), _)| other == item);
         let mut clash = others.filter(|((_, theirs), _)| is_open(token.min(*theirs)));
         if let Some(((_, theirs), other)) = clash.next() {
-            return object(format!(
+            let saw = format!(
                 "{client} has claimed {item} by token {token}, and {other} by token {theirs}; the \
                  session of the smaller one is open"
-            ));
+            );
+            return Err(self.objection(saw).about(*other).about(*theirs));
         }
         self.believed.insert((Arc::clone(item), token), client);
         Ok(())

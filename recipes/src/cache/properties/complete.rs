@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::id::ClientId;
 use vivarium_model::minds;
-use vivarium_model::property::{Declaration, Declared, LooksBack, Minds, Objection, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Minds, Objection, Saw, View};
 use vivarium_model::txn::TxnBody;
 use vivarium_model::zxid::Zxid;
 
@@ -59,10 +59,12 @@ impl Complete {
     }
 
     /// Why the content is not complete.
-    fn missing(&self, client: ClientId, cache: &Replay) -> Option<String> {
+    fn missing(&self, client: ClientId, cache: &Replay) -> Option<Saw> {
         let root = &self.replays.root;
         let Some(states) = self.open.get(&client) else {
-            return Some(format!("{client} is told twice that its copy of {root} is complete"));
+            return Some(
+                format!("{client} is told twice that its copy of {root} is complete").into(),
+            );
         };
         let held = states.keys().filter(|path| cache.extent.holds(root, path));
         held.chain(cache.content.keys()).find_map(|path| {
@@ -73,10 +75,12 @@ impl Complete {
                 None => format!("no {path}"),
             };
             let saw = || {
-                format!(
+                let saw = Saw::from(format!(
                     "{client} has {what} in its complete copy of {root}, which was so at no time since it \
                      began to copy"
-                )
+                ));
+                let saw = saw.about(Arc::clone(path));
+                copy.into_iter().fold(saw, |saw, (_, mzxid)| saw.about(mzxid))
             };
             (!was).then(saw)
         })
@@ -147,10 +151,11 @@ impl Owed for Initialized {
         self.0.caches.keys().copied().collect()
     }
 
-    fn owes(&self, _view: View<'_>, client: ClientId) -> Option<String> {
+    fn owes(&self, _view: View<'_>, client: ClientId) -> Option<Saw> {
         let cache = self.0.caches.get(&client)?;
         let root = &self.0.root;
-        (!cache.is_initialized)
-            .then(|| format!("{client} has not been told that its copy of {root} is complete"))
+        (!cache.is_initialized).then(|| {
+            format!("{client} has not been told that its copy of {root} is complete").into()
+        })
     }
 }

@@ -5,9 +5,10 @@ use super::is_change;
 use super::replay::Replays;
 use crate::calm::Owed;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use vivarium_model::id::ClientId;
 use vivarium_model::minds;
-use vivarium_model::property::{Minds, View};
+use vivarium_model::property::{Minds, Saw, View};
 use vivarium_model::txn::TxnBody;
 
 /// See the module.
@@ -36,7 +37,7 @@ impl Owed for Converged {
         self.0.caches.keys().copied().collect()
     }
 
-    fn owes(&self, view: View<'_>, client: ClientId) -> Option<String> {
+    fn owes(&self, view: View<'_>, client: ClientId) -> Option<Saw> {
         let cache = self.0.caches.get(&client)?;
         let root = &self.0.root;
         let there = view.history.tree().nodes();
@@ -50,12 +51,14 @@ impl Owed for Converged {
                 let node = view.history.tree().node(path);
                 let is = node.map_or("gone".to_string(), |node| format!("of {}", node.mzxid));
                 let had = copy.mzxid;
-                return Some(format!(
-                    "{client} has {path} as of {had} in its copy, and it is {is}"
-                ));
+                let saw = format!("{client} has {path} as of {had} in its copy, and it is {is}");
+                let saw = Saw::from(saw).about(Arc::clone(path)).about(had);
+                return Some(node.into_iter().fold(saw, |saw, node| saw.about(node.mzxid)));
             }
         }
         let (path, node) = is.into_iter().next()?;
-        Some(format!("{client} has no {path} in its copy, which is there as of {}", node.mzxid))
+        let mzxid = node.mzxid;
+        let saw = format!("{client} has no {path} in its copy, which is there as of {mzxid}");
+        Some(Saw::from(saw).about(path).about(mzxid))
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
 use vivarium_model::minds;
-use vivarium_model::property::{Minds, View};
+use vivarium_model::property::{Minds, Saw, View};
 use vivarium_model::txn::TxnBody;
 
 /// See the module.
@@ -52,7 +52,7 @@ impl Owed for UpToDate {
         self.delivered.keys().copied().collect()
     }
 
-    fn owes(&self, view: View<'_>, client: ClientId) -> Option<String> {
+    fn owes(&self, view: View<'_>, client: ClientId) -> Option<Saw> {
         let told = match self.delivered.get(&client)? {
             Setting::Absent => None,
             Setting::Value { mzxid, .. } => Some(*mzxid),
@@ -61,11 +61,13 @@ impl Owed for UpToDate {
         if told == is {
             return None;
         }
+        let zxids = [told, is];
         let [told, is] =
-            [told, is].map(|mzxid| mzxid.map_or("none".to_string(), |zxid| zxid.to_string()));
+            zxids.map(|mzxid| mzxid.map_or("none".to_string(), |zxid| zxid.to_string()));
         let path = &self.path;
-        Some(format!(
+        let saw = format!(
             "{client} goes by the value of {path} as of {told}, and the last one is of {is}"
-        ))
+        );
+        Some(zxids.into_iter().flatten().fold(Saw::from(saw), Saw::about))
     }
 }

@@ -123,11 +123,12 @@ impl Belief {
         for old in &self.held {
             let (smaller, larger) = if old.token < new.token { (old, &new) } else { (&new, old) };
             if !self.is_zombie(view, smaller) {
-                return Err(self.objection(format!(
+                let saw = format!(
                     "{} (token {}) and {} (token {}) both believe that they hold {}, and the \
-                         session of the smaller token is open",
+                     session of the smaller token is open",
                     smaller.client, smaller.token, larger.client, larger.token, self.lock
-                )));
+                );
+                return Err(self.objection(saw).about(old.client).about(old.token));
             }
             self.measured.count += 1;
             self.open.push(Overlap { tokens: [old.token, new.token], since: view.clock() });
@@ -182,11 +183,14 @@ impl Belief {
         };
         match self.held.iter().find(stale) {
             None => Ok(()),
-            Some(held) => Err(self.objection(format!(
-                "{client} is connected by session {session} and still believes that it holds \
+            Some(held) => {
+                let saw = format!(
+                    "{client} is connected by session {session} and still believes that it holds \
                      {} by token {} of an earlier session",
-                self.lock, held.token
-            ))),
+                    self.lock, held.token
+                );
+                Err(self.objection(saw).about(held.token))
+            }
         }
     }
 }

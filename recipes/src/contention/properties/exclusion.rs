@@ -63,12 +63,15 @@ impl Exclusion {
             .min_by_key(|(_, _, other)| other.czxid);
         match smaller {
             None => Ok(()),
-            Some((path, _, other)) => Err(self.objection(format!(
-                "{client} was granted {node} (czxid {token}) while {path} (czxid {}) stands \
-                 in the committed history as of {}",
-                other.czxid,
-                view.history.last()
-            ))),
+            Some((path, _, other)) => {
+                let saw = format!(
+                    "{client} was granted {node} (czxid {token}) while {path} (czxid {}) stands \
+                     in the committed history as of {}",
+                    other.czxid,
+                    view.history.last()
+                );
+                Err(self.objection(saw).about(&*path).about(other.czxid))
+            }
         }
     }
 }

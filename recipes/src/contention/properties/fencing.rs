@@ -90,10 +90,13 @@ impl Fencing {
             || self.by_force && self.creations.is_taken(token);
         match largest.filter(|largest| *largest > token && !zombie) {
             None => Ok(()),
-            Some(largest) => Err(self.objection(format!(
-                "{client} was granted token {token} after token {largest} had been granted, \
+            Some(largest) => {
+                let saw = format!(
+                    "{client} was granted token {token} after token {largest} had been granted, \
                      and its session is open"
-            ))),
+                );
+                Err(self.objection(saw).about(largest))
+            }
         }
     }
 

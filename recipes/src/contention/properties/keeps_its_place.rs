@@ -60,7 +60,7 @@ impl KeepsItsPlace {
             "{} deletes {path}, and attempt {} to acquire the lock by it has not ended",
             running.client, running.id
         );
-        Err(self.objection(saw))
+        Err(self.objection(saw).about(running.client).about(&*running.id))
     }
 }
 

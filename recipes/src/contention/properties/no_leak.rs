@@ -91,7 +91,8 @@ impl NoLeak {
                      {path} (czxid {}) still stands",
                     attempt.id, attempt.client, self.bound, node.czxid
                 );
-                return Err(self.objection(saw));
+                let objection = self.objection(saw).about(attempt.client).about(&*attempt.id);
+                return Err(objection.about(&*path).about(node.czxid));
             }
         }
         let bound = self.bound;

@@ -7,7 +7,7 @@
 use super::ledger::{Entry, Ledger, Stage};
 use crate::double_barrier::DoubleBarrierSeen;
 use std::collections::BTreeSet;
-use vivarium_model::id::SessionId;
+use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::minds;
 use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View};
 
@@ -26,7 +26,12 @@ impl Emptiness {
     }
 
     /// Somebody whom this session would have to wait for.
-    fn other(&self, view: View<'_>, generation: u64, own: SessionId) -> Option<String> {
+    fn other(
+        &self,
+        view: View<'_>,
+        generation: u64,
+        own: SessionId,
+    ) -> Option<(ClientId, &'static str)> {
         let mut members = self.ledger.of(generation);
         let stays = members.find(|(session, member)| {
             let stays = match member.stage {
@@ -38,7 +43,7 @@ impl Emptiness {
         });
         stays.map(|(_, member)| {
             let how = if member.stage == Stage::Inside { "inside" } else { "registered" };
-            format!("{} is {how}", member.client)
+            (member.client, how)
         })
     }
 
@@ -79,14 +84,14 @@ impl Emptiness {
             // Nothing is said of one whose session is over in the committed history.
             && self.leaves(said.generation, session)
             && !self.justified.contains(&(said.generation, session))
-            && let Some(other) = self.other(view, said.generation, session)
+            && let Some((other, how)) = self.other(view, said.generation, session)
         {
             let saw = format!(
                 "{} has left generation {}, and never since it began to was there a moment at which all \
-                 others had: {other}",
+                 others had: {other} is {how}",
                 said.client, said.generation
             );
-            return Err(self.objection(saw));
+            return Err(self.objection(saw).about(other));
         }
         self.ledger.see(view, entry);
         self.justify(view);

@@ -47,7 +47,7 @@ impl OneGeneration {
                     "{} enters generation {} while {} is inside generation {generation}",
                     said.client, said.generation, member.client
                 );
-                Err(self.objection(saw))
+                Err(self.objection(saw).about(member.client))
             }
         }
     }

@@ -49,12 +49,12 @@ impl Office {
         if first.and_then(|first| owner(first.name())) == Some(office.ephemeral_type) {
             return Ok(());
         }
-        let saw = format!(
-            "{} is held by {:?}, and the first candidate is {}",
-            self.office,
-            office.ephemeral_type,
-            first.map_or("nobody", |first| first.name())
-        );
-        Err(self.objection(saw))
+        let owner = office.ephemeral_owner();
+        let holder = owner.map_or("no session".to_string(), |session| session.to_string());
+        let candidate = first.map_or("there is no candidate".to_string(), |first| {
+            format!("the first candidate is {}", first.name())
+        });
+        let saw = format!("{} is held by {holder}, and {candidate}", self.office);
+        Err(owner.into_iter().fold(self.objection(saw), Objection::about))
     }
 }

@@ -126,7 +126,7 @@ impl Rejoined {
                     "{client} is connected by session {session} and still believes that it is a \
                      member by session {belief}"
                 );
-                Err(self.objection(saw))
+                Err(self.objection(saw).about(*belief))
             }
         }
     }

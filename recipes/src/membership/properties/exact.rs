@@ -14,7 +14,7 @@ use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::minds;
 use vivarium_model::op::SessionState;
-use vivarium_model::property::{Minds, View};
+use vivarium_model::property::{Minds, Saw, View};
 use vivarium_model::txn::TxnBody;
 use vivarium_model::zxid::Zxid;
 
@@ -61,7 +61,7 @@ impl Owed for Exact {
         self.sessions.keys().copied().collect()
     }
 
-    fn owes(&self, view: View<'_>, client: ClientId) -> Option<String> {
+    fn owes(&self, view: View<'_>, client: ClientId) -> Option<Saw> {
         let session = *self.sessions.get(&client)?;
         let tree = view.history.tree();
         if !tree.sessions().contains_key(&session) {
@@ -72,9 +72,10 @@ impl Owed for Exact {
         if let Some((member, token)) = belief
             && tree.node(member).is_none_or(|node| node.czxid != *token)
         {
-            return Some(format!(
+            let saw = format!(
                 "{client} believes that it is a member by {member} (czxid {token}), which does not stand"
-            ));
+            );
+            return Some(Saw::from(saw).about(Arc::clone(member)).about(*token));
         }
         let own = children(view, &self.group).into_iter().find_map(|name| {
             let path = format!("{}/{name}", self.group);
@@ -85,9 +86,10 @@ impl Owed for Exact {
             (is_own && !is_believed).then_some((path, node.czxid))
         });
         let (path, czxid) = own?;
-        Some(format!(
+        let saw = format!(
             "{client} does not believe that it is a member by {path} (czxid {czxid}), which is its \
              session's and stands"
-        ))
+        );
+        Some(Saw::from(saw).about(&*path).about(czxid))
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::minds;
-use vivarium_model::property::{Declaration, Declared, LooksBack, Minds, View};
+use vivarium_model::property::{Declaration, Declared, LooksBack, Minds, Saw, View};
 use vivarium_model::txn::TxnBody;
 
 /// GM3. See the module.
@@ -92,7 +92,7 @@ impl Owed for Converged {
         self.views.keys().copied().collect()
     }
 
-    fn owes(&self, view: View<'_>, client: ClientId) -> Option<String> {
+    fn owes(&self, view: View<'_>, client: ClientId) -> Option<Saw> {
         let (session, seen) = self.views.get(&client)?;
         // One that has ended is looked by no more, as soon as that is known.
         let is_open = |session: &SessionId| view.history.tree().sessions().contains_key(session);
@@ -101,7 +101,8 @@ impl Owed for Converged {
             return None;
         }
         let [seen, is] = [seen, &is].map(|members| members.join(", "));
-        Some(format!("{client} takes [{seen}] for the members of {}, which are [{is}]", self.group))
+        let group = &self.group;
+        Some(format!("{client} takes [{seen}] for the members of {group}, which are [{is}]").into())
     }
 }
 

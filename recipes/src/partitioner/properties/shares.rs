@@ -14,7 +14,7 @@ use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::minds;
 use vivarium_model::path;
-use vivarium_model::property::{Minds, View};
+use vivarium_model::property::{Minds, Saw, View};
 use vivarium_model::tree::Znode;
 use vivarium_model::txn::TxnBody;
 
@@ -101,7 +101,7 @@ impl Owed for Shares {
         self.members.keys().copied().collect()
     }
 
-    fn owes(&self, view: View<'_>, client: ClientId) -> Option<String> {
+    fn owes(&self, view: View<'_>, client: ClientId) -> Option<Saw> {
         let (session, id) = self.members.get(&client)?;
         if !view.history.tree().sessions().contains_key(session) {
             // It is over, and its client has not been told.
@@ -116,20 +116,23 @@ impl Owed for Shares {
         let used = self.used.get(&client).unwrap_or(&nothing);
         let partition = &self.partition;
         if let Some(item) = used.iter().find(|item| !share.contains(item)) {
-            return Some(format!("{client} uses {item} of {partition}, which is not of its share"));
+            let saw = format!("{client} uses {item} of {partition}, which is not of its share");
+            return Some(Saw::from(saw).about(Arc::clone(item)));
         }
         let is_own = |item: &&Arc<str>| self.first(view, item) == Some(*session);
         if let Some(item) = items.iter().filter(|item| !share.contains(item)).find(is_own) {
-            return Some(format!(
+            let saw = format!(
                 "{client} has the lock of {item} of {partition}, which is not of its share"
-            ));
+            );
+            return Some(Saw::from(saw).about(Arc::clone(item)));
         }
         let is_owed = |item: &&Arc<str>| {
             let first = self.first(view, item);
             !used.contains(item) && first.is_none_or(|first| first == *session)
         };
         let item = share.iter().find(is_owed)?;
-        Some(format!("{client} does not use {item} of {partition}, which is of its share"))
+        let saw = format!("{client} does not use {item} of {partition}, which is of its share");
+        Some(Saw::from(saw).about(Arc::clone(item)))
     }
 }
 
@@ -194,7 +197,7 @@ mod tests {
         let mut two = scene(2);
         uses(&mut two, 1, &["a"]);
         assert_eq!(uses(&mut two, 2, &["b"]), None);
-        insta::assert_snapshot!(uses(&mut two, 2, &["a", "b"]).unwrap_or_default(), @"partitioner PT2 shares at rest: client 2 uses a of /lock, which is not of its share, and nobody is about to do anything");
+        insta::assert_snapshot!(uses(&mut two, 2, &["a", "b"]).unwrap_or_default(), @"partitioner PT2 shares at rest: client 2 uses a of /lock, which is not of its share, and nothing else can happen");
     }
 
     #[test]

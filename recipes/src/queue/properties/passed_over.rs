@@ -84,7 +84,7 @@ impl NothingPassedOver {
              at its last take",
             txn.session, txn.zxid
         );
-        Err(self.objection(saw))
+        Err(self.objection(saw).about(Arc::clone(name)).about(since))
     }
 }
 

@@ -38,7 +38,7 @@ impl TakenOnce {
             None => Ok(()),
             Some(first) => {
                 let saw = format!("{client} has taken {item}, which {first} had taken already");
-                Err(self.objection(saw))
+                Err(self.objection(saw).about(first))
             }
         }
     }

@@ -46,7 +46,8 @@ impl Consent {
                 "session {by} has deleted {} (czxid {}) at {}, whose session {} was {asked}",
                 change.path, change.node.czxid, self.lock, change.node.session
             );
-            return Err(self.objection(saw));
+            let objection = self.objection(saw).about(change.node.czxid);
+            return Err(objection.about(change.node.session));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::minds;
 use vivarium_model::path;
-use vivarium_model::property::{Minds, View};
+use vivarium_model::property::{Minds, Saw, View};
 use vivarium_model::txn::TxnBody;
 use vivarium_model::zxid::Zxid;
 
@@ -70,7 +70,7 @@ impl Owed for Informed {
         self.owners.keys().copied().collect()
     }
 
-    fn owes(&self, view: View<'_>, client: ClientId) -> Option<String> {
+    fn owes(&self, view: View<'_>, client: ClientId) -> Option<Saw> {
         let Owner { node, token, session, is_told } = self.owners.get(&client)?;
         let tree = view.history.tree();
         if !session.is_some_and(|session| tree.sessions().contains_key(&session)) {
@@ -78,10 +78,16 @@ impl Owed for Informed {
             return None;
         }
         match tree.node(node).filter(|stands| stands.czxid == *token) {
-            None => Some(format!("{client} believes that it holds {node}, which was taken away")),
-            Some(stands) if is_request(&stands.data) && !is_told => {
-                Some(format!("{client} has not been told of the request in {node}"))
-            }
+            None => Some(
+                Saw::from(format!("{client} believes that it holds {node}, which was taken away"))
+                    .about(Arc::clone(node))
+                    .about(*token),
+            ),
+            Some(stands) if is_request(&stands.data) && !is_told => Some(
+                Saw::from(format!("{client} has not been told of the request in {node}"))
+                    .about(Arc::clone(node))
+                    .about(*token),
+            ),
             Some(_) => None,
         }
     }
@@ -106,7 +112,7 @@ mod tests {
     fn an_owner_that_was_not_told_is_refused_until_it_is() {
         let (mut scene, token) = scene();
         ask(&mut scene, S2, &node("a", 0));
-        insta::assert_snapshot!(scene.at_rest().unwrap_or_default(), @"revocable lock RV1 informed at rest: client 1 has not been told of the request in /lock/a-lock-0000000000, and nobody is about to do anything");
+        insta::assert_snapshot!(scene.at_rest().unwrap_or_default(), @"revocable lock RV1 informed at rest: client 1 has not been told of the request in /lock/a-lock-0000000000, and nothing else can happen");
         seen(&mut scene, 1, S1, RevocationSeen::Told { lock: LOCK.into(), token });
         assert_eq!(scene.at_rest(), None);
     }

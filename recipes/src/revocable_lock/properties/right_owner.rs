@@ -38,7 +38,8 @@ impl RightOwner {
                     "a request was written into {} (czxid {}) while {path} (czxid {}) stands before it",
                     change.path, change.node.czxid, first.czxid
                 );
-                return Err(self.objection(saw));
+                let objection = self.objection(saw).about(change.node.czxid).about(first.czxid);
+                return Err(objection.about(path));
             }
         }
         Ok(())

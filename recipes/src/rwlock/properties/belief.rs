@@ -55,7 +55,7 @@ impl RwBelief {
                  sessions are open",
                 old.client, old.kind, old.token, new.client, new.kind, new.token, self.lock
             );
-            return Err(self.objection(saw));
+            return Err(self.objection(saw).about(old.client).about(old.token));
         }
         let place = self.held.partition_point(|held| held.token < new.token);
         self.held.insert(place, new);
@@ -75,7 +75,7 @@ impl RwBelief {
                      token {} of an earlier session",
                     self.lock, held.token
                 );
-                Err(self.objection(saw))
+                Err(self.objection(saw).about(held.token))
             }
         }
     }

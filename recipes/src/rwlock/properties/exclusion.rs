@@ -53,7 +53,8 @@ impl RwExclusion {
                  committed history",
                 new.client, new.node, new.token, other.node, other.client, other.token
             );
-            return Err(self.objection(saw));
+            let objection = self.objection(saw).about(other.client).about(other.token);
+            return Err(objection.about(&*other.node));
         }
         let place = self.granted.partition_point(|other| other.token < new.token);
         self.granted.insert(place, new);
