@@ -229,8 +229,8 @@ impl Watched {
             }
             Exchange::Told(input) => return self.told(now, input),
             Exchange::Opened { .. } => {
-                // The client has given up its session, so this attempt begins a new one, for which no timeout is
-                // granted yet.
+                // An attempt that no Reconnect timer started begins a new session, for which no timeout is granted
+                // yet.
                 if !std::mem::take(&mut self.again) {
                     self.begin(now);
                 }
