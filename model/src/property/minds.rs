@@ -24,7 +24,7 @@ pub struct Minded<M: 'static> {
     pub needed: &'static [&'static str],
 }
 
-/// Whether an event's effect on the monitor depends on other clients' events before it.
+/// How an event's effect on the monitor depends on other clients' events before it.
 #[doc(hidden)]
 pub enum Order<M: 'static> {
     Matters,

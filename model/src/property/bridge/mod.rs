@@ -30,7 +30,6 @@
 //!   next session then begins before the old one is closed.
 //! * A deposed leader that has not noticed its end accepts a session after its successor has closed it, or refuses a
 //!   session that it does not know.
-//!   refuses one that it does not know.
 
 mod account;
 mod answers;
