@@ -78,7 +78,7 @@ mod tests {
         trial.accepts(established(THREE, 3, z(1, 1)));
         trial.create(z(3, 1), "/b", "");
         trial.accepts(established(TWO, 2, z(1, 1)));
-        // It must have everything that was committed before its own epoch.
+        // A late leader must have everything that was committed before its own epoch.
         assert!(trial.feed(&established(TWO, 2, Zxid::ZERO)).is_err());
     }
 }

@@ -1,9 +1,9 @@
 //! S14: no session ends early.
 //!
-//! A leader closes a session by itself only if neither the client nor a learner has shown it that the session is
-//! alive for the session's timeout (rule 2.3.2), and it has led for as long (rule 2.3.3). A learner reports to its
-//! leader every session from which it has read a packet (rule 2.3.4). Both hold exactly, even if packets are late: a
-//! touch counts when it is read.
+//! A leader closes a session by itself only if it has not learnt for the session's timeout, from the client or from a
+//! learner, that the session is alive (rule 2.3.2), and if it has led for as long (rule 2.3.3). A learner reports to
+//! its leader every session from which it has read a packet (rule 2.3.4). Both hold exactly, even if packets are
+//! late: a touch counts when it is read.
 //!
 //! This property does not require that a session ends after its client is gone; the end of a run checks that, as
 //! progress.
@@ -224,7 +224,7 @@ mod tests {
         // A learner need not report a session from which it read a packet in an earlier role.
         let left = Event::LeftRole { server: TWO, reason: "" };
         assert_eq!(judged(&[(1, heard.clone()), (2, left), (3, tells(vec![]))]), Ok(()));
-        // It need not report a session that is over either.
+        // A learner need not report a session that is over either.
         let over = Event::Heard { server: TWO, session: SessionId(0x99) };
         assert_eq!(judged(&[(1, over), (2, tells(vec![]))]), Ok(()));
     }

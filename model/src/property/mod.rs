@@ -107,7 +107,7 @@ pub enum Asked {
 pub struct Objection {
     /// The property violated, e.g. `S5` or `lock M1`.
     pub property: String,
-    /// What the monitor saw, in one or two sentences.
+    /// The violation that the monitor saw, in one or two sentences.
     pub saw: String,
     /// How a program or a monitor failed, if the objection is to that. Older cases have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

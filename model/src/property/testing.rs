@@ -18,16 +18,15 @@ use std::sync::Arc;
 
 /// The client of most tests.
 pub(crate) const CLIENT: ClientId = ClientId(1);
-/// Its session.
+/// The client's session.
 pub(crate) const SESSION: SessionId = SessionId(0x10);
-/// Its connection.
+/// The client's connection.
 pub(crate) const CONNECTION: ClientConnection = ClientConnection { client: CLIENT, slot: 0 };
 /// Three servers.
 pub(crate) const ONE: ServerId = ServerId(1);
 pub(crate) const TWO: ServerId = ServerId(2);
 pub(crate) const THREE: ServerId = ServerId(3);
 
-/// A zxid.
 pub(crate) fn z(epoch: u32, counter: u32) -> Zxid {
     Zxid::new(Epoch(epoch), counter)
 }

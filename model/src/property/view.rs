@@ -22,7 +22,7 @@ pub enum LooksBack {
     Whole,
 }
 
-/// What a monitor may look at besides the event itself.
+/// The data that a monitor may look at besides the event itself.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     at: Time,

@@ -157,7 +157,7 @@ fn promise(op: &Op, who: &Who, draft: &mut Draft<'_>) {
     }
 }
 
-/// Returns true if the ACL grants `who` to read.
+/// Returns true if the ACL lets `who` read.
 pub(super) fn may_read(who: &Who, acl: &AclList) -> bool {
     who.may(acl, Permissions::READ)
 }

@@ -124,8 +124,8 @@ impl AccessDecisions {
         judged
     }
 
-    /// Judges an event by the ACLs of its znode before and after the transaction: one of them must grant the
-    /// connection to read (rule 3.1.4). Events that answer SetWatches are subject to no ACL.
+    /// Judges an event by the ACLs of its znode before and after the transaction: one of them must let the connection
+    /// read (rule 3.1.4). Events that answer SetWatches are subject to no ACL.
     fn notified(&self, client: ClientId, event: &WatchedEvent) -> Result<(), String> {
         let Some(connection) = self.connections.get(&client) else { return Ok(()) };
         let is_removal = !matches!(

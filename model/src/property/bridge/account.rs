@@ -20,7 +20,7 @@ pub(super) enum Home {
     Upgrading,
 }
 
-/// A session from its createSession on.
+/// A session from its createSession on, or a local one from its first connection on.
 #[derive(Clone, Debug, Hash)]
 pub(super) struct Account {
     pub(super) home: Home,

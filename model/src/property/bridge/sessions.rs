@@ -63,7 +63,7 @@ impl Bridge {
         let account = account.or_insert_with(|| Account::new(Home::Log, txn.zxid));
         account.closing.extend(self.leaders.closing.remove(&txn.session).unwrap_or_default());
         if account.home != Home::Log {
-            // Its client may have been refused before the leader knew the session.
+            // The session's client may have been refused before the leader knew the session.
             self.counts.upgraded += 1;
             account.refused_before = account.disconnected.is_some();
             (account.home, account.created) = (Home::Log, txn.zxid);

@@ -371,8 +371,9 @@ impl Bug {
             || Bug::PLANTED_GUARDS.contains(&self)
     }
 
-    /// Defects that can show among servers without clients, if every crashed server restarts. All others need clients,
-    /// or a server that stays down ([`Bug::PlantedLeaderNotCounted`]), so a search of servers alone cannot find them.
+    /// Defects that can show among servers without clients, if every crashed server restarts. All others need
+    /// clients, or a server that stays down ([`Bug::PlantedLeaderNotCounted`]), so a search of servers alone cannot
+    /// find them.
     pub const AMONG_SERVERS: [Bug; 20] = [
         Bug::RefuseNewerZxid,
         Bug::TruncKeepsNewerSnapshot,

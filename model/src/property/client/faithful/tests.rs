@@ -174,7 +174,7 @@ fn watches_that_are_not_set_again() {
     scene.objects(set_watches(z(1, 5), None));
 }
 
-/// `zookeeper.disableAutoWatchReset` (rule 3.4.3).
+/// With `zookeeper.disableAutoWatchReset`, watches end with the connection (rule 3.4.3).
 #[test]
 fn watches_that_end_with_the_connection() {
     let configure = |config: &mut ClientConfig| config.disable_auto_watch_reset = true;
