@@ -84,8 +84,8 @@ impl Disk {
             }
             _ => self.snapshots.insert(at, snapshot),
         }
-        // Older snapshots are needed only if newer ones are lost or cut away. Like autopurge, this keeps three of
-        // them, and the first one besides.
+        // Older snapshots are needed only if newer ones are lost or cut away. Like autopurge, this keeps three
+        // snapshots, and the first one besides.
         if self.snapshots.len() > 4 {
             self.snapshots.remove(self.to_be_purged(bugs));
         }
