@@ -1,15 +1,15 @@
 //! H5: an acknowledged write is in the history, and its session sees it.
 //!
-//! * The reply to a write, successful or not, is the result of the transaction at the reply's zxid:
-//!   that one belongs to this request, does what it asked, and gave this answer. A failed request
-//!   is a transaction too (rule 1.6.4).
-//! * Every later reply of the session stands at that zxid or above, on whatever connection:
-//!   read-your-acknowledged-writes (rule 4.6.3).
+//! * The reply to a write, successful or not, is the result of the transaction at the reply's zxid: the transaction
+//!   belongs to this request, does what it asked, and had this result. A failed request is a transaction too (rule
+//!   1.6.4).
+//! * Every later reply of the session has that zxid or a higher one, on any connection: read-your-acknowledged-writes
+//!   (rule 4.6.3).
 //!
-//! Three answers have no transaction of their own, or not that one. NotReadOnly, on a read-only
-//! connection only (rule 2.7.2). And with local sessions (rule 2.6.2): a session that never had a
-//! createSession is closed by its server alone; and its ephemeral create, which the leader refuses
-//! with SessionExpired, is answered EphemeralOnLocalSession where sessions are not upgraded.
+//! Three replies have no such transaction. A read-only connection answers NotReadOnly (rule 2.7.2). The other two
+//! need local sessions (rule 2.6.2): the server of a session without a createSession closes it alone; and if sessions
+//! are not upgraded, that session's ephemeral create, which the leader refuses with SessionExpired, is answered with
+//! EphemeralOnLocalSession.
 
 use super::read_only::ReadOnlySessions;
 use super::{Declaration, Declared, LooksBack, View};
@@ -32,19 +32,19 @@ pub struct AcknowledgedWrite {
     /// The zxid of each living session's last acknowledged write.
     acknowledged: BTreeMap<SessionId, Zxid>,
     read_only: ReadOnlySessions,
-    /// With local sessions: those that had a createSession, so are none (any more).
+    /// With local sessions, the sessions with a committed createSession: they are not local, or no longer.
     global: BTreeSet<SessionId>,
-    /// Never changes in a run.
+    /// Constant during a run.
     options: ServerOptions,
 }
 
 impl AcknowledgedWrite {
-    /// Nothing was acknowledged yet.
+    /// Returns a monitor that has seen no acknowledged write.
     pub fn new() -> AcknowledgedWrite {
         AcknowledgedWrite::default()
     }
 
-    /// Whether no transaction need stand behind the reply to a write.
+    /// Returns true if the reply to a write is valid without a transaction.
     fn is_without_transaction(&self, client: ClientId, reply: &Reply<'_>) -> bool {
         match (reply.request, reply.result) {
             (_, Err(Error::NotReadOnly)) => self.read_only.contains(client, reply.session),
@@ -57,7 +57,7 @@ impl AcknowledgedWrite {
         self.options.local_sessions && !self.global.contains(&session)
     }
 
-    /// What the leader's refusal of a local session's ephemeral is to its client.
+    /// Returns true if the reply is how a client sees that the leader refused an ephemeral of its local session.
     fn is_ephemeral_on_local(&self, reply: &Reply<'_>, history: &History) -> bool {
         let refused = history.get(reply.zxid).map(|txn| &txn.body);
         *reply.result == Err(Error::EphemeralOnLocalSession)
@@ -69,7 +69,7 @@ impl AcknowledgedWrite {
     }
 }
 
-/// A reply as a client read it.
+/// A reply that a client has read.
 struct Reply<'a> {
     session: SessionId,
     xid: Xid,
@@ -79,10 +79,10 @@ struct Reply<'a> {
 }
 
 impl Reply<'_> {
-    /// Whether a transaction must stand behind it.
+    /// Returns true if the reply needs a transaction.
     fn is_of_write(&self) -> bool {
         match self.request {
-            // What a server does not know it refuses at once.
+            // A server refuses a request of an unknown type at once, without a transaction.
             Request::Write(_)
             | Request::Multi(_)
             | Request::SetAcl { .. }
@@ -96,10 +96,10 @@ impl Reply<'_> {
         }
     }
 
-    /// Compares it with the transaction at its zxid.
+    /// Compares the reply with the transaction at its zxid.
     fn check(&self, history: &History) -> Result<(), String> {
         if *self.result == Err(Error::SessionMoved) {
-            // Rule 2.4.4: the server hangs up instead.
+            // The server closes the connection instead (rule 2.4.4).
             return Err("was answered with SessionMoved, which no reply carries".to_owned());
         }
         let Some(txn) = history.get(self.zxid) else {
@@ -120,7 +120,7 @@ impl Reply<'_> {
     }
 }
 
-/// Whether `prep` may have made this of the request.
+/// Returns true if `prep` may turn the request into this transaction.
 fn answers(request: &Request, body: &TxnBody) -> bool {
     match (request, body) {
         (
@@ -229,7 +229,7 @@ mod tests {
     };
     use crate::vocabulary::op::{CreateMode, OpResult, Version};
 
-    /// Request 1 created /a at 1:1; the second value is the answer to it.
+    /// Returns a trial in which request 1 has created /a at 1:1, and the expected reply to that request.
     fn trial() -> (Trial<AcknowledgedWrite>, Result<Response, Error>) {
         let mut trial = Trial::new(AcknowledgedWrite::new());
         let create = Bodies(&trial.history).create("/a", "x");
@@ -304,7 +304,7 @@ mod tests {
         trial.accepts(replied(1, z(1, 1), create_request("/a", "x"), result));
         trial.commit(z(1, 2), 2, TxnBody::Error(Error::NodeExists));
         trial.accepts(replied(2, z(1, 2), create_request("/a", "x"), Err(Error::NodeExists)));
-        // A failed multi is answered with the codes of its operations, and with success itself.
+        // A failed multi is answered successfully, with one error code per operation.
         let codes = vec![None, Some(Error::NoNode), Some(Error::RuntimeInconsistency)];
         let op = Op::Check { path: Arc::from("/a"), version: Version::Any };
         let request = Request::Multi(vec![op; 3]);
@@ -351,7 +351,7 @@ mod tests {
         trial.clone_and_object(refused());
         trial.accepts(session(SessionState::ConnectedReadOnly, Some(ONE)));
         trial.accepts(refused());
-        // A success is none of a server's that cannot write.
+        // A read-only server cannot answer a write successfully.
         let success = Ok(Response::Closed);
         trial.clone_and_object(replied(2, z(1, 1), create_request("/b", ""), success));
         trial.accepts(session(SessionState::Disconnected, None));
@@ -387,7 +387,7 @@ mod tests {
             config.options.local_sessions_upgrading = upgrading;
             trial.monitor.begin(&Arc::new(config));
             trial.commit(z(1, 2), 2, TxnBody::Error(Error::SessionExpired));
-            // Not of what is no ephemeral, nor where sessions are upgraded.
+            // EphemeralOnLocalSession is wrong for a znode that is not ephemeral, and for sessions that are upgraded.
             trial.clone_and_object(told(create_request("/e", "")));
             match upgrading {
                 false => trial.accepts(told(ephemeral())),

@@ -1,17 +1,17 @@
 //! The properties that a sweep checks by looking at its servers; monitors see events only.
 
-/// The properties of servers that a sweep checks itself, because no monitor can: each is on or off.
+/// The properties that a sweep checks on its servers, because monitors do not see their state: each is on or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AskedOfServers {
-    /// S3, of disks ([`Disks`](super::disks::Disks)).
+    /// S3, on disks ([`Disks`](super::disks::Disks)).
     pub durable: bool,
-    /// S6, of disks.
+    /// S6, on disks.
     pub recovery: bool,
-    /// S7, of disks.
+    /// S7, on disks.
     pub log: bool,
-    /// S17, of elections ([`Elections`](super::elections::Elections)).
+    /// S17, on elections ([`Elections`](super::elections::Elections)).
     pub elections: bool,
-    /// S15, of a server that answers a handshake ([`told_timeout`](super::told_timeout)).
+    /// S15, on a server that answers a handshake ([`told_timeout`](super::told_timeout)).
     pub timeout: bool,
 }
 

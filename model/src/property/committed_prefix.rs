@@ -1,9 +1,9 @@
 //! S2: committed prefix agreement.
 //!
-//! There is one committed history, and it only grows: a commit reported again is the same
-//! transaction, a new one comes directly after the last (rule 4.4.4), and whatever a
-//! serving server applies is the next transaction of that history, none left out and none twice
-//! (`PrefixConsistency`, `TotalOrder` and `committedLogMonotonicity` of the TLA+ specifications).
+//! There is one committed history, and it only grows. A commit that is reported again is the same transaction, and a
+//! new one comes directly after the last (rule 4.4.4). Each transaction that a serving server applies is the next one
+//! of that history: the server skips none and repeats none (`PrefixConsistency`, `TotalOrder` and
+//! `committedLogMonotonicity` of the TLA+ specifications).
 
 use super::{Declaration, Declared, LooksBack, Objection};
 use crate::minds;
@@ -16,21 +16,21 @@ use std::collections::BTreeMap;
 
 const NAME: &str = "S2 committed prefix agreement";
 
-/// What a reported commit is to the history.
+/// How a reported commit relates to the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Commit {
-    /// It comes after everything: [`History::commit`] will take it.
+    /// The commit is above all others: [`History::commit`] accepts it.
     New,
-    /// It is there already: another leader, or the same one, has reported it before.
+    /// The history contains it already: this leader or another one has reported it before.
     Known,
 }
 
-/// Says whether a reported commit is new. The world asks before it appends to the history, which
-/// takes growing zxids only.
+/// Returns whether a reported commit is new. The world asks before it appends to the history, which accepts growing
+/// zxids only.
 ///
 /// # Errors
-/// The objection of S2, if the transaction contradicts what is committed already, or comes too late
-/// to be put in its place.
+/// The objection of S2, if the transaction contradicts a committed one, or would have to be inserted below the
+/// history's end.
 pub fn check_commit(history: &History, txn: &Txn) -> Result<Commit, Objection> {
     if txn.zxid > history.last() {
         return Ok(Commit::New);
@@ -52,17 +52,17 @@ pub fn check_commit(history: &History, txn: &Txn) -> Result<Commit, Objection> {
 /// The monitor of S2.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct CommittedPrefix {
-    /// Up to where each serving server has applied.
+    /// The last zxid that each serving server has applied.
     applied: BTreeMap<ServerId, Zxid>,
 }
 
 impl CommittedPrefix {
-    /// Nothing was committed or applied yet.
+    /// Returns a monitor that has seen no commit and no server.
     pub fn new() -> CommittedPrefix {
         CommittedPrefix::default()
     }
 
-    /// The commit is in the history by now; is it in its place, directly after another?
+    /// Fails unless the transaction, which the history contains by now, is directly after the one before it.
     fn committed(&self, history: &History, txn: &Txn) -> Result<(), String> {
         if txn.zxid.is_opening() {
             return Err(format!("{txn} was committed, although counter 0 names no transaction."));
@@ -129,7 +129,7 @@ mod tests {
     use crate::vocabulary::txn::TxnBody;
     use std::sync::Arc;
 
-    /// /a, /b and a failed request are committed.
+    /// Returns a trial in which /a, /b and a failed request are committed.
     fn trial() -> Trial<CommittedPrefix> {
         let mut trial = Trial::new(CommittedPrefix::new());
         trial.create(z(1, 1), "/a", "");
@@ -205,7 +205,7 @@ mod tests {
     fn a_server_that_applies_twice_or_leaves_one_out() {
         let mut trial = trial();
         trial.accepts(serving(z(1, 1)));
-        // A failed request leaves no trace in the tree, so that S5 is blind to this one.
+        // A failed request does not change the tree, so S5 cannot detect that it was skipped.
         let third = known(&trial, z(1, 3));
         assert_eq!(
             trial.objects(applied(third)),
@@ -237,7 +237,7 @@ mod tests {
             trial.accepts(applied(txn));
         }
         trial.accepts(Event::Crashed { server: TWO, lost: 2 });
-        // Its disk had less; the new leader has not caught it up with 1:3 yet.
+        // The server's disk ended at 1:2, and the new leader has not sent it 1:3 yet.
         trial.accepts(serving(z(1, 2)));
         let third = known(&trial, z(1, 3));
         trial.accepts(applied(third));

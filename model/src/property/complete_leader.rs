@@ -1,10 +1,10 @@
-//! S4: a new leader's history contains all that is committed.
+//! S4: a new leader's history contains every committed transaction.
 //!
-//! Whatever was committed in earlier epochs is in the history of every leader that is established
-//! later (`PrimaryIntegrity`, `leaderLogCompleteness`). Only *earlier* epochs count:
-//! a quorum can accept epoch 2 while the last acknowledgement of NEWLEADER 1 is still under way,
-//! and the leader of epoch 1 that then reads it is established late, without what epoch 2 has
-//! committed. It can commit nothing more, for its quorum has moved on.
+//! Each transaction that was committed in an earlier epoch is in the history of every leader that is established
+//! later (`PrimaryIntegrity`, `leaderLogCompleteness`). Only *earlier* epochs count: a quorum can accept epoch 2
+//! while the last acknowledgement of NEWLEADER 1 is still in flight. The leader of epoch 1 that then reads the
+//! acknowledgement is established late, without what epoch 2 has committed. It can commit nothing more, since its
+//! quorum has left it.
 
 use super::{Declaration, Declared, LooksBack};
 use crate::minds;
@@ -15,7 +15,7 @@ use crate::vocabulary::event::Event;
 pub struct CompleteLeader;
 
 impl CompleteLeader {
-    /// The monitor.
+    /// Returns the monitor.
     pub fn new() -> CompleteLeader {
         CompleteLeader
     }
@@ -78,7 +78,7 @@ mod tests {
         trial.accepts(established(THREE, 3, z(1, 1)));
         trial.create(z(3, 1), "/b", "");
         trial.accepts(established(TWO, 2, z(1, 1)));
-        // But of what was committed before its own epoch, it must lack nothing.
+        // A late leader must have everything that was committed before its own epoch.
         assert!(trial.feed(&established(TWO, 2, Zxid::ZERO)).is_err());
     }
 }

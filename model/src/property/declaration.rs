@@ -1,10 +1,10 @@
-//! One declaration says everything about a monitor: its name, where it is asked, how far it looks back, and what it
-//! minds, each with the code that is run for it.
+//! Monitors as declarations: the name of a monitor, where it is asked, how far it looks back, and the patterns of the
+//! events that it minds, each with the code for a matching event.
 //!
-//! A search leaves out the orders of events that no monitor can tell apart, so a monitor that minds an event and says
-//! that it does not would let a search miss violations. Here the two cannot disagree: [`Monitor::concerns`],
+//! A search leaves out the orders of events that no monitor can distinguish, so a monitor that minds an event without
+//! declaring it would let a search miss violations. A declaration rules that out: [`Monitor::concerns`],
 //! [`Monitor::minds_order`], [`Monitor::looks_for`] and the dispatch of events ([`Monitor::event`]) all follow from
-//! the patterns in [`minds!`](crate::minds). An event that no pattern matches reaches no code of the monitor.
+//! the patterns in [`minds!`](crate::minds). An event that no pattern matches runs no code of the monitor.
 
 use super::{Asked, Kinds, LooksBack, Measure, Minds, Monitor, Objection, Saw, View};
 use crate::program::exchange::Exchange;
@@ -14,7 +14,8 @@ use crate::vocabulary::id::ClientId;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// A monitor that is written as one declaration. It derives [`Clone`] and [`Hash`] for its state, and is a [`Monitor`].
+/// A monitor that is written as one declaration. It derives [`Clone`] and [`Hash`] for its state, and implements
+/// [`Monitor`].
 ///
 /// ```
 /// use std::collections::BTreeSet;
@@ -71,7 +72,7 @@ use std::sync::Arc;
 /// assert_eq!(monitor.looks_for(), ["acquired".into()]);
 /// ```
 ///
-/// It has no `event` of its own, which could mind something else than its declaration says:
+/// It cannot have an `event` of its own, which could mind an event that the declaration does not name:
 ///
 /// ```compile_fail,E0119
 /// # use vivarium_model::event::Event;
@@ -98,16 +99,16 @@ use std::sync::Arc;
 /// }
 /// ```
 pub trait Declared: Clone + Hash + Send + Sync + Sized + 'static {
-    /// What this monitor is. It holds no state.
+    /// The monitor's declaration, which holds no state.
     const DECLARATION: Declaration<Self>;
 
-    /// An objection of this monitor.
+    /// Returns an objection of this monitor.
     fn objection(&self, saw: impl Into<Saw>) -> Objection {
         Objection::new(Self::DECLARATION.name, saw)
     }
 }
 
-/// Everything about a monitor `M` but its state.
+/// A monitor `M` without its state.
 pub struct Declaration<M: 'static> {
     name: &'static str,
     asked: Asked,
@@ -120,15 +121,14 @@ pub struct Declaration<M: 'static> {
     measured: Option<fn(&M) -> Vec<Measure>>,
 }
 
-/// Code for the end of a run, and for when it is at rest.
+/// Code for the end of a run, and for when the run is at rest.
 type Closing<M> = fn(&mut M, View<'_>) -> Result<(), Objection>;
 
-/// Code for what passed a client machine.
+/// Code for an exchange of a client machine.
 type Exchanged<M> = fn(&mut M, View<'_>, ClientId, &Exchange) -> Result<(), Objection>;
 
 impl<M> Declaration<M> {
-    /// A monitor that is asked by sweeps and by searches ([`Asked::Everywhere`]). `minds` comes from
-    /// [`minds!`](crate::minds).
+    /// Returns a monitor for sweeps and searches ([`Asked::Everywhere`]). [`minds!`](crate::minds) makes its `minds`.
     pub const fn everywhere(
         name: &'static str,
         looks_back: LooksBack,
@@ -137,7 +137,7 @@ impl<M> Declaration<M> {
         Declaration::new(name, Asked::Everywhere, looks_back, minds)
     }
 
-    /// A monitor that is asked by sweeps only ([`Asked::InSweeps`]). `minds` comes from [`minds!`](crate::minds).
+    /// Returns a monitor for sweeps only ([`Asked::InSweeps`]). [`minds!`](crate::minds) makes its `minds`.
     pub const fn in_sweeps(
         name: &'static str,
         looks_back: LooksBack,
@@ -165,35 +165,35 @@ impl<M> Declaration<M> {
         }
     }
 
-    /// Receives the run's configuration before the first event ([`Monitor::begin`]).
+    /// Adds code that receives the run's configuration before the first event ([`Monitor::begin`]).
     #[must_use]
     pub const fn begin(mut self, begin: fn(&mut M, &Arc<Config>)) -> Declaration<M> {
         self.begin = Some(begin);
         self
     }
 
-    /// Receives what passes client machines ([`Monitor::exchange`]).
+    /// Adds code that receives the exchanges of client machines ([`Monitor::exchange`]).
     #[must_use]
     pub const fn exchange(mut self, exchange: Exchanged<M>) -> Declaration<M> {
         self.exchange = Some(exchange);
         self
     }
 
-    /// Is asked when nothing can happen any more but that time passes ([`Monitor::at_rest`]).
+    /// Adds code that is run when no step but the passing of time is left ([`Monitor::at_rest`]).
     #[must_use]
     pub const fn at_rest(mut self, at_rest: Closing<M>) -> Declaration<M> {
         self.at_rest = Some(at_rest);
         self
     }
 
-    /// Is asked when the run has ended ([`Monitor::end`]).
+    /// Adds code that is run when the run has ended ([`Monitor::end`]).
     #[must_use]
     pub const fn end(mut self, end: Closing<M>) -> Declaration<M> {
         self.end = Some(end);
         self
     }
 
-    /// Returns what was counted or measured for reports ([`Monitor::measured`]).
+    /// Adds code that returns counts and measurements for reports ([`Monitor::measured`]).
     #[must_use]
     pub const fn measured(mut self, measured: fn(&M) -> Vec<Measure>) -> Declaration<M> {
         self.measured = Some(measured);
@@ -201,7 +201,7 @@ impl<M> Declaration<M> {
     }
 }
 
-/// A declared monitor's declaration, in one place for all its values.
+/// Returns a declared monitor's declaration, which all its values share.
 const fn of<T: Declared>() -> &'static Declaration<T> {
     const { &T::DECLARATION }
 }
@@ -298,7 +298,7 @@ mod tests {
 
     impl Observation for Unknown {}
 
-    /// Writes down what was run.
+    /// Records the names of the code that was run.
     #[derive(Clone, Default, Hash)]
     struct Ran {
         ran: Vec<&'static str>,
@@ -338,7 +338,7 @@ mod tests {
         Some(*server)
     }
 
-    /// Is run for everything.
+    /// Records the kind of every event.
     #[derive(Clone, Default, Hash)]
     struct Everything(Vec<EventKind>);
 
@@ -378,7 +378,7 @@ mod tests {
         ]
     }
 
-    /// What is run for each of the events.
+    /// The code that is run for each of the events.
     const RUN: [&[&str]; 15] = [
         &["granted"],
         &[],
@@ -433,7 +433,8 @@ mod tests {
         }
     }
 
-    /// A monitor that receives every event, as in an audit, keeps its state for those that it does not mind.
+    /// A monitor that receives every event, as in an audit, does not change its state for events that it does not
+    /// mind.
     #[test]
     fn an_event_that_is_not_declared_reaches_no_code() {
         let history = History::new();

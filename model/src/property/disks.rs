@@ -1,9 +1,9 @@
-//! S3, S6 and S7 in a sweep: asked of a disk when a step has changed it.
+//! Checks S3, S6 and S7 on a server's disk in a sweep, after each step that changed the disk.
 //!
-//! Most steps change no disk, and most that do append a record: then S7 looks at that one, and a start
-//! would load what it would have loaded before, with that record. So the whole is asked where the log was
-//! cut or the snapshots are others, before each start of a server, and at the end. S3 is asked there too, and
-//! after each commit: an append takes nothing from a disk, and an fsync only adds to what is durable.
+//! Most steps change no disk, and most others append a record. After an append, S7 checks that record only, and a
+//! start would load the earlier database with the record on top. So S6 and S7 check the whole disk only after the log
+//! was cut or the snapshots changed, before each start of a server, and at the end. S3 is checked then too, and after
+//! each commit: an append removes nothing from a disk, and an fsync only makes more of it durable.
 
 use super::invariants::{contiguous_log, durable, recoverable};
 use super::{AskedOfServers, Objection};
@@ -14,12 +14,12 @@ use crate::vocabulary::step::Step;
 use crate::vocabulary::zxid::Zxid;
 use crate::world::history::History;
 
-/// What was seen of the servers' disks.
+/// The outlines of the servers' disks after the last step, and the properties to check.
 #[derive(Clone, Debug)]
 pub struct Disks {
     asked: AskedOfServers,
     seen: Vec<Outline>,
-    /// The last committed transaction.
+    /// Zxid of the last committed transaction.
     committed: Zxid,
 }
 
@@ -38,7 +38,7 @@ impl AskedOfServers {
     }
 }
 
-/// By what one step's change of a disk is noticed: no step replaces records or snapshots by as many
+/// An outline by which a step's change of a disk is detected: no step replaces records or snapshots by equally many
 /// others with the same ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Outline {
@@ -47,7 +47,7 @@ struct Outline {
     snapshots: Snapshots,
 }
 
-/// How many there are, how many of them are durable, and the newest one's label.
+/// Number of snapshots, number of durable ones, and the newest one's label.
 type Snapshots = (usize, usize, Option<Zxid>);
 
 impl Outline {
@@ -62,7 +62,7 @@ impl Outline {
         }
     }
 
-    /// Whether the disk that had this outline has only more records now.
+    /// Returns true if the disk, which had this outline before, has got more records and is otherwise unchanged.
     fn has_only_grown(&self, now: &Outline, disk: &Disk) -> bool {
         let same_end = self.records.checked_sub(1).map(|last| disk.log().get(last));
         self.snapshots == now.snapshots
@@ -71,14 +71,14 @@ impl Outline {
 }
 
 impl Disks {
-    /// Before the first step.
+    /// Records the disks before the first step.
     pub fn new(ensemble: &Ensemble, asked: AskedOfServers) -> Disks {
         let outline = |server| Outline::of(ensemble.disk(server));
         let seen = ensemble.config().server_ids().map(outline).collect();
         Disks { asked, seen, committed: Zxid::ZERO }
     }
 
-    /// A step was done.
+    /// Checks the disks after a step.
     ///
     /// # Errors
     /// The first objection.
@@ -103,7 +103,7 @@ impl Disks {
         if before.has_only_grown(&now, disk) && !starts {
             let from = before.records.saturating_sub(1);
             self.asked.log(server, disk, from)?;
-            // Only what comes out of a buffer, or is queued when a role ends, is more than one.
+            // Only a failed write's buffer, or the queue at the end of a role, adds more than one record in a step.
             return if self.asked.recovery && now.records > before.records + 1 {
                 nothing_foreign(server, disk, from, history)
             } else {
@@ -114,7 +114,7 @@ impl Disks {
         self.asked.whole(server, disk, history)
     }
 
-    /// The run is over.
+    /// Checks all disks at the end of the run.
     ///
     /// # Errors
     /// The first objection.
@@ -125,9 +125,9 @@ impl Disks {
     }
 }
 
-/// S6, of what is not committed yet: a leader proposes in an epoch of its own when all that it has from earlier ones
-/// is committed, so what is before such a transaction on a disk, and no part of the history, never will be. Asked of the
-/// log's records from `from` on.
+/// Checks S6 for uncommitted records, from record `from` of the log on. A leader proposes in its own epoch only when
+/// all its transactions of earlier epochs are committed. So a record that is followed by one of a later epoch, but is
+/// not in the history, will never be committed.
 fn nothing_foreign(
     server: ServerId,
     disk: &Disk,
@@ -163,7 +163,7 @@ mod tests {
     use crate::vocabulary::txn::Txn;
     use std::sync::Arc;
 
-    /// /a, /b and /c are committed at 1:1 to 1:3.
+    /// Returns a history in which /a, /b and /c are committed at 1:1 to 1:3.
     fn history() -> History {
         let mut history = History::new();
         for (zxid, path) in [(z(1, 1), "/a"), (z(1, 2), "/b"), (z(1, 3), "/c")] {
@@ -173,8 +173,8 @@ mod tests {
         history
     }
 
-    /// Server 1 with the first `count` transactions on its disk, durable, and the look that saw them. The others have
-    /// all of them.
+    /// Returns an ensemble in which server 1 has the first `count` transactions on its disk, durable, and the other
+    /// servers have all of them; and the checker after these appends.
     fn scene(history: &History, count: usize) -> (Ensemble, Disks) {
         let mut ensemble = Ensemble::new(Arc::new(Config::new(3, 0)));
         for other in [TWO, THREE] {
@@ -199,7 +199,7 @@ mod tests {
         result.expect_err("it is a violation").property
     }
 
-    /// Server 1 has two of three transactions, server 2 loses one, and then the third is gone from a quorum.
+    /// Server 1 has two of three transactions and server 2 loses the third, so no quorum has the third any more.
     #[test]
     fn a_committed_transaction_that_a_disk_loses() {
         let history = history();
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(property(end), "S3 committed means durable");
     }
 
-    /// The same transaction, appended by a quorum and fsynced by one server only, is committed.
+    /// The transaction is committed although a quorum has appended it but only one server has fsynced it.
     #[test]
     fn a_commit_ahead_of_the_fsync() {
         let history = history();
@@ -231,7 +231,8 @@ mod tests {
         assert_eq!(property(objection), "S3 committed means durable");
     }
 
-    /// Its write failed, no other server has it, and it comes out of the buffer ahead of the next leader's first.
+    /// A failed write left the record in its buffer, no other server has it, and the next leader's first append
+    /// writes it too.
     #[test]
     fn a_record_from_a_buffer_that_no_leader_has_committed() {
         let history = history();
@@ -252,7 +253,7 @@ mod tests {
         let history = history();
         let (mut ensemble, mut disks) = scene(&history, 1);
         disk(&mut ensemble).append(Arc::clone(&history.txns()[2]));
-        // It was the step of that server that did it.
+        // The step is checked only on the disk of the server that took it.
         assert_eq!(disks.after(&Step::Append(TWO), &ensemble, &history), Ok(()));
         let objection = disks.after(&Step::Append(ONE), &ensemble, &history);
         assert_eq!(property(objection), "S7 contiguous log");
@@ -293,8 +294,7 @@ mod tests {
         assert_eq!(property(objection), "S6 durable recovery");
     }
 
-    /// An append is not asked what it does to the tree: that is asked when a start loads it, and at the
-    /// end.
+    /// The content of an appended record is checked only when a start loads it, and at the end.
     #[test]
     fn a_record_that_is_not_what_was_committed() {
         let history = history();
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(disks.after(&step, &ensemble, &history), Ok(()));
         disk(&mut ensemble).append(Arc::clone(&history.txns()[2]));
         assert_eq!(property(disks.after(&step, &ensemble, &history)), "S7 contiguous log");
-        // Cut and grown in one step, as when a role is left: not grown only.
+        // A log that is cut and extended in one step, as at the end of a role, has not only grown.
         let (mut ensemble, mut disks) = scene(&history, 3);
         assert!(disk(&mut ensemble).truncate(z(1, 1), &Setup::NONE, Release::Repaired.bugs()));
         for zxid in [z(1, 3), z(1, 4), z(1, 5)] {

@@ -1,19 +1,20 @@
-//! S18: containers and TTL znodes go when they are due.
+//! S18: the leader deletes containers and TTL znodes when they are due.
 //!
-//! The leader's container manager deletes a znode only that is due (rule 1.5.4): without children, and
+//! The leader's container manager deletes a znode only if it is due (rule 1.5.4). A znode is due if it has no
+//! children and is one of these:
 //!
-//! * a container that has had some, or whose data were last changed longer ago than
+//! * a container that has had children, or whose data were last changed longer ago than
 //!   `znode.container.maxNeverUsedIntervalMs`;
 //! * a TTL znode whose data were last changed longer ago than its time to live.
 //!
-//! A deletion is judged at its place in the log, by the leader's clock when it was proposed. So a znode that was changed
-//! or created again before that place stays, whether the leader had applied the change or not. (Servers of today delete
-//! it: [`Bug::ContainerListIsOld`](crate::vocabulary::release::Bug::ContainerListIsOld).)
+//! A deletion is judged at its place in the log, by the leader's clock when it was proposed. So the leader must not
+//! delete a znode that was changed or created again before that place, even if the leader had not applied the change.
+//! (Present releases do delete it: [`Bug::ContainerListIsOld`](crate::vocabulary::release::Bug::ContainerListIsOld).)
 //!
-//! The leader looks every `znode.container.checkIntervalMs`, and waits between two deletions. A znode that has been due
-//! in its tree for longer than two intervals, and twice the time that all deletions take, must have been proposed for
-//! deletion, unless a change of the znode is outstanding. An error transaction does not name the znode, so a refused
-//! deletion counts for each znode.
+//! The leader checks every `znode.container.checkIntervalMs`, and waits between two deletions. It must have proposed
+//! to delete each znode that has been due in its tree for longer than two intervals and twice the time that all
+//! deletions take, unless a change of the znode is outstanding. An error transaction does not name the znode, so a
+//! refused deletion counts for each znode.
 
 use super::{Declaration, Declared, LooksBack, Objection, View};
 use crate::minds;
@@ -29,18 +30,18 @@ use crate::vocabulary::zxid::Zxid;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The monitor of S18. Asked in sweeps: it needs a clock.
+/// The monitor of S18. Only sweeps ask it, since it needs a clock.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct DueContainers {
-    /// What each path's znode has been, behind which transactions; oldest first. `None` where none was there, or one of
-    /// another kind.
+    /// For each path, the znode after each transaction that changed it, oldest first. `None` if the znode did not
+    /// exist or was of another kind.
     versions: BTreeMap<ZnodePath, Vec<(Zxid, Option<Reaped>)>>,
     leaders: BTreeMap<ServerId, Leader>,
-    /// Never changes in a run.
+    /// Constant during a run.
     options: ServerOptions,
 }
 
-/// A container or a TTL znode, as far as it matters here. Times are in milliseconds, as in a Stat.
+/// The relevant state of a container or TTL znode. Times are in milliseconds, as in a Stat.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Reaped {
     ephemeral_type: EphemeralType,
@@ -49,17 +50,16 @@ struct Reaped {
     mtime: u64,
 }
 
-/// An established leader.
 #[derive(Clone, Debug, Hash)]
 struct Leader {
     since: Time,
-    /// As far as it has applied the log.
+    /// The last zxid that it has applied.
     applied: Zxid,
-    /// When it applied the last change of a path's znode.
+    /// When it applied the last change of each path's znode.
     touched: BTreeMap<ZnodePath, Time>,
-    /// Changes of such znodes that it has proposed and not applied: it leaves those znodes alone.
+    /// Changes of such znodes that it has proposed but not applied; it need not delete these znodes yet.
     under_way: BTreeMap<Zxid, Vec<ZnodePath>>,
-    /// When a deletion of its own was last refused.
+    /// When a deletion that it had proposed itself was last refused.
     refused: Option<Time>,
 }
 
@@ -77,7 +77,7 @@ impl Reaped {
         }
     }
 
-    /// The millisecond after which it may be deleted, if it stays as it is; `None`: never.
+    /// Returns the millisecond after which the znode may be deleted if it does not change; `None` means never.
     fn due(&self, options: &ServerOptions) -> Option<u64> {
         let after = |time: u64, limit: Duration| {
             time.saturating_add(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
@@ -93,7 +93,7 @@ impl Reaped {
         }
     }
 
-    /// Why it may not go yet.
+    /// Explains why the znode must not be deleted yet.
     fn why_not(&self, options: &ServerOptions, now: u64) -> String {
         let ago = |time: u64| Duration::from_millis(now.saturating_sub(time));
         match self.ephemeral_type {
@@ -114,12 +114,12 @@ impl Reaped {
 }
 
 impl DueContainers {
-    /// No znode is known.
+    /// Returns a monitor that knows no znode.
     pub fn new() -> DueContainers {
         DueContainers::default()
     }
 
-    /// Behind a transaction the tree is this.
+    /// Records the tree after a transaction.
     fn note(&mut self, tree: &DataTree, zxid: Zxid) {
         for (path, versions) in &mut self.versions {
             let now = Reaped::of(tree, path);
@@ -133,7 +133,7 @@ impl DueContainers {
         }
     }
 
-    /// What a path's znode is to a leader.
+    /// Returns a path's znode in the leader's tree.
     fn seen(&self, leader: &Leader, path: &ZnodePath) -> Option<&Reaped> {
         let versions = self.versions.get(path)?;
         let (_, seen) = versions.iter().rev().find(|(zxid, _)| *zxid <= leader.applied)?;
@@ -154,7 +154,7 @@ impl DueContainers {
         }
     }
 
-    /// A leader proposes something.
+    /// Records a leader's proposal.
     fn proposed(&mut self, at: Time, leader: ServerId, txn: &Txn) {
         let Some(leader) = self.leaders.get_mut(&leader) else { return };
         let paths = self.versions.keys().filter(|path| txn.body.concerns(path));
@@ -166,7 +166,7 @@ impl DueContainers {
         }
     }
 
-    /// A deletion of a leader's own is committed; the znode is judged as it was before.
+    /// Judges a committed deletion that the leader proposed itself, by the znode just before it.
     fn deleted(&self, leader: ServerId, path: &ZnodePath, txn: &Txn) -> Result<(), Saw> {
         let versions = self.versions.get(path).and_then(|versions| versions.last());
         let there = versions.and_then(|(_, there)| there.as_ref());
@@ -181,12 +181,13 @@ impl DueContainers {
         Err(Saw::from(format!("{leader} deletes {path} by itself ({zxid}), though {why}.")))
     }
 
-    /// Checks that no leader has left a znode in place that has been due for two intervals.
+    /// Fails if a leader has not deleted a znode that has been due for longer than the bound.
     fn overdue(&self, at: Time) -> Result<(), Saw> {
         let interval = self.options.container_check_interval;
         let all = u32::try_from(self.versions.len()).unwrap_or(u32::MAX);
         let deletions = self.options.between_container_deletions().saturating_mul(all);
-        // A znode that becomes due after a look waits for the next one, and that waits until the list is done.
+        // A znode that becomes due after a check waits for the next one, which waits until all deletions of this one
+        // are made.
         let patience = interval.saturating_add(deletions).saturating_mul(2);
         let each = |leader| self.versions.keys().map(move |path| (leader, path));
         for ((server, leader), path) in self.leaders.iter().flat_map(each) {
@@ -251,7 +252,7 @@ impl DueContainers {
     }
 }
 
-/// Whether a leader proposes it on its own account, and not for a client (rule 1.5.5).
+/// Returns true if the leader proposed the transaction itself, not for a client (rule 1.5.5).
 fn is_its_own(txn: &Txn) -> bool {
     txn.session == SessionId(0) && txn.cxid == Xid(0)
 }

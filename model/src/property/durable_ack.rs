@@ -1,8 +1,8 @@
-//! S12: what is acknowledged is durable.
+//! S12: a server acknowledges only what is durable.
 //!
-//! An acknowledgement of a transaction leaves only after the fsync of it, and one of NEWLEADER only
-//! after the synchronised history and the current epoch are on the disk (rules 6.6 and 6.7;
-//! earlier releases broke this in several ways). Everything that a quorum promises rests on it.
+//! A server acknowledges a transaction only after it has fsynced it. It acknowledges NEWLEADER only after the
+//! synchronised history and the current epoch are on its disk (rules 6.6 and 6.7; earlier releases broke this in
+//! several ways). All guarantees of a quorum depend on this.
 
 use super::{Declaration, Declared, LooksBack, View};
 use crate::minds;
@@ -14,14 +14,14 @@ use crate::vocabulary::zxid::Zxid;
 pub struct DurableAck;
 
 impl DurableAck {
-    /// The monitor.
+    /// Returns the monitor.
     pub fn new() -> DurableAck {
         DurableAck
     }
 }
 
-/// What a learner vouches for. An opening zxid stands for the committed prefix below it: its epoch had a leader, whose
-/// history became committed when it was activated.
+/// Returns the zxid up to which a learner's acknowledgement covers the history. An opening zxid covers the committed
+/// prefix below it: its epoch had a leader, whose history became committed when the leader was activated.
 fn vouched(view: View<'_>, history: Zxid) -> Zxid {
     match history.is_opening() {
         true => view.history.whole().last_up_to(history),
@@ -34,8 +34,8 @@ impl Declared for DurableAck {
         "S12 acknowledged means durable",
         LooksBack::Whole,
         minds! { |this, view, event|
-            // The acknowledgement of NEWLEADER or UPTODATE carries an opening zxid, which names no
-            // transaction (rule 6.7.1).
+            // The acknowledgement of NEWLEADER or UPTODATE carries an opening zxid, which names no transaction (rule
+            // 6.7.1).
             Event::Acked { server, zxid, durable } if !zxid.is_opening() && durable < zxid => {
                 let saw = format!(
                     "{server} acknowledged {zxid}, but its disk holds only what is up to {durable}."
@@ -126,11 +126,11 @@ mod tests {
     #[test]
     fn what_needs_no_disk() {
         let mut trial = Trial::new(DurableAck::new());
-        // The acknowledgement of UPTODATE; the disk may hold nothing of this epoch.
+        // The acknowledgement of UPTODATE, while the disk may hold nothing of this epoch.
         trial.accepts(acked(z(2, 0), z(1, 2)));
-        // An empty ensemble's first epoch.
+        // The first epoch of an empty ensemble.
         trial.accepts(acked_new_leader(1, Zxid::ZERO, Zxid::ZERO, 1));
-        // An fsync may have taken more along than is acknowledged.
+        // An fsync may have covered more than the acknowledged transaction.
         trial.accepts(acked(z(2, 1), z(2, 5)));
     }
 }

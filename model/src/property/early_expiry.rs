@@ -1,11 +1,12 @@
 //! S14: no session ends early.
 //!
-//! A leader closes a session by itself only when it has not heard of it for the session's timeout (rule 2.3.2): not
-//! from the client, not from a learner, and it has led for as long (rule 2.3.3). And a learner tells its leader of
-//! every session that it has heard of (rule 2.3.4). Both hold exactly, however late a packet is: a touch counts
-//! where it is read.
+//! A leader closes a session by itself only if it has not learnt for the session's timeout, from the client or from a
+//! learner, that the session is alive (rule 2.3.2), and if it has led for as long (rule 2.3.3). A learner reports to
+//! its leader every session from which it has read a packet (rule 2.3.4). Both hold exactly, even if packets are
+//! late: a touch counts when it is read.
 //!
-//! That a session does end when its client is gone is asked at the end of a run, as progress.
+//! This property does not require that a session ends after its client is gone; the end of a run checks that, as
+//! progress.
 
 use super::{Declaration, Declared, LooksBack, View};
 use crate::minds;
@@ -16,21 +17,21 @@ use crate::vocabulary::time::{Duration, Time};
 use crate::vocabulary::txn::{Txn, TxnBody};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The monitor of S14. Asked in sweeps: it needs a clock.
+/// The monitor of S14. Only sweeps ask it, since it needs a clock.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct EarlyExpiry {
     timeouts: BTreeMap<SessionId, Duration>,
-    /// When a server last heard of a session, by itself or by a learner.
+    /// When a server last learnt that a session is alive, from the client or from a learner.
     heard: BTreeMap<(ServerId, SessionId), Time>,
     established: BTreeMap<ServerId, Time>,
-    /// By a fault, and so not too early.
+    /// Sessions that a fault made a leader take as expired, so their end is not early.
     taken: BTreeSet<(ServerId, SessionId)>,
-    /// Of whom a server heard itself since it last told its leader.
+    /// For each server, the sessions from which it has read a packet since its last report to its leader.
     to_forward: BTreeMap<ServerId, BTreeSet<SessionId>>,
 }
 
 impl EarlyExpiry {
-    /// Nobody has been heard of.
+    /// Returns a monitor that knows no session.
     pub fn new() -> EarlyExpiry {
         EarlyExpiry::default()
     }
@@ -39,7 +40,7 @@ impl EarlyExpiry {
         self.heard.insert((leader, session), at);
     }
 
-    /// A leader proposes a closeSession that no client has asked for.
+    /// Judges a closeSession that a leader proposes and no client has asked for.
     fn closes(&mut self, at: Time, leader: ServerId, session: SessionId) -> Result<(), Saw> {
         if self.taken.remove(&(leader, session)) {
             return Ok(());
@@ -65,7 +66,7 @@ impl EarlyExpiry {
                 self.heard(at, leader, txn.session);
                 Ok(())
             }
-            // What a client sends has a number.
+            // A client's closeSession has a number.
             TxnBody::CloseSession { .. } if txn.cxid == Xid(0) => {
                 self.closes(at, leader, txn.session)
             }
@@ -118,7 +119,7 @@ impl Declared for EarlyExpiry {
                 this.established.insert(*leader, view.at());
                 this.taken.retain(|(server, _)| server != leader);
             },
-            // Each role begins with nobody heard of.
+            // Each role begins without sessions to report.
             Event::Serving { server, .. } | Event::LeftRole { server, .. } | Event::Crashed { server, .. } => {
                 this.to_forward.remove(server);
             },
@@ -161,7 +162,7 @@ mod tests {
         Event::Touched { leader: ONE, sessions: vec![SESSION] }
     }
 
-    /// What the monitor says of events at these seconds.
+    /// Returns the monitor's verdict on these events, each with its second.
     fn judged(events: &[(u64, Event)]) -> Result<(), Objection> {
         let mut history = History::new();
         let body = TxnBody::CreateSession { timeout: TIMEOUT };
@@ -192,7 +193,8 @@ mod tests {
         }
     }
 
-    /// Its leader has heard of nobody yet, and may not blame that on them.
+    /// A new leader has read nothing from its clients yet, and must wait for the whole timeout before it expires
+    /// them.
     #[test]
     fn a_new_leader_waits_anew() {
         let run = |end| judged(&[(0, create()), (20, established()), (end, close(0))]);
@@ -206,7 +208,7 @@ mod tests {
         assert_eq!(judged(&[(0, established()), (1, create()), (2, close(9))]), Ok(()));
         let struck = [(0, established()), (1, create()), (2, taken.clone()), (2, close(0))];
         assert_eq!(judged(&struck), Ok(()));
-        // Once, and not under the next leader.
+        // The fault explains one end, and only under the same leader.
         let twice =
             [(0, established()), (1, create()), (2, taken.clone()), (2, close(0)), (3, close(0))];
         assert!(judged(&twice).is_err());
@@ -221,10 +223,10 @@ mod tests {
         let told = [(1, heard.clone()), (2, tells(vec![SESSION])), (3, tells(vec![]))];
         assert_eq!(judged(&told), Ok(()));
         assert!(judged(&[(1, heard.clone()), (2, tells(vec![]))]).is_err());
-        // Of one that it has heard of in an earlier role it need not.
+        // A learner need not report a session from which it read a packet in an earlier role.
         let left = Event::LeftRole { server: TWO, reason: "" };
         assert_eq!(judged(&[(1, heard.clone()), (2, left), (3, tells(vec![]))]), Ok(()));
-        // Nor of one that is over.
+        // A learner need not report a session that is over either.
         let over = Event::Heard { server: TWO, session: SessionId(0x99) };
         assert_eq!(judged(&[(1, over), (2, tells(vec![]))]), Ok(()));
     }

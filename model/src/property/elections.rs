@@ -1,9 +1,10 @@
 //! S17: a server that ends its election has the votes for it (rule 5.3).
 //!
-//! A leader whose history misses something is held up by ZAB as well, where its learners and its quorum say how far theirs
-//! goes; so a mistake of an election need not show in what is committed. This asks each decision of what the server has
-//! read since it began to look, and shares no code with the machine that decides. No event tells who has said what, so a
-//! sweep looks at each notification before it is read.
+//! ZAB also stops a leader whose history misses something, because its learners and its quorum report how far theirs
+//! go. So a mistake in an election may not show in what is committed. This property checks each decision against the
+//! notifications that the server has read since its election began, and shares no code with the election's state
+//! machine. No event shows which server sent which notification, so a sweep records each notification before it is
+//! read.
 
 use super::Objection;
 use crate::ensemble::Ensemble;
@@ -20,13 +21,13 @@ const NAME: &str = "S17 who is elected has the votes";
 /// The notifications that each server has read from others.
 #[derive(Clone, Debug)]
 pub struct Elections {
-    /// For each server, the sender and the notification it has read since it began to look for a leader.
+    /// For each server, the notifications that it has read since it began to look for a leader, each with its sender.
     read: Vec<Vec<(ServerId, Notification)>>,
     /// The server that may decide in this step.
     stands: Option<Candidate>,
 }
 
-/// A server that looks for a leader, and how it stood before a step.
+/// The state before a step of a server that looks for a leader.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     server: ServerId,
@@ -35,19 +36,19 @@ struct Candidate {
     /// The vote that it sends to others.
     proposal: Vote,
     round: u32,
-    /// A quorum has its proposal, and it waits for a better vote.
+    /// True if a quorum supports its proposal and it waits for a better vote.
     waits: bool,
     /// The notification that it reads in this step, with the sender.
     reads: Option<(ServerId, Notification)>,
 }
 
 impl Elections {
-    /// Before the first step.
+    /// Returns the state before the first step.
     pub fn new(config: &Config) -> Elections {
         Elections { read: vec![Vec::new(); usize::from(config.servers)], stands: None }
     }
 
-    /// Notes, before a step is taken, whether it can end an election, and the notification that it reads.
+    /// Records, before a step, which server can end its election in it, and the notification that the server reads.
     pub fn before(&mut self, step: &Step, ensemble: &Ensemble) {
         self.stands = match step {
             Step::Vote { from, to } => {
@@ -64,7 +65,7 @@ impl Elections {
     /// Judges the elections that the step has ended.
     ///
     /// # Errors
-    /// A server has decided without the votes.
+    /// The objection of S17, if a server has decided without the votes.
     pub fn after(&mut self, events: &[Event], config: &Config) -> Result<(), Objection> {
         if let Some(stood) = self.stands
             && let Some(said) = stood.reads
@@ -91,8 +92,8 @@ impl Elections {
         Ok(())
     }
 
-    /// A server that looks reads a notification. While it waits for a better vote it drops any other, of a later round
-    /// too (rule 5.3.3).
+    /// Records a notification that a looking server reads. While the server waits for a better vote, it drops every
+    /// other notification, even one of a later round (rule 5.3.3).
     fn reads(
         &mut self,
         stood: Candidate,
@@ -121,7 +122,7 @@ impl Elections {
         Ok(())
     }
 
-    /// Whether a quorum of its round has said what it proposes.
+    /// Returns true if a quorum has sent votes for its proposal in its round.
     fn has_quorum(&self, stood: &Candidate, config: &Config) -> bool {
         let same = |said: &&(ServerId, Notification)| is_for(&said.1, stood.proposal, stood.round);
         let agree = self.read[stood.server.index()].iter().filter(same);
@@ -164,7 +165,7 @@ fn candidate(
     Some(Candidate { server, own, proposal, round, waits, reads })
 }
 
-/// The servers that said these, and this one.
+/// Returns the senders of these notifications, with one server added.
 fn servers<'a>(
     said: impl Iterator<Item = &'a (ServerId, Notification)>,
     and: Option<ServerId>,
@@ -176,7 +177,7 @@ fn is_for(said: &Notification, vote: Vote, round: u32) -> bool {
     said.vote == vote && said.round == round
 }
 
-/// A quorum of this round has the vote of the one that decides. It is the largest (rules 5.3.2 and 5.3.3).
+/// Fails unless the proposal, which a quorum of this round supports, is the largest vote (rules 5.3.2 and 5.3.3).
 fn largest(stood: &Candidate, read: &[(ServerId, Notification)]) -> Result<(), Saw> {
     let Candidate { own, proposal, round, .. } = *stood;
     if is_larger(own, proposal) {
@@ -195,14 +196,14 @@ fn largest(stood: &Candidate, read: &[(ServerId, Notification)]) -> Result<(), S
     }
 }
 
-/// Rule 5.1.2, once more: the epoch counts first, then the zxid, then the server's id.
+/// Compares two votes by epoch, then zxid, then server id (rule 5.1.2), without the election's own code.
 fn is_larger(one: Vote, other: Vote) -> bool {
     let key = |vote: Vote| (vote.peer_epoch.0, vote.zxid.0, vote.leader.0);
     key(one) > key(other)
 }
 
-/// Others have decided already: a quorum of them names this leader in one epoch, and it says itself that it leads
-/// (rule 5.3.4).
+/// Fails unless a quorum of servers that have decided names this leader in one epoch, and the leader itself says that
+/// it leads (rule 5.3.4).
 fn joins(
     stood: &Candidate,
     read: &[(ServerId, Notification)],

@@ -1,23 +1,20 @@
 //! H8: a session that has ended is over.
 //!
-//! * Only a session that is closed, closing or unknown is reported Expired to its client. Two cases
-//!   look odd and are legal. A *closing* session is refused as soon as its closeSession is proposed
-//!   (rules 2.3.1 and 2.4.1: `touch` on a closing session returns false), so the word can reach the
-//!   client before the commit, and with a deposed leader there may be no commit for long. And a
-//!   deposed leader that has not noticed does not *know* a session that began under its successor;
-//!   the check of the client's last zxid (rule 2.1.2) does not keep such a client away as long as
-//!   it has read no reply.
-//!   And one needs no word of a server: a client that is configured so
-//!   ([`expires_locally`](crate::vocabulary::config::ClientConfig::expires_locally)) gives its session up when it
-//!   has heard nothing of it for long (rule 2.8.3). It must have lost its connection before.
-//!   With local sessions (rule 2.6.2) there are two more. A session that is being upgraded is nobody's for a
-//!   moment: its first server has forgotten it, and the leader has not heard of it yet. And a
-//!   read-only server that is behind refuses a global session of which it does not know (rule 2.7.2).
-//! * After Expired, Closed or AuthFailed, nothing of that session succeeds any more at its client.
-//! * In the committed history, no request of a session succeeds before its createSession or after
-//!   its closeSession (rule 2.5.1). With local sessions that is true of whatever creates an
-//!   ephemeral; to all else the leader lets a session pass that it does not track (rule 2.6.3), even one
-//!   that was closed.
+//! * A client is notified of Expired only if its session is closed, closing or unknown to the server. Two cases look
+//!   wrong but are legal. First, a *closing* session is refused as soon as its closeSession is proposed (rules 2.3.1
+//!   and 2.4.1: `touch` on a closing session returns false). So the client can be notified before the commit, and if
+//!   the leader is deposed the commit may be missing for long. Second, a deposed leader that has not noticed its end
+//!   does not *know* a session that began under its successor; the check of the client's last zxid (rule 2.1.2) does
+//!   not stop such a client before it has read a reply.
+//! * A client with [`expires_locally`](crate::vocabulary::config::ClientConfig::expires_locally) expires its session
+//!   without a server's reply after a long silence (rule 2.8.3). It must have lost its connection before.
+//! * With local sessions (rule 2.6.2), two more refusals are legal. While a session is upgraded, no server knows it
+//!   for a moment: its first server has forgotten it, and the leader has not received it yet. And a lagging read-only
+//!   server refuses a global session that it does not know (rule 2.7.2).
+//! * After Expired, Closed or AuthFailed, no call of that session succeeds at its client.
+//! * In the committed history, no request of a session succeeds before its createSession or after its closeSession
+//!   (rule 2.5.1). With local sessions this holds only for transactions that create an ephemeral: the leader accepts
+//!   all other requests of a session that it does not track (rule 2.6.3), even of a closed one.
 
 use super::{Declaration, Declared, LooksBack, View};
 use crate::minds;
@@ -33,27 +30,27 @@ use std::sync::Arc;
 /// The monitor of H8.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct EndedSession {
-    /// Leaders that have not left their role, with their epochs.
+    /// The present leaders, with their epochs.
     leading: BTreeMap<ServerId, Epoch>,
-    /// Living sessions that a deposed leader does not know.
+    /// Living sessions that a server may refuse because it does not know them, such as a deposed leader.
     unknown: BTreeSet<SessionId>,
-    /// Sessions whose closeSession was proposed and is not committed.
+    /// Sessions whose closeSession is proposed but not committed.
     closing: BTreeSet<SessionId>,
-    /// Sessions that are over for their client.
+    /// Sessions whose client was notified of their end.
     ended: BTreeSet<SessionId>,
-    /// Sessions whose client has a connection with them.
+    /// Connected sessions of clients that expire their sessions locally.
     connected: BTreeSet<SessionId>,
-    /// With local sessions: those that began without a transaction, and whether their client has lost
-    /// its connection.
+    /// With local sessions, the sessions that began without a transaction, and whether the client has lost its
+    /// connection.
     local: BTreeMap<SessionId, bool>,
-    /// Never changes in a run.
+    /// Constant during a run.
     options: ServerOptions,
-    /// Clients that give their sessions up by themselves. Never changes in a run.
+    /// Clients that expire their sessions locally. Constant during a run.
     give_up: BTreeSet<ClientId>,
 }
 
 impl EndedSession {
-    /// No session has ended.
+    /// Returns a monitor that knows no session.
     pub fn new() -> EndedSession {
         EndedSession::default()
     }
@@ -66,7 +63,8 @@ impl EndedSession {
                 return Ok(());
             }
             TxnBody::CreateSession { .. } => {
-                // Who came to another server meanwhile may have been refused before this.
+                // A client that went to another server in the meantime may have been refused there before this
+                // commit.
                 if self.local.remove(&txn.session) == Some(true) {
                     self.unknown.insert(txn.session);
                 }
@@ -75,7 +73,7 @@ impl EndedSession {
                 }
                 return Ok(());
             }
-            // The leader's own: of no session.
+            // The leader's own deletion belongs to no session.
             TxnBody::DeleteContainer { .. } if txn.session == SessionId(0) => return Ok(()),
             TxnBody::Error(_) | TxnBody::FailedMulti(_) => return Ok(()),
             _ if self.options.local_sessions && !creates_ephemeral(&txn.body) => return Ok(()),
@@ -119,7 +117,8 @@ impl EndedSession {
             self.see_local(view, session, state);
         }
         match state {
-            // No server said so: the client gave it up, if it is one that does (rule 2.8.3).
+            // Without a server, the client expired the session itself, which it may if it expires locally (rule
+            // 2.8.3).
             SessionState::Expired if server.is_none() && self.give_up.contains(&client) => {
                 self.ended.insert(session);
                 if was_connected {
@@ -154,7 +153,7 @@ impl EndedSession {
                 self.ended.insert(session);
             }
             SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
-                // Only of clients for which it matters: it is part of the state.
+                // Recorded only for clients that need it, since it is part of the hashed state.
                 if self.give_up.contains(&client) {
                     self.connected.insert(session);
                 }
@@ -165,7 +164,7 @@ impl EndedSession {
     }
 }
 
-/// Whether a transaction creates an ephemeral.
+/// Returns true if the transaction creates an ephemeral.
 fn creates_ephemeral(body: &TxnBody) -> bool {
     match body {
         TxnBody::Create { ephemeral_type, .. } => ephemeral_type.owner().is_some(),
@@ -183,7 +182,7 @@ impl Declared for EndedSession {
             Event::Established { leader, epoch, .. } => {
                 this.leading.insert(*leader, *epoch);
                 if view.history.last().epoch() > *epoch {
-                    // Established late, after its successor: what began meanwhile it does not know.
+                    // The leader is established after its successor, and does not know the sessions that began since.
                     this.unknown.extend(view.history.tree().sessions().keys());
                 }
             },
@@ -252,7 +251,7 @@ mod tests {
         );
     }
 
-    /// One client that gives its sessions up by itself.
+    /// Returns a trial whose one client expires its sessions locally.
     fn trial_of_one_that_gives_up() -> Trial<EndedSession> {
         let mut trial = trial();
         let mut config = Config::new(3, 1);
@@ -263,38 +262,38 @@ mod tests {
         trial
     }
 
-    /// Rule 2.8.3: nobody has closed the session, and no server said so.
+    /// The client may expire its session although no leader has closed it and no server has refused it (rule 2.8.3).
     #[test]
     fn a_client_may_give_its_session_up() {
         let mut trial = trial_of_one_that_gives_up();
         trial.accepts(session(SessionState::Disconnected, None));
         trial.accepts(session(SessionState::Expired, None));
         assert!(trial.history.tree().sessions().contains_key(&SESSION));
-        // It is over for the client all the same.
+        // The session is over for the client even so.
         trial.objects(session(SessionState::SyncConnected, Some(TWO)));
     }
 
     #[test]
     fn what_is_no_giving_up_is_judged_as_ever() {
-        // A server said so, which knows better.
+        // A server says so, and it must know the session.
         let mut trial = trial_of_one_that_gives_up();
         trial.accepts(session(SessionState::Disconnected, None));
         let saw = trial.objects(session(SessionState::Expired, Some(TWO)));
         assert!(saw.ends_with("but no leader has proposed to close it."), "{saw}");
-        // It was connected.
+        // The client is still connected.
         let mut trial = trial_of_one_that_gives_up();
         assert_eq!(
             trial.objects(session(SessionState::Expired, None)),
             "H8 an ended session is over: client 1 gave session 0x10 up, to which it was connected."
         );
-        // The client is none that gives up.
+        // This client does not expire its sessions locally.
         let mut trial = self::trial();
         trial.monitor.begin(&Arc::new(Config::new(3, 1)));
         trial.accepts(session(SessionState::Disconnected, None));
         trial.objects(session(SessionState::Expired, None));
     }
 
-    /// A server refused an identity: the session lives, but not for this client.
+    /// After a refused identity the session lives on, but is over for this client.
     #[test]
     fn nothing_succeeds_after_a_refused_identity() {
         let mut trial = trial();
@@ -348,7 +347,7 @@ mod tests {
     fn an_expired_session_may_still_read_until_it_is_told() {
         let mut trial = trial();
         trial.accepts(committed(close(z(1, 2))));
-        // A slow follower asks nobody before it answers a read (rule 2.4.2).
+        // A slow follower answers a read without asking the leader (rule 2.4.2).
         let stat = trial.history.tree().stat("/").expect("the root");
         trial.accepts(replied(1, z(1, 1), exists("/"), Ok(Response::Exists(stat))));
         trial.accepts(session(SessionState::Expired, None));
@@ -398,7 +397,7 @@ mod tests {
         trial.objects(replied(4, z(1, 2), create_request("/a", ""), result));
     }
 
-    /// A local session (rule 2.6.1) that is connected to server 1.
+    /// Returns a trial with a local session (rule 2.6.1) that is connected to server 1.
     fn local_trial() -> Trial<EndedSession> {
         let mut trial = Trial::new(EndedSession::new());
         let mut config = Config::new(3, 1);
@@ -420,7 +419,7 @@ mod tests {
         trial.accepts(committed(txn(z(1, 1), 1, create.clone())));
         trial.accepts(session(SessionState::Disconnected, None));
         trial.accepts(session(SessionState::Expired, Some(TWO)));
-        // Without local sessions it is nobody's.
+        // Without local sessions, the session of this transaction does not exist.
         Trial::new(EndedSession::new()).objects(committed(txn(z(1, 1), 1, create)));
     }
 

@@ -1,10 +1,8 @@
-//! The servers' state properties: functions of the world, checked after every step of a search
-//! (S3 and S6 to S9).
+//! The servers' state properties: functions of the world, checked after every step of a search (S3 and S6 to S9).
 //!
-//! They look at disks and memory directly, which events cannot tell. Only the servers that a step
-//! has changed are looked at, and durability only when a disk or the history has changed. A sweep asks
-//! S3, S6 and S7, and those only where a disk has changed for more than an append, or a commit came
-//! ([`super::disks`]).
+//! They read disks and memory, which no event shows. A step is followed by the checks of the servers that it has
+//! changed; durability is checked only if a disk or the history has changed. A sweep checks only S3, S6 and S7, after
+//! changes of a disk other than an append and after commits ([`super::disks`]).
 
 use super::Objection;
 use crate::ensemble::Ensemble;
@@ -16,8 +14,8 @@ use crate::vocabulary::release::Bug;
 use crate::vocabulary::zxid::Zxid;
 use crate::world::history::History;
 
-/// Checks what a step of this server may have broken; `disk_changed`: its disk is another now;
-/// `committed`: the history is longer.
+/// Checks the properties that a step of this server may have violated. `disk_changed`: the step has changed its disk.
+/// `committed`: the step has extended the history.
 ///
 /// # Errors
 /// The first objection.
@@ -32,7 +30,7 @@ pub fn check(
     if disk_changed || committed { durable(ensemble, history) } else { Ok(()) }
 }
 
-/// What can be told from one server and the history.
+/// Checks the properties of one server, given the history.
 ///
 /// # Errors
 /// The first objection.
@@ -55,29 +53,29 @@ pub fn of_server(
     if process.is_serving() { epoch_of_serving(server, disk) } else { Ok(()) }
 }
 
-/// Whether [`of_server`] must be asked of a server whose disk has not changed: otherwise it agrees,
-/// whatever the history.
+/// Returns true if [`of_server`] can object to a server whose disk has not changed; otherwise it returns Ok for every
+/// history.
 pub fn may_object(server: ServerId, disk: &Disk, process: Option<&Server>) -> bool {
     process.is_some_and(|process| {
         process.is_looking() || process.is_serving() && epoch_of_serving(server, disk).is_err()
     })
 }
 
-/// S3: a start of any server of a quorum would find the last committed transaction, and so all before it, whatever
-/// crashes.
+/// Checks S3: after any crashes, a start of each server of some quorum would load the last committed transaction, and
+/// so all before it.
 pub fn durable(ensemble: &Ensemble, history: &History) -> Result<(), Objection> {
     let disks = ensemble.config().server_ids().map(|server| ensemble.disk(server));
     durable_on(ensemble.config(), disks, history.last())
 }
 
-/// S3, of these disks: starts from enough of them would find the last committed transaction.
+/// Checks S3 on these disks: a quorum of starts would load the last committed transaction.
 ///
-/// Under [`Bug::FirstSnapshotUnsynced`] a durable log counts also where no durable snapshot precedes it. With that
-/// defect no server has a durable snapshot when the first transaction is committed, so S3 would be violated by every
-/// run, and would hide what else a release does. The start that refuses such a log (rule 6.9.4) violates S13.
+/// Under [`Bug::FirstSnapshotUnsynced`], a durable log also counts if no durable snapshot precedes it. With that
+/// defect no server has a durable snapshot when the first transaction is committed, so every run would violate S3,
+/// which would hide other violations of a release. The start that refuses such a log (rule 6.9.4) violates S13.
 ///
 /// # Errors
-/// Too few do.
+/// The objection of S3, if no quorum of disks holds the transaction.
 pub fn durable_on<'a>(
     config: &Config,
     disks: impl Iterator<Item = &'a Disk>,
@@ -104,16 +102,17 @@ pub fn durable_on<'a>(
     .about(last))
 }
 
-/// S6: what a start would load is a prefix of the committed history, as far as it is committed.
+/// Checks S6: the tree that a start would load is that of a prefix of the committed history, if its zxid is
+/// committed.
 pub(super) fn recoverable(
     server: ServerId,
     disk: &Disk,
     history: &History,
 ) -> Result<(), Objection> {
-    // Without a snapshot nothing is loaded; what is missing then, S3 and S19 say.
+    // Without a snapshot a start loads nothing; S3 and S19 detect what is missing then.
     let Some((tree, _)) = disk.load() else { return Ok(()) };
     let last = tree.last_processed();
-    // What goes beyond the history is not committed yet, or never will be.
+    // A tree beyond the history holds transactions that are not committed yet, or never will be.
     let is_committed = last.is_opening() || history.get(last).is_some();
     if !is_committed || last > history.last().max(last.epoch().opening()) {
         return Ok(());
@@ -129,8 +128,8 @@ pub(super) fn recoverable(
     .about(last))
 }
 
-/// S7: above the newest snapshot that no crash can take, zxids in the log grow, and by one inside an
-/// epoch. Asked of the log's records from `from` on.
+/// Checks S7 for the log's records from `from` on: above the newest durable snapshot, zxids in the log increase, and
+/// by one within an epoch.
 pub(super) fn contiguous_log(server: ServerId, disk: &Disk, from: usize) -> Result<(), Objection> {
     let durable = disk.snapshots().iter().rfind(|snapshot| snapshot.durable);
     let label = durable.map_or(Zxid::ZERO, |snapshot| snapshot.label);
@@ -153,7 +152,7 @@ pub(super) fn contiguous_log(server: ServerId, disk: &Disk, from: usize) -> Resu
     Ok(())
 }
 
-/// S8: while LOOKING, memory is not ahead of the disk.
+/// Checks S8: while a server is LOOKING, its memory is not ahead of its disk.
 fn no_more_than_the_disk(
     server: ServerId,
     memory: Zxid,
@@ -175,7 +174,7 @@ fn no_more_than_the_disk(
     .about(memory))
 }
 
-/// S9, of disks: the accepted epoch is never below the current one.
+/// Checks S9 on disks: the accepted epoch is never below the current one.
 fn epochs(server: ServerId, disk: &Disk) -> Result<(), Objection> {
     if disk.accepted_epoch() >= disk.current_epoch() {
         return Ok(());
@@ -191,8 +190,9 @@ fn epochs(server: ServerId, disk: &Disk) -> Result<(), Objection> {
     .about(server))
 }
 
-/// S9, of servers: who serves has the current epoch of all it has logged. (Before, a synchronisation
-/// may have logged more; the start-up rule for `currentEpoch.tmp` is for those that crash then.)
+/// Checks S9 on servers: a serving server's current epoch is not below that of its log. (Before it serves, a
+/// synchronisation may have logged a newer epoch; the rule for `currentEpoch.tmp` at a start is for servers that
+/// crash then.)
 fn epoch_of_serving(server: ServerId, disk: &Disk) -> Result<(), Objection> {
     if disk.current_epoch() >= disk.last_logged().epoch() {
         return Ok(());
@@ -219,7 +219,7 @@ mod tests {
     use crate::vocabulary::zxid::Epoch;
     use std::sync::Arc;
 
-    /// /a at 1:1 and /b at 1:2 are committed.
+    /// Returns a history in which /a is committed at 1:1 and /b at 1:2.
     fn history() -> History {
         let mut history = History::new();
         for (zxid, path) in [(z(1, 1), "/a"), (z(1, 2), "/b")] {
@@ -251,7 +251,7 @@ mod tests {
         );
     }
 
-    /// A quorum of three is two, of four three, of five three.
+    /// A quorum of three servers is two, of four three, and of five three.
     #[test]
     fn what_is_committed_is_on_the_disks_of_a_quorum() {
         let history = history();
@@ -284,8 +284,8 @@ mod tests {
         assert!(half.holds(z(1, 2)));
     }
 
-    /// A start refuses a log that no snapshot precedes. With the defect that leaves the first one to the page cache that
-    /// is S13's to say, but a record that is not even in a durable log is objected to with it as well.
+    /// A start refuses a log without a snapshot before it. Under the defect that leaves the first snapshot in the
+    /// page cache, S13 detects that, but S3 still objects to a record that is not even in a durable log.
     #[test]
     fn a_durable_log_without_a_durable_snapshot() {
         let history = history();
@@ -303,7 +303,7 @@ mod tests {
         config.bugs = unsynced;
         assert_eq!(judged(&config, z(1, 2)), Ok(()));
         assert!(judged(&config, z(1, 3)).is_err());
-        // An older durable snapshot is enough for a log that goes on from it.
+        // An older durable snapshot is enough if the log continues from it.
         let content = Arc::new(DataTree::new());
         disk.add_snapshot(Snapshot { label: Zxid::ZERO, content, durable: true }, Bugs::NONE);
         assert!(disk.holds(z(1, 2)));
@@ -334,7 +334,7 @@ mod tests {
             "S7 contiguous log: on the disk of server 1, 1:3 comes directly after 1:1."
         );
         assert_eq!(contiguous_log(ONE, &holed, 1), Ok(()), "that record was looked at");
-        // A snapshot that holds what is missing makes it good, if no crash can take it.
+        // A snapshot that contains the missing record covers the gap, if the snapshot is durable.
         let content = Arc::new(history.tree().clone());
         let covering = Snapshot { label: z(1, 2), content, durable: false };
         holed.add_snapshot(covering.clone(), bugs);
@@ -358,7 +358,7 @@ mod tests {
         let history = history();
         let disk = disk(&history.txns()[..1]);
         assert_eq!(no_more_than_the_disk(ONE, z(1, 1), &disk, &history), Ok(()));
-        // An opening zxid stands for what is committed below it.
+        // An opening zxid stands for the committed transactions below it.
         assert_eq!(no_more_than_the_disk(ONE, z(1, 0), &disk, &history), Ok(()));
         assert!(no_more_than_the_disk(ONE, z(2, 0), &disk, &history).is_err());
         assert_eq!(

@@ -1,9 +1,9 @@
 //! S20: a promise outlives a power loss.
 //!
-//! A server that has accepted an epoch follows no leader of an older one, and its ack counts for one leader of that epoch
-//! only; one that has acknowledged NEWLEADER votes with that epoch (rules 6.3.2, 6.3.4 and 5.1.3). Both are in files,
-//! which a start must find as they were written, or make good (rule 6.9.14). Whether anyone has read the promise is not
-//! asked.
+//! A server that has accepted an epoch follows no leader of an older one, and its acknowledgement counts for one
+//! leader of that epoch only. A server that has acknowledged NEWLEADER votes with that epoch (rules 6.3.2, 6.3.4 and
+//! 5.1.3). Both epochs are in files. A start must find these files as they were written, or repair them (rule
+//! 6.9.14), even if no other server has read the promise.
 
 use super::{Declaration, Declared, LooksBack};
 use crate::minds;
@@ -18,7 +18,7 @@ impl Declared for KeptPromises {
         "S20 promises outlive a power loss",
         LooksBack::Tip,
         minds! { |this, view, event|
-            // A server answers in the step in which it has written the file, and goes by it itself.
+            // A server promises the epoch in the step that writes the file, and relies on the file itself.
             Event::EpochUndone { server, file, written, found } if found < written => Err(this.objection(format!(
                 "{server} had promised epoch {written} ({file}), and its disk says {found} again."
             ))),

@@ -1,10 +1,10 @@
-//! The kinds of events, and sets of them.
+//! The kinds of events, and sets of kinds.
 
 use crate::vocabulary::event::Event;
 
 macro_rules! kinds {
     ($($kind:ident),* $(,)?) => {
-        /// The kind of an [`Event`]: its variant, without what is in it.
+        /// The kind of an [`Event`]: its variant without the fields.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[allow(missing_docs, reason = "the variants of Event say what they are")]
         #[repr(u8)]
@@ -36,17 +36,17 @@ kinds! {
     Paused, Resumed, Cancelled, ResourceWrite,
 }
 
-/// A set of kinds of events: one bit for each.
+/// A set of kinds of events, with one bit for each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Kinds(u64);
 
 const _: () = assert!(EventKind::ALL.len() <= 64, "a set of kinds has a bit for each");
 
 impl Kinds {
-    /// No kind.
+    /// The empty set.
     pub const NONE: Kinds = Kinds(0);
 
-    /// Every kind.
+    /// The set of all kinds.
     pub const ALL: Kinds = Kinds::of(EventKind::ALL);
 
     /// Returns the set of these kinds.

@@ -1,8 +1,8 @@
 //! S16: a leader is established by a quorum.
 //!
-//! Whoever is established has read, in this stint as a leader, acknowledgements of its NEWLEADER by so many
-//! different servers that they are a quorum with itself (`waitForNewLeaderAck`; rule 6.7.1). One that
-//! reconnects and acknowledges again is one server.
+//! A leader that is established has read acknowledgements of its NEWLEADER, in this term as a leader, from other
+//! servers that form a quorum together with it (`waitForNewLeaderAck`; rule 6.7.1). A server that reconnects and
+//! acknowledges again counts once.
 
 use super::{Declaration, Declared, LooksBack, Objection};
 use crate::minds;
@@ -18,12 +18,12 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default, Hash)]
 pub struct LedByQuorum {
     verifier: QuorumVerifier,
-    /// Of each leader that is not established yet: its epoch, and who follows it into that.
+    /// For each leader that is not established yet, its epoch and the servers that follow it into that epoch.
     followed: BTreeMap<ServerId, (Epoch, ServerSet)>,
 }
 
 impl LedByQuorum {
-    /// No server leads yet.
+    /// Returns a monitor that knows no leader.
     pub fn new() -> LedByQuorum {
         LedByQuorum::default()
     }
@@ -58,7 +58,7 @@ impl LedByQuorum {
     fn established(&mut self, leader: ServerId, epoch: Epoch) -> Result<(), Objection> {
         let followed = self.followed.remove(&leader).filter(|(its, _)| *its == epoch);
         let quorum = followed.unwrap_or_default().1.with(leader);
-        // Nothing is known of voters before the run begins.
+        // The voters are unknown before the run begins.
         let voters = self.verifier.voters();
         if voters.is_empty() || self.verifier.contains_quorum(quorum) {
             return Ok(());

@@ -1,7 +1,7 @@
 //! S10: an ephemeral has a live owner.
 //!
-//! In the tree that the committed history makes, every ephemeral belongs to a session that is open in the same tree: an
-//! ephemeral of a session that is over would stand for ever (rule 2.5.1). What servers have beside that, S5 finds.
+//! In the tree of the committed history, every ephemeral belongs to a session that is open in that tree; an ephemeral
+//! of a session that is over would stay for ever (rule 2.5.1). S5 detects servers whose trees differ from this one.
 
 use super::{Declaration, Declared, LooksBack};
 use crate::minds;

@@ -1,8 +1,8 @@
-//! Livelock: a program that asks the same again and again, at once, though nothing has happened.
+//! Livelock: a program repeats a request at once, again and again, although nothing has changed.
 //!
-//! A program that is stuck in such a loop is not stuck for good as a rule: another client's next change, or the
-//! end of a fault, lets it out, and it ends in time. What it does until then is work without a bound for it and
-//! for the servers. A program that sleeps between two questions polls; that is its own affair.
+//! A program in such a loop is usually not stuck for good: another client's next change or the end of a fault lets it
+//! continue, and it ends in time. Until then it does unbounded work, and so do its servers. A program that sleeps
+//! between two requests polls, and is not in a livelock.
 
 use super::{Declaration, Declared, LooksBack, Measure, Objection, Unhashed, View};
 use crate::minds;
@@ -15,19 +15,19 @@ use crate::vocabulary::time::{Duration, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// So often a program may be answered the same before that is called a livelock: more often than a test that
-/// means to read something many times will do so.
+/// A program that gets the same reply to the same request more often than this is in a livelock. The bound is higher
+/// than the number of times that a test would read the same on purpose.
 const BOUND: u32 = 1_000;
 
-/// A program that lets so much time pass before its next request does not ask at once.
+/// A program that waits longer than this between a reply and its next request does not ask at once.
 const AT_ONCE: Duration = Duration::from_millis(100);
 
-/// The monitor.
+/// The monitor of livelocks.
 ///
-/// It counts, for each client, how often one request is answered in one way. The count begins again with
-/// whatever is news to the program (a watch event, a change of its connection, a lost answer, a pause), with a
-/// process that starts, and when the program lets some time pass. Each request with its answer is counted by
-/// itself, so a program that asks several things in turn is found too.
+/// It counts, for each client, how often each request got each reply. The counts restart when the program learns
+/// something else (a watch event, a change of its connection, a lost request, a pause), when its process starts, and
+/// when it waits between a reply and its next request. Each pair of request and reply has its own count, so a program
+/// that repeats several requests in turn is detected too.
 #[derive(Clone, Debug, Hash)]
 pub struct Livelock {
     bound: u32,
@@ -35,7 +35,7 @@ pub struct Livelock {
     most: Unhashed<u32>,
 }
 
-/// What a program was answered since it last heard news.
+/// The replies that a program got since it last learnt something else.
 #[derive(Clone, Debug, Default, Hash)]
 struct Account {
     last_answer: Option<Time>,
@@ -43,12 +43,12 @@ struct Account {
 }
 
 impl Livelock {
-    /// As every run asks it: a thousand times.
+    /// Returns the monitor with the bound that every run uses: 1,000 equal replies.
     pub fn new() -> Livelock {
         Livelock::within(BOUND)
     }
 
-    /// A program may be answered the same so often.
+    /// Returns the monitor with this bound on the number of equal replies.
     pub fn within(bound: u32) -> Livelock {
         Livelock { bound, clients: BTreeMap::new(), most: Unhashed::default() }
     }
@@ -121,7 +121,7 @@ mod tests {
     use crate::vocabulary::op::{EventType, SessionState, WatchedEvent};
     use crate::world::history::History;
 
-    /// One that may be answered the same twice.
+    /// Judges the events with a bound of two equal replies.
     fn asked(events: &[(u64, Event)]) -> Result<(), Objection> {
         let (mut monitor, history) = (Livelock::within(2), History::new());
         events.iter().try_for_each(|(milliseconds, event)| {
@@ -130,7 +130,7 @@ mod tests {
         })
     }
 
-    /// The client asks for a znode, and is told that it does not exist.
+    /// Returns a client's request for a znode and the reply that it does not exist.
     fn question(at: u64, path: &str) -> [(u64, Event); 2] {
         let answer = replied(1, z(1, 1), exists(path), Err(Error::NoNode));
         [(at, sent(1, exists(path))), (at + 5, answer)]
@@ -145,7 +145,7 @@ mod tests {
         let objection = asked(&questions([(0, "/a"), (10, "/a"), (20, "/a")])).expect_err("three");
         assert!(objection.saw.contains("3 times"), "{objection}");
         assert_eq!(asked(&questions([(0, "/a"), (10, "/a"), (20, "/b")])), Ok(()));
-        // Two things in turn are no better.
+        // Two requests in turn are a livelock too.
         let in_turn = [(0, "/a"), (10, "/b"), (20, "/a"), (30, "/b"), (40, "/a")];
         assert!(asked(&questions(in_turn)).is_err());
     }

@@ -1,52 +1,52 @@
-//! What monitors count and measure without judging it, for reports.
+//! Counts and times that monitors measure for reports, without judging them.
 
 use crate::vocabulary::time::Duration;
 use std::fmt;
 
-/// Something counted or measured, with its name.
+/// A count or a time, with its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measure {
-    /// What: for people, such as `zombie overlaps`.
+    /// The name for people, such as `zombie overlaps`.
     pub name: &'static str,
-    /// How much.
+    /// The measured value.
     pub value: Measured,
 }
 
-/// How much.
+/// A measured value, and how the values of several runs are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measured {
-    /// How often; of several runs the sum.
+    /// A number of occurrences; several runs are added.
     Count(u64),
-    /// The greatest number of something; of several runs the greatest.
+    /// A greatest number; the greatest of several runs counts.
     Most(u64),
-    /// How long together; of several runs the sum.
+    /// A total time; several runs are added.
     Total(Duration),
-    /// The longest time of something; of several runs the longest.
+    /// A longest time; the longest of several runs counts.
     Longest(Duration),
 }
 
 impl Measure {
-    /// How often.
+    /// Returns a number of occurrences.
     pub fn count(name: &'static str, count: u64) -> Measure {
         Measure { name, value: Measured::Count(count) }
     }
 
-    /// The greatest number.
+    /// Returns a greatest number.
     pub fn most(name: &'static str, most: u64) -> Measure {
         Measure { name, value: Measured::Most(most) }
     }
 
-    /// How long together.
+    /// Returns a total time.
     pub fn total(name: &'static str, total: Duration) -> Measure {
         Measure { name, value: Measured::Total(total) }
     }
 
-    /// The longest time.
+    /// Returns a longest time.
     pub fn longest(name: &'static str, longest: Duration) -> Measure {
         Measure { name, value: Measured::Longest(longest) }
     }
 
-    /// Adds what was measured elsewhere: to the measure of the same name and kind, or as another one.
+    /// Merges each measure into the one in `sum` with the same name and kind, or appends it if there is none.
     pub fn add_all(sum: &mut Vec<Measure>, measures: &[Measure]) {
         for measure in measures {
             let same = |known: &&mut Measure| {
@@ -61,7 +61,7 @@ impl Measure {
 }
 
 impl Measured {
-    /// Both together; `None` where they are not of one kind.
+    /// Returns the combined value of two runs, or `None` if the kinds differ.
     fn with(self, other: Measured) -> Option<Measured> {
         Some(match (self, other) {
             (Measured::Count(one), Measured::Count(two)) => {

@@ -1,18 +1,18 @@
-//! What a monitor minds: patterns of events, each with the code that is run for an event that it matches.
+//! Patterns of the events that a monitor minds, each with the code that is run for a matching event.
 
 use super::{Kinds, Objection, View};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::observation::spaced;
 use std::sync::Arc;
 
-/// What `M` minds, a monitor or a part of one that several share. Made by [`minds!`](crate::minds).
+/// The events that `M` minds: a monitor, or a part that several monitors share. [`minds!`](crate::minds) makes it.
 pub struct Minds<M: 'static> {
     all: &'static [Minded<M>],
     /// The kinds of all events that a pattern can match.
     kinds: Kinds,
 }
 
-/// One pattern of events, with the code that is run for an event that it matches.
+/// One pattern of events, with the code that is run for a matching event.
 #[doc(hidden)]
 pub struct Minded<M: 'static> {
     /// The kinds of all events that the pattern can match.
@@ -20,16 +20,16 @@ pub struct Minded<M: 'static> {
     pub matches: fn(&Event) -> bool,
     pub handle: fn(&mut M, View<'_>, &Event) -> Result<(), Objection>,
     pub order: Order<M>,
-    /// Names of observations, as the code writes them.
+    /// Names of observations as the code writes them.
     pub needed: &'static [&'static str],
 }
 
-/// Whether what is made of an event depends on other clients' events before it.
+/// How an event's effect on the monitor depends on other clients' events before it.
 #[doc(hidden)]
 pub enum Order<M: 'static> {
     Matters,
     DoesNotMatter,
-    /// It does if this says so of the present state.
+    /// The order matters if this function returns true for the present state.
     MattersIf(fn(&M, &Event) -> bool),
 }
 
@@ -53,17 +53,18 @@ impl<M> Minds<M> {
         Minds { all, kinds }
     }
 
-    /// The kinds of all events that a pattern can match.
+    /// Returns the kinds of all events that a pattern can match.
     pub const fn kinds(self) -> Kinds {
         self.kinds
     }
 
-    /// Whether a pattern matches this event.
+    /// Returns true if a pattern matches this event.
     pub fn concerns(self, event: &Event) -> bool {
         self.matching(event).next().is_some()
     }
 
-    /// Whether for one that matches, the order of this event among other clients' events matters to `of`.
+    /// Returns true if the order of this event among other clients' events matters to `of`, for at least one matching
+    /// pattern.
     pub fn order(self, of: &M, event: &Event) -> bool {
         self.matching(event).any(|minded| match minded.order {
             Order::Matters => true,
@@ -72,7 +73,7 @@ impl<M> Minds<M> {
         })
     }
 
-    /// Runs the code of each pattern that matches.
+    /// Runs the code of each matching pattern.
     ///
     /// # Errors
     /// The first objection; the code of later patterns is not run then.
@@ -80,7 +81,7 @@ impl<M> Minds<M> {
         self.matching(event).try_for_each(|minded| (minded.handle)(of, view, event))
     }
 
-    /// Names of the observations without each of which it can never object.
+    /// Returns the names of the observations without any one of which the monitor can never object.
     pub fn looks_for(self) -> Vec<Arc<str>> {
         let needed = self.all.iter().flat_map(|minded| minded.needed);
         needed.map(|name| spaced(name).into()).collect()
@@ -93,10 +94,10 @@ impl<M> Minds<M> {
     }
 }
 
-/// What the code of a pattern can return: nothing, or whether it objects.
+/// A result of a pattern's code: nothing, or whether the monitor objects.
 #[doc(hidden)]
 pub trait Verdict {
-    /// It as a result.
+    /// Converts the value into a result.
     ///
     /// # Errors
     /// The objection.
@@ -115,33 +116,33 @@ impl Verdict for Result<(), Objection> {
     }
 }
 
-/// What a monitor minds ([`Minds`](crate::property::Minds)): patterns of events, each with the code that is run for an
-/// event that it matches.
+/// The events that a monitor minds ([`Minds`](crate::property::Minds)): patterns of events, each with the code that
+/// is run for a matching event.
 ///
-/// First come names for the monitor, the [`View`](crate::property::View) and the whole event, for use in the code. Then
-/// follow patterns:
+/// The macro begins with names for the monitor, the [`View`](crate::property::View) and the whole event, for use in
+/// the code. The patterns follow:
 ///
 /// | pattern | matches |
 /// |---|---|
-/// | `Event::Killed { client }` | events of a kind; with a pattern for what is inside, those that it matches |
+/// | `Event::Killed { client }` | events of a kind whose fields match |
 /// | <code>Event::Killed { client } \| Event::Finished { client, .. }</code> | events of several kinds |
 /// | `Committed(txn)` | commits. The code is run only when a commit is reported for the first time ([`Committed::is_new`](crate::property::Committed::is_new)) |
 /// | `Observed(client, Seen::Granted { token, .. })` | an observation, or one of several |
 /// | `Observed(client in session, Seen::Granted { token, .. })` | the same, with the session that the client had then, if any |
 /// | `Observed(client, seen: Seen)` | any observation of a type |
-/// | `let Some(x) = f(event)` | events of which `f` makes something |
+/// | `let Some(x) = f(event)` | events for which the result of `f` matches |
 /// | `_` | every event |
 ///
-/// The code after `=>` returns nothing, or a `Result<(), Objection>`. With `if` and a condition behind the pattern it is
-/// run only where the condition holds; the monitor is concerned with the event all the same. If several patterns match an event, the code of
-/// each is run, in this order, until one objects. Before a pattern can stand:
+/// The code after `=>` returns nothing or a `Result<(), Objection>`. After a pattern with `if` and a condition, the
+/// code is run only if the condition holds; the event concerns the monitor even if it does not. If several patterns
+/// match an event, their code is run in this order until one objects. A pattern can be preceded by attributes:
 ///
 /// * `#[needed]`, before an observation: the monitor can never object without it
-///   ([`Monitor::looks_for`](crate::property::Monitor::looks_for)). If the observation has another name than its variant
-///   or struct, `#[needed("its name")]`.
-/// * `#[unordered]`: what the monitor makes of the event depends on no other clients' events before it
-///   ([`Monitor::minds_order`](crate::property::Monitor::minds_order)). `#[ordered_if(f)]`: it does if
-///   `f(&monitor, event)` says so.
+///   ([`Monitor::looks_for`](crate::property::Monitor::looks_for)). If the observation's name differs from its
+///   variant or struct, write `#[needed("its name")]`.
+/// * `#[unordered]`: the event's effect on the monitor depends on no other client's events before it
+///   ([`Monitor::minds_order`](crate::property::Monitor::minds_order)). `#[ordered_if(f)]`: it depends on them if
+///   `f(&monitor, event)` returns true.
 ///
 /// [`Declared`](crate::property::Declared) has an example.
 #[macro_export]
@@ -150,12 +151,12 @@ macro_rules! minds {
         $crate::minds!(@next [$this $view $event] [] [] [Matters] $($rest)*)
     };
 
-    // All are done.
+    // All patterns are done.
     (@next $names:tt [$($done:expr,)*] [] [Matters]) => {
         $crate::property::Minds::new(const { &[$($done),*] })
     };
 
-    // What stands before a pattern.
+    // Attributes before a pattern.
     (@next $names:tt $done:tt $needed:tt $order:tt #[needed] Observed($($seen:tt)*) $($rest:tt)*) => {
         $crate::minds!(@needed $names $done [] $order [$($seen)*] Observed($($seen)*) $($rest)*)
     };
@@ -172,7 +173,7 @@ macro_rules! minds {
         $crate::minds!(@next $names $done $needed [MattersIf($if)] $($rest)*)
     };
 
-    // The names of the observations: the last word of each path.
+    // The names of the observations: the last segment of each path.
     (@needed $names:tt $done:tt $needed:tt $order:tt [$client:tt in $session:tt, $($seen:tt)*] $($rest:tt)*) => {
         $crate::minds!(@needed $names $done $needed $order [$client, $($seen)*] $($rest)*)
     };
@@ -196,7 +197,7 @@ macro_rules! minds {
         $crate::minds!(@next $names $done $needed $order $($rest)*)
     };
 
-    // The patterns: kinds of events, a pattern, what it is matched against, and the code.
+    // The forms of patterns: the kinds of events, a pattern, the value that it is matched against, and the code.
     (@next $names:tt $done:tt $needed:tt $order:tt
         Observed($client:tt, $seen:ident : $type:ty) $(if $guard:expr)? => $code:expr $(, $($rest:tt)*)?) => {
         $crate::minds!(@one $names $done $needed $order [Observed] [Some(($client, $seen))] [observed::<$type>()]
@@ -236,7 +237,7 @@ macro_rules! minds {
         $crate::minds!(@one $names $done $needed $order [] [_] [] [$code] $($($rest)*)?)
     };
 
-    // One pattern, for both: whether it matches, and what is done then.
+    // Makes both functions of one pattern: whether it matches, and what it runs.
     (@one [$this:ident $view:ident $event:ident] [$($done:expr,)*] [$($needed:expr,)*] [$order:ident $($if:tt)*]
         $kinds:tt [$($pattern:tt)*] $read:tt [$code:expr] $($rest:tt)*) => {
         $crate::minds!(@next [$this $view $event] [$($done,)* $crate::property::Minded {

@@ -1,8 +1,7 @@
-//! Properties as monitors: small automata that eat events and may object with a sentence.
+//! Properties as monitors: small automata that receive events and may object with a sentence.
 //!
-//! The same monitor serves the simulator and the explorer. One without a mutant or planted fault
-//! that makes it object is not finished; one is weakened only with a cited rule and a test that it
-//! still objects where it must.
+//! The simulator and the explorer run the same monitors. A monitor is finished only when a mutant or planted fault
+//! makes it object. It may be weakened only with a cited rule, and a test that it still objects where it must.
 
 mod access;
 mod acknowledged_write;
@@ -96,23 +95,23 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// Where a property is asked.
+/// The engines that check a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Asked {
-    /// By sweeps and by searches: its monitor's state is bounded and hashable, and knows no absolute time.
+    /// Sweeps and searches: the monitor's state is bounded and hashable, and contains no absolute time.
     Everywhere,
-    /// By sweeps only: it needs whole histories, durations or counts. Its state is never hashed.
+    /// Sweeps only: the monitor needs whole histories, durations or counts. Its state is never hashed.
     InSweeps,
 }
 
-/// A monitor's complaint.
+/// A property's violation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Objection {
     /// The property violated, e.g. `S5` or `lock M1`.
     pub property: String,
-    /// What was seen, in one or two sentences.
+    /// The violation that the monitor saw, in one or two sentences.
     pub saw: String,
-    /// How a program or a monitor ended, where the objection is about that. Older cases have none.
+    /// How a program or a monitor failed, if the objection is to that. Older cases have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
     /// What it is about: the subjects of the event that was objected to, and others that the sentence names. Older
@@ -159,13 +158,14 @@ pub enum Failure {
 }
 
 impl Objection {
-    /// Returns an objection.
+    /// Returns an objection without a failure.
     pub fn new(property: impl Into<String>, saw: impl Into<Saw>) -> Objection {
         let Saw { sentence, about } = saw.into();
         Objection { property: property.into(), saw: sentence, failure: None, about }
     }
 
-    /// An objection to the end of a program or of a monitor. `subject` is what has ended, as `the program of client 1`.
+    /// Returns an objection to the failure of a program or a monitor. `subject` names it, such as `the program of
+    /// client 1`.
     pub fn failed(property: impl Into<String>, subject: &str, failure: Failure) -> Objection {
         let saw = format!("{subject} {failure}");
         Objection { failure: Some(failure), ..Objection::new(property, saw) }
@@ -185,8 +185,8 @@ impl Objection {
         self
     }
 
-    /// Whether this one, recorded earlier, has the same property and the same sentence. The failure is in the sentence,
-    /// and old cases have it nowhere else.
+    /// Returns true if `other` has the same property and sentence. The sentence contains the failure, which older
+    /// cases have only there.
     pub fn is_repeated_by(&self, other: &Objection) -> bool {
         let Objection { property, saw, failure: _, about: _ } = self;
         *property == other.property && *saw == other.saw
@@ -208,80 +208,81 @@ impl fmt::Display for Objection {
     }
 }
 
-/// A property of a run, as engines ask it.
+/// A property of a run, as engines check it.
 ///
-/// A monitor is written as one declaration ([`Declared`]), which implements this trait: there what it says of its
-/// concern and what it does cannot disagree. Only a monitor whose name, class or events are known at run time alone
-/// implements this one itself: the properties of a few lines that users compose, and monitors of tests that write
-/// everything down or say of themselves what is not so. Checks hold such a one to its
+/// A monitor is written as one declaration ([`Declared`]), which implements this trait, so that what it declares and
+/// what it does cannot differ. Only a monitor whose name, engines or events are known no earlier than at run time
+/// implements this trait itself: the short properties that users compose, and monitors of tests that record every
+/// event or declare something false. Checks make sure that such a monitor keeps to its
 /// [`concerns`](Monitor::concerns).
 ///
-/// Its state is copied and hashed by what it derives: `#[derive(Clone, Hash)]` ([`MonitorState`]).
+/// Its state derives what copies and hashes it: `#[derive(Clone, Hash)]` ([`MonitorState`]).
 pub trait Monitor: MonitorState + Send + Sync {
-    /// The property's id and name, e.g. `S5 no phantom`.
+    /// Returns the property's id and name, e.g. `S5 no phantom`.
     fn name(&self) -> &'static str;
 
-    /// Where the property is asked.
+    /// Returns the engines that check the property.
     fn asked(&self) -> Asked;
 
-    /// The kinds of events that can concern it at all ([`Monitor::concerns`]): a set that never changes, by which most
-    /// events are passed over without asking more.
+    /// Returns the kinds of events that can concern the monitor ([`Monitor::concerns`]). The set is constant, so that
+    /// most events are skipped by their kind alone.
     fn kinds(&self) -> Kinds {
         Kinds::ALL
     }
 
-    /// Whether an event of this kind can ever move this monitor or make it object. One that says
-    /// no is not told, and a step that causes nothing else need not be tried in every order: the
-    /// explorer relies on this. Checks tell it, now and then, all the same: it must stay as it is.
+    /// Returns true if an event of this kind can ever change this monitor or make it object. The monitor does not
+    /// receive other events, and the explorer need not try a step that causes only such events in every order. Checks
+    /// send it such an event now and then; the event must not change the monitor.
     fn concerns(&self, event: &Event) -> bool {
         let _ = event;
         true
     }
 
-    /// Whether what this monitor makes of an event of this kind depends on other clients' events
-    /// before it. One that keeps an account per client can say no, and spares the explorer orders
-    /// that come to the same.
+    /// Returns true if the effect of an event of this kind on the monitor depends on other clients' events before it.
+    /// A monitor with a separate account for each client can return false, which saves the explorer equivalent
+    /// orders.
     ///
-    /// Asked, as [`Monitor::concerns`], about kinds: what is inside the event may be made up.
+    /// Like [`Monitor::concerns`], it is asked about kinds: the event's fields may be made up.
     fn minds_order(&self, event: &Event) -> bool {
         self.concerns(event)
     }
 
-    /// How far back it looks in the committed history: the same for all its life. One that looks at
-    /// the [tip](LooksBack::Tip) only is shown no more, by any engine, and spares a search the states
-    /// that differ in nothing but how their tree came about.
+    /// Returns how far back the monitor looks in the committed history, which is constant. An engine shows a monitor
+    /// that looks only at the [tip](LooksBack::Tip) no more than that, and a search then merges states whose trees
+    /// are equal but have different histories.
     fn looks_back(&self) -> LooksBack {
         LooksBack::Whole
     }
 
-    /// Names of observations ([`Observed::name`](crate::vocabulary::observation::Observed::name)) without each of
-    /// which it can never object: a report says which of them nobody made. A monitor of observations that
-    /// names none is silent where nobody makes any, and the report takes that for "held".
+    /// Returns the names of observations ([`Observed::name`](crate::vocabulary::observation::Observed::name)) without
+    /// any one of which the monitor can never object; a report lists those that no program made. A monitor of
+    /// observations that names none never objects if no program makes any, and the report then counts it as held.
     fn looks_for(&self) -> Vec<Arc<str>> {
         Vec::new()
     }
 
-    /// Told before the first event how the run is configured.
+    /// Receives the run's configuration before the first event.
     fn begin(&mut self, config: &Arc<Config>) {
         let _ = config;
     }
 
-    /// Eats one event.
+    /// Receives one event.
     ///
     /// # Errors
     /// The objection, if the event violates the property.
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection>;
 
-    /// Whether it is told of what passes client machines ([`Monitor::exchange`]), which is much. Only a monitor of
-    /// [`Asked::InSweeps`] may: searches take client machines' steps in fewer orders than these.
+    /// Returns true if the monitor receives the exchanges of client machines ([`Monitor::exchange`]), which are many.
+    /// Only a monitor of [`Asked::InSweeps`] may: searches take client machines' steps in fewer orders than exchanges
+    /// have.
     fn hears_exchanges(&self) -> bool {
         false
     }
 
-    /// Eats what passed a client machine. That of one step comes after the step's events.
+    /// Receives one exchange of a client machine, after the events of the same step.
     ///
     /// # Errors
-    /// The objection, if it violates the property.
+    /// The objection, if the exchange violates the property.
     fn exchange(
         &mut self,
         view: View<'_>,
@@ -292,8 +293,8 @@ pub trait Monitor: MonitorState + Send + Sync {
         Ok(())
     }
 
-    /// Nothing can happen any more but that time passes: what is not done by now nobody is about
-    /// to do. Asked by the explorer only, whose time stands still until then.
+    /// Called when no step but the passing of time is left: an action that has not happened by now is not about to
+    /// happen. Only the explorer calls it; its time does not pass until then.
     ///
     /// # Errors
     /// The objection, if something is missing that should have happened by now.
@@ -302,7 +303,7 @@ pub trait Monitor: MonitorState + Send + Sync {
         Ok(())
     }
 
-    /// The run has ended, healed and quiet.
+    /// Called when the run has ended, with all faults healed and no step left.
     ///
     /// # Errors
     /// The objection, if something is missing that should have happened by now.
@@ -311,16 +312,16 @@ pub trait Monitor: MonitorState + Send + Sync {
         Ok(())
     }
 
-    /// What the monitor counted or measured without judging it, for reports on sweeps. Never part of the hash:
-    /// it is kept in something [`Unhashed`].
+    /// Returns counts and times for reports on sweeps, which the monitor measures without judging them. They are
+    /// never part of the hash: the monitor keeps them in an [`Unhashed`].
     fn measured(&self) -> Vec<Measure> {
         Vec::new()
     }
 }
 
-/// The properties of ZooKeeper itself: every monitor of this module, those of the servers (S*)
-/// before those of the clients (H*), since what a client sees wrong began at a server; and last the
-/// bridge to the service grain, which knows everything that may happen to a client.
+/// Returns the monitors of ZooKeeper's own properties: those of the servers (S*) before those of the clients (H*),
+/// since a client's wrong observation has its cause at a server. The bridge to the service grain is last, because it
+/// covers every observation of a client.
 pub fn zookeeper() -> Vec<Box<dyn Monitor>> {
     vec![
         Box::new(DurableAck::new()),
@@ -351,15 +352,15 @@ pub fn zookeeper() -> Vec<Box<dyn Monitor>> {
     ]
 }
 
-/// The properties of any program, whatever it is for. Asked in sweeps, beside those of [`zookeeper()`] and the
-/// program's own.
+/// Returns the monitors of properties that hold for any program. Sweeps check them in addition to [`zookeeper()`] and
+/// the program's own.
 pub fn programs() -> Vec<Box<dyn Monitor>> {
     vec![Box::new(Livelock::new())]
 }
 
-/// The properties of servers alone, for a search without clients: the monitors of S*, to which it adds
-/// the state properties ([`invariants`]). (A sweep finds what [`NoExit`] objects to as a server that is
-/// missing at the end, so it is not among [`zookeeper()`]'s.)
+/// Returns the monitors of servers alone (S*), for a search without clients, which also checks the state properties
+/// ([`invariants`]). [`NoExit`] is not in [`zookeeper()`]: a sweep detects its violation as a server that is missing
+/// at the end.
 pub fn servers() -> Vec<Box<dyn Monitor>> {
     vec![
         Box::new(NoExit),
@@ -404,7 +405,7 @@ mod tests {
         }
     }
 
-    /// An objection in a case that was recorded before failures were kept.
+    /// A case that was recorded before failures were kept has an objection without one.
     #[test]
     fn an_older_objection_has_no_failure_and_is_repeated_all_the_same() {
         let older =
@@ -419,7 +420,7 @@ mod tests {
     }
 
     impl All {
-        /// The monitors' states, each by its name.
+        /// Returns each monitor's name and the fingerprint of its state.
         fn states(&self) -> Vec<(&'static str, Fingerprint)> {
             let state = |monitor: &dyn Monitor| (monitor.name(), Fingerprint::of(monitor));
             self.0.iter().map(|monitor| state(&**monitor)).collect()
@@ -480,7 +481,7 @@ mod tests {
         quiet_run(&mut trial);
         let copy = trial.monitor.clone();
         assert_eq!(copy.states(), trial.monitor.states());
-        // A copy goes its own way.
+        // A copy changes independently of the original.
         trial.accepts(sent(3, exists("/a")));
         assert_ne!(copy.states(), trial.monitor.states());
     }

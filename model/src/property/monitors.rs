@@ -1,4 +1,4 @@
-//! All monitors of a world, shared until one of them moves.
+//! All monitors of a world; clones share each monitor until it changes.
 
 use super::{Asked, Failure, Kinds, LooksBack, Measure, Monitor, Objection, View};
 use crate::program::exchange::Exchange;
@@ -10,13 +10,13 @@ use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// The monitors of a world. Cloning shares each until it is next told something.
+/// The monitors of a world. Clones share each monitor until it next receives an event.
 #[derive(Clone)]
 pub struct Monitors {
     slots: Vec<Tracked<Slot>>,
-    /// Where those are that hear what passes client machines. Follows from them.
+    /// Indices of the monitors that receive exchanges of client machines. Derived from the monitors.
     hearing: Vec<usize>,
-    /// The kinds of events that can concern each of them. Follows from them.
+    /// For each monitor, the kinds of events that can concern it. Derived from the monitors.
     kinds: Arc<[Kinds]>,
     telling: Telling,
 }
@@ -24,20 +24,20 @@ pub struct Monitors {
 /// Which monitors receive an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Telling {
-    /// Each monitor that it concerns, as the monitor says.
+    /// Each monitor that the event concerns, as the monitor declares.
     #[default]
     Concerned,
-    /// All monitors. A monitor whose `concerns` leaves out an event that changes it has another state at the end.
+    /// All monitors. A monitor whose `concerns` wrongly excludes an event then ends in another state.
     Everyone,
-    /// Each monitor that it concerns, and a copy of every other monitor; the copy must not change.
+    /// Each monitor that the event concerns, and a copy of every other monitor; the copy must not change.
     Copies,
 }
 
-/// The property that a monitor changes and objects only as its `concerns` and its events say.
+/// The name of the property that a monitor changes or objects only after events that it declares in `concerns`.
 pub const OF_ITSELF: &str = "what a property says of itself";
 
-/// The sentence about a monitor that an event moves of which it says that it does not concern it: what
-/// [`Monitors::unconcerned`] has seen.
+/// Returns the sentence about a monitor that was changed by an event although it declares that the event does not
+/// concern it. `seen` is what [`Monitors::unconcerned`] has found.
 pub fn is_concerned(seen: &Objection) -> String {
     let Objection { property, saw, .. } = seen;
     format!(
@@ -48,14 +48,14 @@ pub fn is_concerned(seen: &Objection) -> String {
 #[derive(Clone, Hash)]
 struct Slot {
     monitor: Box<dyn Monitor>,
-    /// Asked once: it does not change.
+    /// Constant, so it is read from the monitor once.
     looks_back: LooksBack,
-    /// As well.
+    /// Constant, so it is read from the monitor once.
     asked: Asked,
 }
 
 impl Slot {
-    /// Asks the monitor; if it panics, that is its objection: a property can be written with assertions.
+    /// Calls the monitor. A panic counts as an objection, so that properties can be written with assertions.
     fn ask(
         &mut self,
         reach: LooksBack,
@@ -86,7 +86,7 @@ impl Slot {
 }
 
 impl Monitors {
-    /// What they measured.
+    /// Returns what the monitors have measured.
     pub fn measured(&self) -> Vec<Measure> {
         let mut all = Vec::new();
         for slot in &self.slots {
@@ -95,10 +95,10 @@ impl Monitors {
         all
     }
 
-    /// These monitors.
+    /// Returns a set of these monitors.
     ///
     /// # Panics
-    /// If one of [`Asked::Everywhere`] wants to hear what searches do not tell.
+    /// Panics if a monitor of [`Asked::Everywhere`] receives exchanges, which searches do not report.
     pub fn new(monitors: Vec<Box<dyn Monitor>>) -> Monitors {
         let hears = |monitor: &dyn Monitor| {
             let hears = monitor.hears_exchanges();
@@ -120,53 +120,53 @@ impl Monitors {
         Monitors { slots, hearing, kinds, telling: Telling::default() }
     }
 
-    /// Chooses which monitors receive the events that follow.
+    /// Sets which monitors receive the following events.
     pub fn tell(&mut self, telling: Telling) {
         self.telling = telling;
     }
 
-    /// The name of each monitor and the fingerprint of its state. A monitor whose name or hash panics is left out.
+    /// Returns each monitor's name and the fingerprint of its state. A monitor whose name or hash panics is left out.
     pub fn states(&self) -> Vec<(String, Fingerprint)> {
         let state = |slot: &Tracked<Slot>| (slot.monitor.name().to_string(), slot.fingerprint());
         let asked = |slot| catch_unwind(AssertUnwindSafe(|| state(slot))).ok();
         self.slots.iter().filter_map(asked).collect()
     }
 
-    /// Each of them.
+    /// Returns an iterator over the monitors.
     pub fn iter(&self) -> impl Iterator<Item = &dyn Monitor> {
         self.slots.iter().map(|slot| &*slot.monitor)
     }
 
-    /// Whether none of them was told anything since one set was cloned from the other.
+    /// Returns true if no monitor has received anything since one set was cloned from the other.
     pub fn is_shared_with(&self, other: &Monitors) -> bool {
         self.slots.iter().zip(&other.slots).all(|(one, other)| one.is_shared_with(other))
     }
 
-    /// Whether any of them takes notice of this event.
+    /// Returns true if this event concerns at least one monitor.
     pub fn concerns(&self, event: &Event) -> bool {
         self.of_kind(event).any(|slot| slot.monitor.concerns(event))
     }
 
-    /// Whether for any of them the order of this event among other clients' events matters.
+    /// Returns true if the order of this event among other clients' events matters to at least one monitor.
     pub fn mind(&self, event: &Event) -> bool {
         self.of_kind(event).any(|slot| slot.monitor.minds_order(event))
     }
 
-    /// Those that an event of this kind can concern.
+    /// Returns the monitors that an event of this kind can concern.
     fn of_kind(&self, event: &Event) -> impl Iterator<Item = &Slot> {
         let kind = event.kind();
         let all = self.slots.iter().zip(&*self.kinds);
         all.filter(move |(_, kinds)| kinds.contains(kind)).map(|(slot, _)| &**slot)
     }
 
-    /// How far back those look that both engines have ([`Asked::Everywhere`]). Where one looks at all of the
-    /// history, states that differ in its past only are not the same.
+    /// Returns how far back the monitors of both engines ([`Asked::Everywhere`]) look. If one looks at the whole
+    /// history, states with different histories are different even if all else is equal.
     pub fn look_back(&self) -> LooksBack {
         let asked = self.slots.iter().filter(|slot| slot.monitor.asked() == Asked::Everywhere);
         asked.map(|slot| slot.looks_back).max().unwrap_or(LooksBack::Nothing)
     }
 
-    /// Tells those whom it concerns, each as much of the history as it looks at.
+    /// Passes the event to the monitors that it concerns, each with as much of the history as it looks at.
     ///
     /// # Errors
     /// The first objection.
@@ -190,12 +190,12 @@ impl Monitors {
         }
     }
 
-    /// Whether any of them hears what passes client machines.
+    /// Returns true if at least one monitor receives exchanges of client machines.
     pub fn hear_exchanges(&self) -> bool {
         !self.hearing.is_empty()
     }
 
-    /// Tells those that hear it what passed client machines in a step.
+    /// Passes a step's exchanges of client machines to the monitors that receive them.
     ///
     /// # Errors
     /// The first objection.
@@ -214,10 +214,10 @@ impl Monitors {
         })
     }
 
-    /// Tells a copy of each monitor that this event does not concern, as it says, of the event all the same.
+    /// Passes the event to a copy of each monitor that it does not concern, as the monitor declares.
     ///
     /// # Errors
-    /// The name of a monitor that moves or objects, with what it said.
+    /// The name of a monitor that changes or objects, with its objection.
     pub fn unconcerned(&self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         for slot in self.slots.iter().filter(|slot| !slot.monitor.concerns(event)) {
             let mut copy = slot.clone();
@@ -235,7 +235,7 @@ impl Monitors {
         Ok(())
     }
 
-    /// Tells all that nothing can happen any more but that time passes.
+    /// Calls [`Monitor::at_rest`] of all monitors: no step but the passing of time is left.
     ///
     /// # Errors
     /// The first objection.
@@ -243,7 +243,7 @@ impl Monitors {
         self.slots.iter_mut().try_for_each(|slot| slot.make_mut().at_rest(view))
     }
 
-    /// Tells all that the run has ended.
+    /// Calls [`Monitor::end`] of all monitors: the run has ended.
     ///
     /// # Errors
     /// The first objection.
@@ -251,7 +251,7 @@ impl Monitors {
         self.slots.iter_mut().try_for_each(|slot| slot.make_mut().end(view))
     }
 
-    /// Of the states of those that both engines have ([`Asked::Everywhere`]).
+    /// Returns the fingerprint of the states of the monitors that both engines have ([`Asked::Everywhere`]).
     pub fn fingerprint(&self) -> Fingerprint {
         let mut whole = StableHasher::new();
         let hashed = self.slots.iter().filter(|slot| slot.monitor.asked() == Asked::Everywhere);
@@ -260,7 +260,7 @@ impl Monitors {
     }
 }
 
-/// A monitor that panics with `unreachable!` has only repeated that it is never told.
+/// Ignores an objection by `unreachable!`: such a monitor only states that it never receives the event.
 fn unless_unreachable(objection: Objection) -> Result<(), Objection> {
     match objection.saw.contains("entered unreachable code") {
         true => Ok(()),

@@ -1,7 +1,7 @@
 //! H3: a session never goes back in time.
 //!
-//! The header zxids of a session's replies never decrease, also across reconnects to other servers:
-//! a server that is behind what the client has seen hangs up on it (rules 2.1.2 and 4.6).
+//! The header zxids of a session's replies never decrease, even after a reconnect to another server: a server whose
+//! zxid is below what the client has seen closes the connection (rules 2.1.2 and 4.6).
 
 use super::{Declaration, Declared, LooksBack};
 use crate::minds;
@@ -19,7 +19,7 @@ pub struct MonotoneZxid {
 }
 
 impl MonotoneZxid {
-    /// No session has seen anything.
+    /// Returns a monitor that knows no session.
     pub fn new() -> MonotoneZxid {
         MonotoneZxid::default()
     }
@@ -88,7 +88,7 @@ mod tests {
             *session = SessionId(0x20);
         }
         trial.accepts(stale);
-        // An opening zxid is above everything of the epoch before.
+        // An opening zxid is above every zxid of the epoch before.
         trial.accepts(read(3, z(2, 0)));
     }
 }

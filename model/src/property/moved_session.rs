@@ -1,9 +1,9 @@
 //! H14: a session that has moved can write.
 //!
-//! A leader refuses a write with SessionMoved when the session goes on at another server (rule 1.6.1): the one that
-//! asked last owns it (rule 2.4.1). A question that was long on its way can take it back once more, so one connection
-//! after another can be refused; but not many in a row, for each is asked for anew. One whose owner
-//! is never set can never write again, and its program only loses its connections.
+//! A leader refuses a write with SessionMoved if the session has moved to another server (rule 1.6.1): the server
+//! that asked last owns the session (rule 2.4.1). A delayed request for ownership can take the session back once
+//! more, so a few connections in a row can be refused, but not many, since each asks for ownership again. A session
+//! whose owner is never set can never write again, and its program only loses its connections.
 
 use super::{Declaration, Declared, LooksBack, Measure};
 use crate::minds;
@@ -14,21 +14,21 @@ use crate::vocabulary::op::SessionState;
 use crate::vocabulary::txn::{Txn, TxnBody};
 use std::collections::BTreeMap;
 
-/// So many connections of a session, one after the other, may lose all their writes. The most that was seen in
-/// 30,000 seeds without a planted mistake is 2.
+/// This many connections of a session in a row that lose all their writes violate the property. In 30,000 seeds
+/// without a planted mistake, the most was 2.
 const IN_A_ROW: u64 = 6;
 
-/// What is known of a session.
+/// A session's connections and refused writes.
 #[derive(Clone, Debug, Default, Hash)]
 struct Writes {
-    /// How often it was connected.
+    /// Number of times that the session was connected.
     connections: u64,
-    /// In which of them a write was refused last, and how many in a row there were.
+    /// The last connection with a refused write, and the number of such connections in a row.
     refused: Option<u64>,
     in_a_row: u64,
 }
 
-/// The monitor of H14. Asked in sweeps: it counts.
+/// The monitor of H14. Only sweeps ask it, since it counts.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct MovedSession {
     sessions: BTreeMap<SessionId, Writes>,
@@ -36,7 +36,7 @@ pub struct MovedSession {
 }
 
 impl MovedSession {
-    /// Nobody has moved.
+    /// Returns a monitor that knows no session.
     pub fn new() -> MovedSession {
         MovedSession::default()
     }
@@ -70,7 +70,7 @@ impl Declared for MovedSession {
             Event::Session { session: Some(session), state: SessionState::SyncConnected, .. } => {
                 this.sessions.entry(*session).or_default().connections += 1;
             },
-            // What has no number no client has asked for.
+            // A transaction without a number was requested by no client.
             Committed(txn) if txn.cxid != Xid(0) => this.committed(txn).map_err(|saw| this.objection(saw)),
         })
         .measured(Self::measured);
@@ -100,7 +100,7 @@ mod tests {
         let mut trial = Trial::new(MovedSession::new());
         for connection in 0..5 {
             trial.accepts(connected());
-            // However many of one connection.
+            // Several refused writes of one connection count once.
             trial.accepts(moved(2 * connection + 1));
             trial.accepts(moved(2 * connection + 2));
         }

@@ -1,8 +1,8 @@
 //! S13: no server gives up.
 //!
-//! A server that starts from an undamaged disk starts (L5), and no process ends but by
-//! a crash (L6). Here that is an event like any other; what a server of ours would do in a state that
-//! must never be is a panic, which every engine reports as a violation as well.
+//! A server that starts from an undamaged disk starts (L5), and no process ends except by a crash (L6). Such an exit
+//! is an event like any other. A server of the model that reaches an impossible state panics, which every engine also
+//! reports as a violation.
 
 use super::{Declaration, Declared, LooksBack};
 use crate::minds;

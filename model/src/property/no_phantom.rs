@@ -1,9 +1,8 @@
 //! S5: no phantom.
 //!
-//! The tree of a serving server is the fold of a prefix of the committed history: the one up to its
-//! last processed zxid. Compared by digest whenever a server begins to serve and after each
-//! transaction that it applies. The master property of the servers: most
-//! divergences of replicas show here first, whatever their cause.
+//! The tree of a serving server is that of the committed history up to its last processed zxid. The monitor compares
+//! digests when a server begins to serve and after each transaction that it applies. Most divergences of replicas
+//! violate this property first, whatever their cause.
 
 use super::{Declaration, Declared, LooksBack, Objection, View};
 use crate::minds;
@@ -17,7 +16,7 @@ use crate::vocabulary::zxid::Zxid;
 pub struct NoPhantom;
 
 impl NoPhantom {
-    /// The monitor.
+    /// Returns the monitor.
     pub fn new() -> NoPhantom {
         NoPhantom
     }
@@ -46,7 +45,7 @@ impl Declared for NoPhantom {
         minds! { |this, view, event|
             Event::Applied { server, txn, digest } => this.check(view, *server, txn.zxid, *digest),
             Event::Serving { server, zxid, digest } => {
-                // An opening zxid belongs to no transaction: the prefix below it is meant (rule 4.1.1).
+                // An opening zxid has no transaction, and stands for the prefix below it (rule 4.1.1).
                 match zxid.is_opening() || view.history.get(*zxid).is_some() {
                     true => this.check(view, *server, *zxid, *digest),
                     false => {
@@ -103,7 +102,7 @@ mod tests {
     #[test]
     fn a_server_that_serves_an_uncommitted_transaction() {
         let (mut trial, _) = history();
-        // The digest is right, for an error transaction changes nothing; the zxid is not.
+        // The digest is right, since an error transaction changes nothing, but the zxid is not committed.
         let tree = trial.history.tree().clone();
         assert_eq!(
             trial.objects(serving(z(1, 4), &tree)),
@@ -116,13 +115,13 @@ mod tests {
         let (mut trial, without_b) = history();
         let all = trial.history.tree().clone();
         trial.accepts(serving(z(1, 1), &without_b));
-        // The error at 1:3 moves the zxid and not the tree.
+        // The error at 1:3 changes the zxid but not the tree.
         trial.accepts(serving(z(1, 2), &all));
         trial.accepts(serving(z(1, 3), &all));
-        // An activated leader stands at its opening zxid, a first start at zero.
+        // An activated leader begins to serve at its opening zxid, and a server's first start at zero.
         trial.accepts(Event::Serving { server: ONE, zxid: z(2, 0), digest: all.digest() });
         trial.accepts(serving(Zxid::ZERO, &DataTree::new()));
-        // A tree that came as a snapshot is judged by its content alone.
+        // A tree from a snapshot is compared by its content alone.
         let mut loaded = DataTree::empty();
         for (path, node) in all.nodes() {
             loaded.load_node(path.clone(), node.clone());

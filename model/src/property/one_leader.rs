@@ -1,8 +1,7 @@
 //! S1: one leader per epoch.
 //!
-//! An epoch has at most one established leader, for all time: also a leader that has died since
-//! counts, and not even the same server may be established twice (the `Leadership2` of the TLA+
-//! specifications).
+//! An epoch never has more than one established leader. A leader that has died since counts, and not even the same
+//! server may be established twice (`Leadership2` of the TLA+ specifications).
 
 use super::{Declaration, Declared, LooksBack};
 use crate::minds;
@@ -18,7 +17,7 @@ pub struct OneLeader {
 }
 
 impl OneLeader {
-    /// Nobody was established yet.
+    /// Returns a monitor that knows no leader.
     pub fn new() -> OneLeader {
         OneLeader::default()
     }
@@ -76,7 +75,7 @@ mod tests {
         );
     }
 
-    /// The last acknowledgement of an old NEWLEADER can be read after a newer epoch has begun.
+    /// A leader can read the last acknowledgement of an old NEWLEADER after a newer epoch has begun.
     #[test]
     fn a_late_leader_of_an_older_epoch_is_legal() {
         let mut trial = Trial::new(OneLeader::new());

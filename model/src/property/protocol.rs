@@ -1,10 +1,10 @@
 //! H13: servers keep to the client protocol.
 //!
-//! A client machine that reads what answers nothing it has asked hangs up, as ZooKeeper's does, and connects
-//! again; its program sees a lost connection like any other. So a server that mixes up its answers harms nobody
-//! for good, and no other property sees it. Nothing that a network or a crash does brings a client there.
+//! A client machine that reads a reply to a request that it has not sent hangs up, as ZooKeeper's does, and
+//! reconnects; its program only observes a lost connection. So a server that mixes up its replies does no lasting
+//! harm, and no other property detects it. No fault of a network and no crash makes a client read such a packet.
 //!
-//! (What a server cannot make sense of is an assertion of the model.)
+//! (A packet that a server cannot interpret fails an assertion of the model.)
 
 use super::{Declaration, Declared, LooksBack};
 use crate::minds;
@@ -17,8 +17,8 @@ use crate::vocabulary::packet::ServerPacket;
 #[derive(Clone, Debug, Default, Hash)]
 pub struct Protocol;
 
-/// Whether it is what a read-only server says to one that wants a new session: not in the form of an answer to a
-/// ConnectRequest (rule 2.7.2).
+/// Returns true if the packet is how a read-only server refuses a new session: it is not a ConnectResponse (rule
+/// 2.7.2).
 fn is_refusal(packet: &ServerPacket) -> bool {
     matches!(packet, ServerPacket::Reply { xid: Xid(0), result: Err(Error::NotReadOnly), .. })
 }

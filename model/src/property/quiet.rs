@@ -1,19 +1,20 @@
-//! L3, L7, L8 and L9: in the quiet after all faults, nothing ends and everything is answered.
+//! L3, L7, L8 and L9: in the quiet after all faults, no role, connection or session ends, and every request is
+//! answered.
 //!
-//! Reconnecting hides mistakes of servers: a client without an answer hangs up, connects anew and asks again; a learner
-//! whose leader hangs up joins again; a new session follows one that has expired. Faults do the same, and no monitor can
-//! tell the two apart while faults go on. So these properties are asked when all faults have ended, all servers have
-//! served at once, and what the faults left behind has had its time ([`Quiet::settling`]). (Servers whose elections
-//! have failed wait for up to a minute before they send their votes again; when they serve at last is a question of
-//! progress.)
+//! Reconnects hide mistakes of servers: a client without a reply hangs up, reconnects and asks again; a learner whose
+//! leader hangs up joins again; a new session follows one that has expired. Faults have the same effects, and no
+//! monitor can distinguish the two while faults go on. So these properties are checked only after all faults have
+//! ended, all servers have served at once, and the faults' effects have had time to end ([`Quiet::settling`]).
+//! (Servers whose elections have failed wait for up to a minute before they send their votes again. The time until
+//! they serve is a matter of progress.)
 //!
 //! * **L7** no server leaves its role, looks for a leader, or hangs up on a learner;
 //! * **L8** no client loses its connection;
 //! * **L9** no session ends whose client is connected;
 //! * **L3** every request is answered within [`Quiet::ANSWERED`].
 //!
-//! They hold only for links and disks without outliers, since one slow packet can end a short session. Servers that are
-//! down or cut off for good are exempt.
+//! These properties hold only for links and disks without outliers, since one slow packet can end a short session.
+//! Servers that are down or cut off for good are exempt.
 
 use super::{Declaration, Declared, LooksBack, Measure, Objection, Unhashed, View};
 use crate::minds;
@@ -25,36 +26,35 @@ use crate::vocabulary::time::{Duration, Time};
 use crate::vocabulary::txn::TxnBody;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The monitor of L3, L7, L8 and L9. Asked in sweeps: it needs a clock.
+/// The monitor of L3, L7, L8 and L9. Only sweeps ask it, since it needs a clock.
 #[derive(Clone, Debug, Hash)]
 pub struct Quiet {
     /// When all faults have ended.
     mended: Time,
-    /// How long what they left behind takes.
+    /// How long the effects of faults last after that.
     settling: Duration,
-    /// Servers that serve in the end: all but those that are down or cut off for good.
+    /// Servers that serve at the end: all but those that are down or cut off for good.
     staying: BTreeSet<ServerId>,
-    /// Those that serve.
     serving: BTreeSet<ServerId>,
-    /// When the quiet begins: unknown until all of them have served at once.
+    /// When the quiet begins; unknown until all staying servers have served at once.
     from: Option<Time>,
-    /// How long it has lasted.
+    /// How long the quiet has lasted.
     lasted: Unhashed<Duration>,
-    /// Clients that are connected, with their sessions.
+    /// Connected clients, with their sessions.
     connected: BTreeMap<ClientId, Option<SessionId>>,
-    /// Requests without an answer, in order, and since when they wait.
+    /// Each client's requests without a reply, in order, and when each was sent.
     waiting: BTreeMap<ClientId, VecDeque<(Xid, Time)>>,
 }
 
 impl Quiet {
-    /// The longest wait for an answer: a write of a learner's client takes eight packets, of up to 20 ms each, and
-    /// two fsyncs after others, of up to 12 ms each.
+    /// The longest allowed wait for a reply. A write of a learner's client takes eight packets, of up to 20 ms each,
+    /// and two fsyncs in a row, of up to 12 ms each.
     pub const ANSWERED: Duration = Duration::from_millis(500);
 
-    /// A disk that stands still when the faults end does so for no longer.
+    /// The longest time for which a disk that is stalled when the faults end stays so.
     const LONGEST_STALL: Duration = Duration::from_secs(8);
 
-    /// Faults end at `mended`, but for these servers.
+    /// Returns a monitor for faults that end at `mended`, except those of the servers in `gone`.
     pub fn after(mended: Time, config: &Config, gone: impl IntoIterator<Item = ServerId>) -> Quiet {
         let gone: BTreeSet<ServerId> = gone.into_iter().collect();
         Quiet {
@@ -69,15 +69,15 @@ impl Quiet {
         }
     }
 
-    /// What faults have left behind takes so long at most: a disk that still stands, an election that fails, one that
-    /// does not, a synchronisation, and a session that expires.
+    /// Returns a bound on the time for which effects of faults last: a stalled disk, a failing election and a
+    /// successful one, a synchronisation, and the expiry of a session.
     pub fn settling(config: &Config) -> Duration {
         let timeouts = config.clients.iter().map(|client| config.negotiate(client.session_timeout));
         let roles = config.tick * (config.init_limit + config.sync_limit);
         Quiet::LONGEST_STALL + 2 * roles + 2 * timeouts.max().unwrap_or_default()
     }
 
-    /// Keeps account of who serves, up to the moment at which all do.
+    /// Records which servers serve, until all staying ones do.
     fn serves(&mut self, now: Time, event: &Event) {
         match event {
             Event::Serving { server, .. } => _ = self.serving.insert(*server),
@@ -91,7 +91,7 @@ impl Quiet {
         }
     }
 
-    /// Since when it is quiet, if it is.
+    /// Returns the beginning of the quiet, if it has begun.
     fn quiet_since(&self, now: Time) -> Option<Time> {
         self.from.filter(|from| now >= *from)
     }
@@ -103,7 +103,7 @@ impl Quiet {
         Err(Objection::new("L7 no role ends without a fault", format!("{server} {did}.")))
     }
 
-    /// A session changed state, as its client sees it.
+    /// Judges a change of a session's state that its client observes.
     fn session(
         &mut self,
         is_quiet: bool,
@@ -132,7 +132,7 @@ impl Quiet {
         }
     }
 
-    /// A leader closes a session by itself.
+    /// Judges that a leader closes a session by itself.
     fn closed(&self, leader: ServerId, session: SessionId) -> Result<(), Objection> {
         let owner = self.connected.iter().find(|(_, connected)| **connected == Some(session));
         match owner {
@@ -147,7 +147,7 @@ impl Quiet {
         }
     }
 
-    /// No request has waited for too long.
+    /// Fails if a request has waited too long for its reply.
     fn answered(&self, now: Time, from: Time) -> Result<(), Objection> {
         for (client, waiting) in &self.waiting {
             let Some((xid, since)) = waiting.front() else { continue };
@@ -172,7 +172,7 @@ impl Declared for Quiet {
         "L3 every request is answered",
         LooksBack::Nothing,
         minds! { |this, view, event|
-            // Any event shows that time has passed.
+            // Every event shows that time has passed.
             _ => this.event(view, event),
         },
     )
@@ -256,7 +256,7 @@ mod tests {
 
     const CONNECTED: Duration = Duration::from_secs(1);
 
-    /// Servers 1 and 3 serve, server 2 is gone, and client 1 is connected.
+    /// Returns a monitor after servers 1 and 3 serve, server 2 is gone, and client 1 is connected.
     fn begun() -> Quiet {
         let mut quiet = Quiet::after(Time::ZERO, &Config::new(3, 1), [TWO]);
         for event in [serving(ONE), serving(THREE), session(SessionState::SyncConnected, Some(ONE))]
@@ -280,7 +280,7 @@ mod tests {
         quiet.event(View::new(at, &history).within(LooksBack::Nothing), event)
     }
 
-    /// What it says of this, just before the quiet begins and then.
+    /// Returns the objection to an event in the quiet; just before the quiet, the event must be accepted.
     fn objects(event: &Event) -> String {
         let mut early = begun();
         let from = from(&early);
@@ -340,7 +340,7 @@ mod tests {
         let body = TxnBody::CloseSession { ephemerals: Vec::new() };
         let closes = Event::Proposed { leader: ONE, txn: txn(z(1, 2), 0, body.clone()) };
         assert!(objects(&closes).starts_with("L9 no live session expires: server 1 closes"));
-        // Its client asks for it, or there is none any more.
+        // The client asks for the end itself, or its process is gone.
         let mut quiet = begun();
         let from = from(&quiet);
         let asked = Event::Proposed { leader: ONE, txn: txn(z(1, 2), 5, body) };
@@ -353,7 +353,7 @@ mod tests {
     fn a_request_that_is_not_answered_in_the_quiet() {
         let (mut quiet, history) = (begun(), History::new());
         let from = from(&quiet);
-        // It has waited for long, but not in the quiet.
+        // The request has waited for long, but not in the quiet.
         told(&mut quiet, Time::ZERO + CONNECTED, &sent(1, create_request("/a", "x")))
             .expect("asks");
         let nothing = Event::Heard { server: ONE, session: SESSION };

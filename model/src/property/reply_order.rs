@@ -1,8 +1,8 @@
 //! H2: replies come in the order of the requests.
 //!
-//! On one connection a client reads the replies in the order in which it sent the requests, one for
-//! each, and none to a request that it did not send there (rules 2.8.5 and 4.5). A broken
-//! connection takes all outstanding replies with it.
+//! On one connection, a client reads the replies in the order in which it sent the requests, one reply for each
+//! request, and none to a request that it did not send there (rules 2.8.5 and 4.5). When a connection breaks, all its
+//! outstanding replies are lost.
 
 use super::{Declaration, Declared, LooksBack};
 use crate::minds;
@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, VecDeque};
 /// The monitor of H2.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct ReplyOrder {
-    /// Requests that wait for their reply, per connection, oldest first.
+    /// Requests without a reply, by connection, oldest first.
     waiting: BTreeMap<ClientConnection, Waiting>,
 }
 
-/// The outstanding requests of one connection, which serves one session.
+/// The outstanding requests of one connection, which has one session.
 #[derive(Clone, Debug, Hash)]
 struct Waiting {
     session: SessionId,
@@ -26,7 +26,7 @@ struct Waiting {
 }
 
 impl ReplyOrder {
-    /// Nothing was sent yet.
+    /// Returns a monitor that knows no request.
     pub fn new() -> ReplyOrder {
         ReplyOrder::default()
     }
@@ -35,7 +35,7 @@ impl ReplyOrder {
         let fresh = || Waiting { session, xids: VecDeque::new() };
         let waiting = self.waiting.entry(connection).or_insert_with(fresh);
         if waiting.session != session {
-            // The slot was used before by a connection of an earlier session.
+            // A connection of an earlier session has used the slot before.
             *waiting = fresh();
         }
         waiting.xids.push_back(xid);
@@ -84,7 +84,7 @@ impl Declared for ReplyOrder {
             Event::Replied { session, connection, xid, .. } => {
                 this.replied(*connection, *session, *xid).map_err(|saw| this.objection(saw))
             },
-            // Slots of connections are used again, so what a broken one owed is forgotten.
+            // Slots of connections are reused, so the outstanding requests of a broken connection are dropped.
             Event::Session { client, state: SessionState::Disconnected | SessionState::Expired, .. }
             | Event::Killed { client } => this.forget(*client),
         },
@@ -150,7 +150,7 @@ mod tests {
         trial.accepts(session(SessionState::SyncConnected, Some(ONE)));
         trial.accepts(sent(3));
         trial.accepts(replied(3));
-        // So does the first request of a new session, whose numbers begin again.
+        // The first request of a new session is accepted too, although its numbers begin again.
         trial.accepts(sent(4));
         let of_new_session = |mut event: Event| {
             if let Event::Sent { session, .. } | Event::Replied { session, .. } = &mut event {

@@ -1,8 +1,8 @@
 //! H10: sequence numbers grow.
 //!
-//! Of two sequential znodes that were created below the same parent, the later one has the larger number (rule
-//! 1.4.1), until the counter is at its end (rule 1.4.3). The number is read off the created path and the request's:
-//! nothing of the servers' own way to make it is used here.
+//! Of two sequential znodes that are created below the same parent, the later one has the larger number (rule 1.4.1),
+//! until the counter is at its end (rule 1.4.3). The monitor derives the number from the created path and the
+//! requested one, without the servers' code that makes the number.
 
 use super::{Declaration, Declared, LooksBack, View};
 use crate::minds;
@@ -15,17 +15,17 @@ use crate::vocabulary::zxid::Zxid;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The monitor of H10. Asked in sweeps: it remembers every request for a sequential znode.
+/// The monitor of H10. Only sweeps ask it, since it remembers every request for a sequential znode.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct SequenceOrder {
-    /// What each request's creates ask for, in order: the path, where the znode is sequential.
+    /// For each request, the paths of its creates in order; `None` for a create that is not sequential.
     asked: BTreeMap<(SessionId, Xid), Vec<Option<Arc<str>>>>,
-    /// The last number below a parent, by its path and czxid.
+    /// The last number below each parent, which is identified by its path and czxid.
     last: BTreeMap<(Arc<str>, Zxid), i32>,
 }
 
 impl SequenceOrder {
-    /// Nothing was created.
+    /// Returns a monitor that has seen no create.
     pub fn new() -> SequenceOrder {
         SequenceOrder::default()
     }
@@ -73,7 +73,7 @@ impl SequenceOrder {
             ));
         };
         let above = parent(path).unwrap_or("/");
-        // A multi can delete it again behind its child.
+        // A multi can delete the parent after it has created and deleted the child.
         let Some(znode) = view.history.tree().node(above) else { return Ok(()) };
         let last = self.last.insert((Arc::from(above), znode.czxid), number);
         let is_at_the_end = |number: i32| number == i32::MAX || number < 0;
@@ -116,7 +116,7 @@ mod tests {
         committed(txn(zxid, xid, Bodies(&trial.history).create(path, "")))
     }
 
-    /// The znode with this number was created below `/q`.
+    /// Returns a trial in which the znode with this number was created below `/q`.
     fn after(number: &str) -> Trial<SequenceOrder> {
         let mut trial = Trial::new(SequenceOrder::new());
         trial.create(z(1, 1), "/q", "");
@@ -139,7 +139,7 @@ mod tests {
         assert!(next(&mut after("0000000003"), "0000000000").is_err());
     }
 
-    /// Rule 1.4.3: there the same number comes again, or negative ones come.
+    /// At the end of the counter the same number repeats, or negative numbers follow (rule 1.4.3).
     #[test]
     fn at_the_end_of_the_counter_anything_goes() {
         assert_eq!(next(&mut after("2147483647"), "-2147483648"), Ok(()));
@@ -153,7 +153,7 @@ mod tests {
         assert!(saw.contains("/q/x- and a number was asked for"), "{saw}");
     }
 
-    /// Under another parent of the same path, the counter begins again; and who asks for no number has none.
+    /// A new parent of the same path begins a new counter, and a create that is not sequential has no number.
     #[test]
     fn each_parent_counts_for_itself() {
         let mut trial = after("0000000003");

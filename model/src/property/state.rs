@@ -1,18 +1,18 @@
-//! The state of a monitor: copied and hashed by construction, so that none can be forgotten.
+//! The state of a monitor, copied and hashed by derived code, so that no field can be forgotten.
 
 use super::Monitor;
 use crate::vocabulary::fingerprint::StableHasher;
 use std::hash::{Hash, Hasher};
 use std::ops::{Deref, DerefMut};
 
-/// What an engine does with a monitor's state. Every [`Monitor`] that is [`Clone`] and [`Hash`] has
-/// it, and there is no other way to have it: a monitor derives both, and all its fields take part.
+/// The operations of an engine on a monitor's state. Every [`Monitor`] that is [`Clone`] and [`Hash`] implements this
+/// trait, and nothing else can: a monitor derives both, so all its fields take part.
 ///
-/// A search takes two states for one if all their parts hash alike. A monitor with a field outside of
-/// its hash would make it take two for one that differ in this field, and see only what one of them
-/// leads to: a quiet "held". What is counted for reports alone is [`Unhashed`], and says so.
+/// A search merges two states if all their parts have equal hashes. If the hash of a monitor left out a field, a
+/// search would merge states that differ in it and explore only one of them, and could report "held" wrongly. A value
+/// that is only counted for reports is marked as [`Unhashed`].
 pub trait MonitorState {
-    /// A copy with the same state.
+    /// Returns a copy with the same state.
     fn clone_box(&self) -> Box<dyn Monitor>;
 
     /// Writes the state into a fingerprint.
@@ -45,11 +45,10 @@ impl Hash for dyn Monitor + '_ {
 
 /// A part of a monitor that its hash leaves out.
 ///
-/// It may be used for what is counted or measured for reports ([`Monitor::measured`]) and for nothing
-/// else. The rule: whatever the value is, now and later, the monitor objects to the same events in
-/// the same words, and its hashed parts become the same. Only what reports say may depend on it.
-/// Otherwise a search takes states for one that are not, and can miss a violation. (A monitor of
-/// [`Asked::InSweeps`](super::Asked::InSweeps) is in no search; there it is for what has no hash.)
+/// It may be used only for what is counted or measured for reports ([`Monitor::measured`]). Its value must never
+/// influence to which events the monitor objects, in which words, or what its hashed parts become: only reports may
+/// depend on it. Otherwise a search merges different states and can miss a violation. (A monitor of
+/// [`Asked::InSweeps`](super::Asked::InSweeps) is in no search, and uses this type for values that have no hash.)
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unhashed<T>(pub T);
 
@@ -77,7 +76,7 @@ mod tests {
     use crate::vocabulary::event::Event;
     use crate::vocabulary::fingerprint::Fingerprint;
 
-    /// Objects to the third event. Nobody has written a hash for it.
+    /// Objects to the third event. Its hash is derived.
     #[derive(Clone, Debug, Default, Hash)]
     struct Third {
         seen: u32,

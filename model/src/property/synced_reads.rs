@@ -1,17 +1,17 @@
-//! H6: what a sync promises.
+//! H6: the promises of a sync.
 //!
-//! The answer to a sync stands at or above
-//! * all that was acknowledged to anybody before the sync was sent;
-//! * what the leader that read it had committed by then, and, where a learner's client asked, what that leader had
-//!   proposed (rule 4.6.4);
-//! * what the same session had asked that leader to propose, by whichever server, unless
+//! The reply to a sync has a zxid of at least
+//! * the newest write that was acknowledged to any client before the sync was sent;
+//! * the newest transaction that the leader had committed when it read the sync and, if a learner's client sent it,
+//!   the newest that this leader had proposed (rule 4.6.4);
+//! * the newest transaction that the leader had proposed for the same session, through any server, unless
 //!   `forward_learner_requests_to_commit_processor_disabled` is set (rule 4.5.7).
 //!
-//! And a leader has read it at all: no learner answers by itself (rule 4.5.6). Since a session never goes back (H3),
-//! whatever is read behind the sync is as new.
+//! A leader must have read the sync: no learner answers it alone (rule 4.5.6). Since a session never goes back (H3),
+//! reads after the sync are as new.
 //!
-//! The first part has one exception: there is no quorum round, so a leader that is deposed and has not noticed
-//! answers for what it knows (rule 4.6.4). Such answers are counted.
+//! The first promise has one exception: a sync needs no round of the quorum, so a deposed leader that has not noticed
+//! its end answers by what it knows (rule 4.6.4). Such replies are counted.
 
 use super::{Declaration, Declared, LooksBack, Measure, Unhashed};
 use crate::minds;
@@ -24,32 +24,32 @@ use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The monitor of H6. Asked in sweeps: programs' searches have no leader that reads a sync.
+/// The monitor of H6. Only sweeps ask it: in searches of programs, no leader reads a sync.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct SyncedReads {
-    /// The greatest zxid of a write that somebody was told of.
+    /// The greatest zxid of a write that was acknowledged to any client.
     acknowledged: Zxid,
     asked: BTreeMap<(SessionId, Xid), Asking>,
     leaders: BTreeMap<ServerId, Leadership>,
     newest: Epoch,
-    /// Leaders do not keep what a session asks of them behind what it has asked by a learner.
+    /// True if a leader's syncs do not wait for requests that the session sent through a learner.
     forgets_learners_requests: bool,
     by_deposed: Unhashed<u64>,
 }
 
-/// A sync that is under way.
+/// A sync that is in flight.
 #[derive(Clone, Copy, Debug, Hash)]
 struct Asking {
-    /// What was acknowledged when it was sent.
+    /// The newest acknowledged write when the sync was sent.
     acknowledged: Zxid,
     read: Option<Read>,
 }
 
-/// That a leader has read it.
+/// The leader's state when it read the sync.
 #[derive(Clone, Copy, Debug, Hash)]
 struct Read {
     leader: ServerId,
-    /// What its answer must reach for the leader's own sake.
+    /// The zxid that the reply must reach according to this leader.
     known: Zxid,
     is_deposed: bool,
 }
@@ -59,12 +59,12 @@ struct Leadership {
     epoch: Epoch,
     proposed: Zxid,
     committed: Zxid,
-    /// The last transaction that it has proposed of each session.
+    /// The last transaction that the leader has proposed for each session.
     of_sessions: BTreeMap<SessionId, Zxid>,
 }
 
 impl Leadership {
-    /// What the answer to a session's sync has to reach.
+    /// Returns the zxid that the reply to a session's sync must reach.
     fn known(&self, session: SessionId, by_learner: bool, forgets_learners_requests: bool) -> Zxid {
         let all = if by_learner { self.proposed } else { Zxid::ZERO };
         let own = self.of_sessions.get(&session).filter(|_| !forgets_learners_requests);
@@ -73,7 +73,7 @@ impl Leadership {
 }
 
 impl SyncedReads {
-    /// Nobody has asked.
+    /// Returns a monitor that knows no sync.
     pub fn new() -> SyncedReads {
         SyncedReads::default()
     }
@@ -133,7 +133,7 @@ impl Declared for SyncedReads {
                 } else if matches!(**request, Request::Sync { .. }) {
                     this.answered(*session, *xid, *zxid).map_err(|saw| this.objection(saw))?;
                 } else if !request.is_read() {
-                    // What closes a local session is no transaction, and can be answered at an opening zxid.
+                    // The end of a local session is no transaction, and its reply can have an opening zxid.
                     let last = view.history.whole().last_up_to(*zxid);
                     this.acknowledged = this.acknowledged.max(last);
                 }
@@ -150,7 +150,7 @@ impl Declared for SyncedReads {
             },
             Event::Established { leader, epoch, last_zxid } => {
                 this.newest = this.newest.max(*epoch);
-                // An opening zxid is no transaction: a learner that has all there is may stand below it.
+                // An opening zxid is no transaction: a learner that has every transaction may still be below it.
                 let committed = view.history.whole().last_up_to(*last_zxid);
                 let known = Leadership { epoch: *epoch, committed, ..Leadership::default() };
                 this.leaders.insert(*leader, known);
@@ -195,7 +195,7 @@ mod tests {
         Event::Proposed { leader, txn: Arc::new(txn) }
     }
 
-    /// Somebody else's write is acknowledged.
+    /// Another client's write is acknowledged.
     fn acknowledged(zxid: Zxid) -> Event {
         let created = Response::Written(OpResult::Deleted);
         Event::Replied {
@@ -228,14 +228,14 @@ mod tests {
         trial
     }
 
-    /// It is in the history; which leader has said so is left open.
+    /// Commits a transaction in the history, without the report of a leader.
     fn commit(trial: &mut Trial<SyncedReads>, zxid: Zxid) {
         let body = TxnBody::Error(Error::NoNode);
         let txn = Txn { zxid, session: SessionId(0x77), cxid: Xid(1), time: 0, body };
         trial.history.commit(Arc::new(txn));
     }
 
-    /// Whoever closes a local session is answered without a transaction.
+    /// The end of a local session is answered without a transaction.
     #[test]
     fn what_is_no_transaction_is_nothing_to_see() {
         let mut trial = Trial::new(SyncedReads::new());
@@ -261,7 +261,7 @@ mod tests {
         trial.accepts(answered(z(2, 4)));
     }
 
-    /// The leader's own client waits for nobody else's proposals.
+    /// A sync of the leader's own client does not wait for proposals of other sessions.
     #[test]
     fn at_the_leader_it_sees_what_was_acknowledged() {
         let mut trial = asking();
@@ -271,7 +271,7 @@ mod tests {
         trial.accepts(answered(z(2, 2)));
     }
 
-    /// Rule 4.5.7: but it does wait for the session's own, by whichever server that came.
+    /// A sync at the leader waits for the session's own proposals, through any server (rule 4.5.7).
     #[test]
     fn at_the_leader_it_sees_what_the_session_has_asked() {
         let mut trial = asking();
@@ -290,7 +290,7 @@ mod tests {
         without.accepts(answered(z(2, 4)));
     }
 
-    /// Rule 4.6.4: but for what it knows itself it answers.
+    /// A deposed leader answers by what it knows (rule 4.6.4).
     #[test]
     fn a_deposed_leader_answers_what_it_knows() {
         let mut trial = asking();
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(measured, [Measure::count("syncs that a deposed leader answered", 1)]);
     }
 
-    /// Its new leader stands at the opening zxid of an epoch in which nothing happened.
+    /// The new leader's last zxid is the opening one of an epoch without transactions.
     #[test]
     fn an_opening_zxid_is_nothing_to_wait_for() {
         let mut trial = asking();

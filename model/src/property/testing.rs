@@ -1,7 +1,7 @@
-//! For the monitors' tests: hand-made events fed as the world feeds them.
+//! Test support for monitors: hand-made events, passed on as the world does.
 //!
-//! A [`Trial`] holds one monitor and the committed history, and treats [`Event::Committed`] as the
-//! world does: checked and appended first, then shown to the monitor.
+//! A [`Trial`] holds one monitor and the committed history. Like the world, it checks an [`Event::Committed`] and
+//! appends its transaction to the history before the monitor receives it.
 
 use super::{Commit, Monitor, Objection, View, check_commit};
 use crate::tree::EphemeralType;
@@ -18,16 +18,15 @@ use std::sync::Arc;
 
 /// The client of most tests.
 pub(crate) const CLIENT: ClientId = ClientId(1);
-/// Its session.
+/// The client's session.
 pub(crate) const SESSION: SessionId = SessionId(0x10);
-/// Its connection.
+/// The client's connection.
 pub(crate) const CONNECTION: ClientConnection = ClientConnection { client: CLIENT, slot: 0 };
 /// Three servers.
 pub(crate) const ONE: ServerId = ServerId(1);
 pub(crate) const TWO: ServerId = ServerId(2);
 pub(crate) const THREE: ServerId = ServerId(3);
 
-/// A zxid.
 pub(crate) fn z(epoch: u32, counter: u32) -> Zxid {
     Zxid::new(Epoch(epoch), counter)
 }
@@ -41,7 +40,7 @@ pub(crate) fn path(path: &str) -> ZnodePath {
     ZnodePath::new(path).expect("a valid path")
 }
 
-/// What `prep` would make of writes after this history.
+/// The transactions that `prep` would make of writes after this history.
 pub(crate) struct Bodies<'a>(pub(crate) &'a History);
 
 impl Bodies<'_> {
@@ -68,7 +67,7 @@ impl Bodies<'_> {
     }
 }
 
-/// A monitor on trial.
+/// A monitor under test, with its history.
 #[derive(Clone)]
 pub(crate) struct Trial<M> {
     pub(crate) monitor: M,
@@ -80,7 +79,7 @@ impl<M: Monitor> Trial<M> {
         Trial { monitor, history: History::new() }
     }
 
-    /// What the world does with an event.
+    /// Passes an event on as the world does.
     pub(crate) fn feed(&mut self, event: &Event) -> Result<(), Objection> {
         let mut is_new = false;
         if let Event::Committed { txn, .. } = event
@@ -94,7 +93,7 @@ impl<M: Monitor> Trial<M> {
         self.monitor.event(view, event)
     }
 
-    /// The monitor must accept this.
+    /// Passes on an event that the monitor must accept.
     #[track_caller]
     pub(crate) fn accepts(&mut self, event: Event) {
         if let Err(objection) = self.feed(&event) {
@@ -102,7 +101,7 @@ impl<M: Monitor> Trial<M> {
         }
     }
 
-    /// The monitor must object to this; returns its words.
+    /// Passes on an event that the monitor must object to; returns the objection.
     #[track_caller]
     pub(crate) fn objects(&mut self, event: Event) -> String {
         match self.feed(&event) {
@@ -111,7 +110,7 @@ impl<M: Monitor> Trial<M> {
         }
     }
 
-    /// The monitor would have to object to this; returns its words, and nothing has happened.
+    /// Returns the objection to an event that a copy of the trial receives.
     #[track_caller]
     pub(crate) fn clone_and_object(&self, event: Event) -> String
     where
@@ -216,8 +215,8 @@ pub(crate) fn session(state: SessionState, server: Option<ServerId>) -> Event {
     Event::Session { client: CLIENT, session: Some(SESSION), server, state }
 }
 
-/// Transactions of others: one session after the other begins and ends, so that what was before is the
-/// past for them.
+/// Returns transactions of other sessions, which begin and end one after the other, so that everything before is in
+/// the past.
 pub(crate) fn others(pairs: u32, first: Zxid) -> Vec<Event> {
     let bodies = [
         TxnBody::CreateSession { timeout: Duration::from_secs(6) },

@@ -1,9 +1,9 @@
 //! S15: a client and its leader have the same session timeout.
 //!
-//! A client pings, and takes a silent connection for broken, by the timeout of its ConnectResponse (rules 2.1.3 and
-//! 2.8.1); the leader expires its session by the one that it tracks (rule 2.3.2). With two different ones, a client that is
-//! alive loses its session, or one that is dead keeps it. No event tells both, so a sweep looks at the machines
-//! when a client has been connected.
+//! A client pings, and gives up a silent connection, by the timeout of its ConnectResponse (rules 2.1.3 and 2.8.1).
+//! The leader expires its session by the timeout that it tracks (rule 2.3.2). If the two differ, a live client loses
+//! its session, or a dead one keeps it. No event has both timeouts, so a sweep compares the two machines after a
+//! client has connected.
 
 use super::Objection;
 use crate::ensemble::Ensemble;
@@ -13,10 +13,10 @@ use crate::vocabulary::id::SessionId;
 use crate::vocabulary::op::SessionState;
 use crate::vocabulary::time::Duration;
 
-/// Asked of what a step has caused.
+/// Checks S15 for the sessions that a step has connected.
 ///
 /// # Errors
-/// A client has another timeout than the leader tracks.
+/// The objection of S15, if a client's timeout differs from the one that the leader tracks.
 pub fn told_timeout(events: &[Event], ensemble: &Ensemble) -> Result<(), Objection> {
     for event in events {
         let Event::Session {
@@ -34,7 +34,7 @@ pub fn told_timeout(events: &[Event], ensemble: &Ensemble) -> Result<(), Objecti
     Ok(())
 }
 
-/// The timeout by which the established leader expires a session; `None` where it does not know of it.
+/// Returns the timeout by which the established leader expires a session, or `None` if it does not know the session.
 fn tracked(ensemble: &Ensemble, session: SessionId) -> Option<Duration> {
     let leader = ensemble.server(ensemble.leader()?)?;
     let Role::Leading(leader) = leader.role() else { return None };

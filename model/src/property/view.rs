@@ -1,5 +1,5 @@
-//! What a monitor is shown beside an event: the time, and as much of the committed history as it
-//! says that it looks at.
+//! The view of a monitor besides an event: the time, and the part of the committed history that the monitor has
+//! declared to look at.
 
 use super::Asked;
 use crate::tree::{Applied, DataTree};
@@ -9,43 +9,43 @@ use crate::vocabulary::zxid::Zxid;
 use crate::world::history::History;
 use std::sync::Arc;
 
-/// How far back a monitor looks in the committed history
-/// ([`Monitor::looks_back`](super::Monitor::looks_back)).
+/// How far back a monitor looks in the committed history ([`Monitor::looks_back`](super::Monitor::looks_back)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LooksBack {
-    /// At nothing, as long as the run goes on; at its end, and where nothing can happen but that time
-    /// passes, at the tree. When sessions begin, it cannot tell then.
+    /// At nothing while the run goes on; at the tree when the run has ended or is at rest. It cannot depend on when
+    /// sessions begin.
     Nothing,
-    /// At the tree as it is now, and on [`Event::Committed`](crate::vocabulary::event::Event::Committed) at what
-    /// a new transaction did. What it needs of the past it keeps in its own state.
+    /// At the present tree and, on [`Event::Committed`](crate::vocabulary::event::Event::Committed), at the effects
+    /// of a new transaction. The monitor keeps what it needs of the past in its own state.
     Tip,
-    /// At any transaction, however old. A search then tells states apart by all of their past.
+    /// At any transaction, however old. A search then distinguishes states by their whole past.
     Whole,
 }
 
-/// What a monitor may look at beside the event itself.
+/// The data that a monitor may look at besides the event itself.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     at: Time,
-    /// The time is shown: its monitor is one of runs.
+    /// True if the monitor may read the time, because only sweeps ask it.
     is_timed: bool,
     /// The committed history. On [`Event::Committed`](crate::vocabulary::event::Event::Committed) it contains that
-    /// transaction already, and as its last one if the transaction is new.
+    /// transaction already, as the last one if the transaction is new.
     pub history: Committed<'a>,
 }
 
 impl<'a> View<'a> {
-    /// Of an event that brings nothing new into the history.
+    /// Returns the view of an event that adds nothing to the history.
     pub fn new(at: Time, history: &'a History) -> View<'a> {
         let history = Committed { history, reach: LooksBack::Whole, last_is_new: false };
         View { at, is_timed: true, history }
     }
 
-    /// Virtual time.
+    /// Returns the virtual time.
     ///
     /// # Panics
-    /// If the monitor is of [`Asked::Everywhere`](super::Asked::Everywhere): a search has no time, so a property
-    /// that went by it would hold there for nothing. It has to be of [`Asked::InSweeps`](super::Asked::InSweeps).
+    /// Panics if the monitor is of [`Asked::Everywhere`](super::Asked::Everywhere): a search has no time, so a
+    /// property that depends on it would hold there without meaning anything. Such a monitor must be of
+    /// [`Asked::InSweeps`](super::Asked::InSweeps).
     pub fn at(self) -> Time {
         assert!(
             self.is_timed,
@@ -55,27 +55,27 @@ impl<'a> View<'a> {
         self.at
     }
 
-    /// Virtual time for what is measured and decides nothing
-    /// ([`Monitor::measured`](super::Monitor::measured)); [`Time::ZERO`] always in a search.
+    /// Returns the virtual time for measurements, which must not influence the monitor
+    /// ([`Monitor::measured`](super::Monitor::measured)); always [`Time::ZERO`] in a search.
     pub fn clock(self) -> Time {
         self.at
     }
 
-    /// The same for a monitor that is asked there.
+    /// Returns the same view for a monitor that these engines check.
     #[must_use]
     pub fn asked(mut self, asked: Asked) -> View<'a> {
         self.is_timed &= asked == Asked::InSweeps;
         self
     }
 
-    /// Of the commit of the history's last transaction, the first time that it is reported.
+    /// Returns the view of the first report that the history's last transaction is committed.
     pub fn of_new(at: Time, history: &'a History) -> View<'a> {
         let mut view = View::new(at, history);
         view.history.last_is_new = true;
         view
     }
 
-    /// The same for somebody who looks no further back than this.
+    /// Returns the same view for a monitor that looks no further back than this.
     #[must_use]
     pub fn within(mut self, reach: LooksBack) -> View<'a> {
         self.history.reach = self.history.reach.min(reach);
@@ -85,42 +85,42 @@ impl<'a> View<'a> {
 
 /// The committed history as far as a monitor looks back.
 ///
-/// To one that looks at the tip only, no transaction is there but a new one while its
-/// [`Event::Committed`](crate::vocabulary::event::Event::Committed) is told: not one that is reported again, and not
-/// the last one at any other event. For a search takes states for one that have the same tree and
-/// the same future, whoever made the tree what it is.
+/// A monitor that looks only at the tip sees no transaction except a new one during its
+/// [`Event::Committed`](crate::vocabulary::event::Event::Committed): neither a transaction that is reported again,
+/// nor the last one during any other event. The reason is that a search merges states with the same tree and the same
+/// future, regardless of which transactions made the tree.
 #[derive(Clone, Copy, Debug)]
 pub struct Committed<'a> {
     history: &'a History,
     reach: LooksBack,
-    /// The event is the first report of the last transaction.
+    /// True if the event is the first report of the last transaction.
     last_is_new: bool,
 }
 
 impl<'a> Committed<'a> {
-    /// The zxid of the last committed transaction.
+    /// Returns the zxid of the last committed transaction.
     ///
     /// # Panics
-    /// If the monitor has said that it looks at nothing.
+    /// Panics if the monitor has declared to look at nothing.
     pub fn last(self) -> Zxid {
         self.tip().last()
     }
 
-    /// The tree after the last transaction, with the sessions.
+    /// Returns the tree after the last transaction, with the sessions.
     ///
     /// # Panics
-    /// If the monitor has said that it looks at nothing.
+    /// Panics if the monitor has declared to look at nothing.
     pub fn tree(self) -> &'a DataTree {
         self.tip().tree()
     }
 
-    /// Whether the event is the first report of this transaction's commit. It can be reported again,
-    /// by the same leader or by another; the tree has nothing new then.
+    /// Returns true if the event is the first report of this transaction's commit. The same or another leader can
+    /// report it again, which changes nothing in the tree.
     pub fn is_new(self, txn: &Txn) -> bool {
         self.last_is_new && txn.zxid == self.history.last()
     }
 
-    /// The transactions that are there, in order.
+    /// Returns the visible transactions, in order.
     pub fn txns(self) -> &'a [Arc<Txn>] {
         let all = self.history.txns();
         match (self.reach, self.last_is_new) {
@@ -130,21 +130,21 @@ impl<'a> Committed<'a> {
         }
     }
 
-    /// The transaction with this zxid, if it is there.
+    /// Returns the transaction with this zxid, if it is visible.
     pub fn get(self, zxid: Zxid) -> Option<&'a Arc<Txn>> {
         if self.has(zxid) { self.history.get(zxid) } else { None }
     }
 
-    /// What the transaction with this zxid did, if it is there: the answer that its client must get,
+    /// Returns the effects of the transaction with this zxid, if it is visible: the result that its client must get,
     /// and the changes of the tree.
     pub fn applied(self, zxid: Zxid) -> Option<&'a Arc<Applied>> {
         if self.has(zxid) { self.history.applied(zxid) } else { None }
     }
 
-    /// All of it.
+    /// Returns the whole history.
     ///
     /// # Panics
-    /// If the monitor has said that it looks at the tip only.
+    /// Panics if the monitor has declared to look at less.
     pub fn whole(self) -> &'a History {
         let reach = self.reach;
         assert_eq!(reach, LooksBack::Whole, "a monitor looks further back than it says");
@@ -207,7 +207,7 @@ mod tests {
     fn what_is_said_to_be_left_alone_is_not_handed_out() {
         let history = history();
         let tip = View::of_new(Time::ZERO, &history).within(LooksBack::Tip);
-        // Nor does it come back.
+        // A view does not become wider again.
         let _ = tip.within(LooksBack::Whole).history.whole();
     }
 }

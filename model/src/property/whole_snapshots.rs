@@ -1,8 +1,8 @@
 //! S19: a snapshot that a start needs stays whole.
 //!
-//! A server may write a snapshot anew only where a start finds as much without it, in older snapshots and the log
-//! (rule 6.9.11): until the new one is on the disk, the process may end and the power may fail. Asked when the file is
-//! truncated, so no crash need come.
+//! A server may write a snapshot again in place only if a start would load as much without it, from older snapshots
+//! and the log (rule 6.9.11): until the new one is on the disk, the process may end or the power may fail. The
+//! monitor checks this when the file is truncated, so the property is violated even without a crash.
 
 use super::{Declaration, Declared, LooksBack};
 use crate::minds;
@@ -35,7 +35,7 @@ mod tests {
         let mut trial = Trial::new(WholeSnapshots);
         let truncated =
             |before, after| Event::SnapshotTruncated { server: TWO, label: z(1, 7), before, after };
-        // An older snapshot and the log give the same.
+        // An older snapshot and the log contain as much.
         trial.accepts(truncated(z(1, 7), z(1, 7)));
         trial.accepts(truncated(z(1, 9), z(1, 9)));
         assert_eq!(

@@ -1,5 +1,5 @@
-//! The thread that applies commits continues after its server has left its role, and applies the rest of an older
-//! transaction to a tree with newer transactions. Three servers; one connection breaks.
+//! The thread that applies commits continues after its server has left its role, and applies the rest of an old
+//! transaction to a tree with newer ones. Three servers; one connection breaks.
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, options};
@@ -29,11 +29,12 @@ const PATH: &str = "/x";
 /// The version that the multi's write creates.
 const BEFORE: i32 = 1;
 
-/// The number of a server's threads that read client requests. The thread that sends the event waits for the held
-/// thread, with all its connections; connections are assigned to these threads in turn.
+/// Number of a server's threads that read client requests. The thread that sends the watch event waits for the held
+/// thread, and so do all connections assigned to it. Connections are assigned to these threads in turn, so with many
+/// threads the test's other connections are not affected.
 const SELECTORS: usize = 32;
 
-/// A server logs this when the thread that applied commits in a role has ended.
+/// A server logs this line when a role's CommitProcessor has ended.
 const THREAD_ENDS: &str = "CommitProcessor exited loop!";
 
 /// Holds a server's CommitProcessor in the middle of a multi, makes the server leave its role and join again, and
@@ -93,8 +94,8 @@ fn watches(watcher: &mut Session) -> Result<(), Trouble> {
     }
 }
 
-/// Holds the thread of server 2 that applies commits after the first of two operations: at the end of the system call
-/// that wakes the thread which notifies the watcher.
+/// Holds server 2's CommitProcessor after the first of two operations, at the end of the system call that wakes the
+/// thread that notifies the watcher.
 fn is_held(
     ensemble: &Ensemble,
     client: &mut Session,

@@ -1,5 +1,5 @@
-//! While a setACL is under way, later requests are checked against the old list, and each write that passes hands that
-//! list on (rules 1.9.6 and 4.3.1). Three servers, a few milliseconds apart; no faults.
+//! Until a setACL is applied, the leader checks later requests against the old list, and each write that passes keeps
+//! the old list for the next one (rules 1.9.6 and 4.3.1). Three servers, a few milliseconds apart; no faults.
 
 use super::Variant;
 use super::ensemble::{Ensemble, options};
@@ -21,13 +21,13 @@ const CONFIG: &str = "/config";
 /// The one-way delay between servers, as between data centres of one region.
 const DISTANCE: Duration = Duration::from_millis(4);
 
-/// The most writes under way.
+/// Bound on the writes in flight.
 const WINDOW: usize = 50;
 
 /// How long the writer continues after the answer to the setACL.
 const GOES_ON: Duration = Duration::from_secs(3);
 
-/// Revokes the right to write of a client that has writes under way, or has none.
+/// Revokes a client's permission to write, while it has writes in flight or (in the control) none.
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,

@@ -1,4 +1,4 @@
-//! Everybody says the same.
+//! All clients say the same value.
 
 use super::property::{Hears, Key, Keyed, Property, Rule};
 use super::said::{Datum, Said};
@@ -7,16 +7,16 @@ use std::sync::Arc;
 use vivarium_model::id::ClientId;
 use vivarium_model::property::View;
 
-/// See [`agree`].
+/// The rule of [`agree`].
 #[derive(Clone, Hash)]
 pub struct Agree {
     name: Arc<str>,
     field: Arc<str>,
-    /// The value, and who said it first.
+    /// The value, and the observation that had it first.
     first: BTreeMap<Key, (Datum, Arc<str>)>,
 }
 
-/// Whoever says `name` says the same value in `field`, now and later: a decision.
+/// Every observation `name` has the same value in `field`, now and later: it is a decision.
 ///
 /// Both engines; judged at each such observation.
 ///

@@ -1,4 +1,4 @@
-//! A condition on what was said so far, folded into a state of the user's own.
+//! A condition on all observations so far, which the user's closure folds into a state.
 
 use super::closure::{Closure, Judgement};
 use super::property::{Hears, Key, Keyed, Property, Rule};
@@ -14,23 +14,23 @@ use vivarium_model::property::{LooksBack, View};
 type Fold<S> = dyn Fn(&mut S, &Said<'_>) -> Result<(), String> + Send + Sync;
 type OfTree<S> = dyn Fn(&S, Tree<'_>) -> Result<(), String> + Send + Sync;
 
-/// See [`always`].
+/// The rule of [`always`].
 #[derive(Clone, Hash)]
 pub struct Always<S> {
     first: S,
     states: BTreeMap<Key, S>,
-    /// The names that it takes; all, if none is said.
+    /// The names of the observations that it takes; all names if the list is empty.
     on: Vec<Arc<str>>,
     fold: Closure<Fold<S>>,
     of_tree: Option<Closure<OfTree<S>>>,
 }
 
-/// A condition that always holds: each observation is folded into a state that begins with `first`, and
-/// the closure says whether all is well.
+/// A condition that always holds: the closure folds each observation into a state that begins with `first`, and
+/// returns whether the condition holds.
 ///
-/// Both engines; judged at each observation (with [`Property::and_tree`] at each commit as well). The
-/// state is part of what a search tells states apart by: the smaller, the better. The closure keeps all
-/// that it remembers in that state, or searches and repeats are not what they say.
+/// Both engines; judged at each observation (with [`Property::and_tree`] at each commit as well). A search
+/// distinguishes states by this state too, so a smaller state makes the search smaller. The closure must keep
+/// everything that it remembers in the state: otherwise results of searches and repeats are wrong.
 ///
 /// ```
 /// use vivarium::prelude::*;
@@ -59,16 +59,16 @@ where
 }
 
 impl<S: Clone + Hash + Send + Sync + 'static> Property<Always<S>> {
-    /// Takes observations of this name, and no others but those for which this is said as well. (A search
-    /// is smaller then.) The ends of processes are taken only if they are named:
-    /// [`PROGRAM_KILLED`](super::PROGRAM_KILLED), [`PROGRAM_FINISHED`](super::PROGRAM_FINISHED).
+    /// Takes only observations of this name; several calls add several names. (This makes a search smaller.) Ends of
+    /// processes are taken only if they are named: [`PROGRAM_KILLED`](super::PROGRAM_KILLED),
+    /// [`PROGRAM_FINISHED`](super::PROGRAM_FINISHED).
     #[must_use]
     pub fn on(mut self, name: &str) -> Self {
         self.rule.on.push(Arc::from(name));
         self
     }
 
-    /// And a condition on the state and the tree: judged after each observation and after each commit.
+    /// Adds a condition on the state and the tree, which is judged after each observation and after each commit.
     ///
     /// ```
     /// use std::collections::BTreeSet;
@@ -108,7 +108,7 @@ impl<S: Clone + Hash + Send + Sync + 'static> Rule for Always<S> {
         named || self.on.is_empty() && !is_end(name)
     }
 
-    /// With several names, any of them may be enough to object to.
+    /// With several names, the property may object after observations of any one of them.
     fn looks_for(&self) -> Vec<Arc<str>> {
         if self.on.len() == 1 { self.on.clone() } else { Vec::new() }
     }
@@ -121,8 +121,8 @@ impl<S: Clone + Hash + Send + Sync + 'static> Rule for Always<S> {
         self.of_tree.is_some() && matches!(event, Event::Committed { .. })
     }
 
-    /// What is said is held against the tree, which others change: also where each client has a state of
-    /// its own.
+    /// An observation is compared with the tree, which other clients change, even if each client has a state of its
+    /// own.
     fn minds_own(&self) -> bool {
         self.of_tree.is_some()
     }

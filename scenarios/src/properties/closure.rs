@@ -1,4 +1,4 @@
-//! A user's closure inside of a property, and what it may answer.
+//! A user's closure in a property, and the results that it may return.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
@@ -6,13 +6,11 @@ use std::sync::Arc;
 
 /// A closure of a property.
 ///
-/// It is no part of the property's hash, and need not be. A hash tells the *states* of one monitor
-/// apart, those that lie at the same place of the one list of monitors that a run or a search is given
-/// at its beginning (`Monitors::fingerprint` goes by places). All that are compared are copies of that
-/// one monitor, and have this very closure: it is a constant of theirs, like their name. So it could
-/// only tell apart what is never compared. A closure that changes what it has captured (a `Cell`, an
-/// atomic, a static) breaks this: its copies share something, which is what the claim in every report of
-/// a search excludes.
+/// It is not part of the property's hash, and need not be. The hash distinguishes the *states* of one monitor, which
+/// has a fixed index in the list of monitors that a run or a search gets at its beginning (`Monitors::fingerprint`
+/// goes by index). All compared states are copies of that one monitor, and have the same closure: like the name, it
+/// is a constant. A closure that changes what it has captured (a `Cell`, an atomic, a static) breaks this: its copies
+/// share memory, which the claim in every report of a search excludes.
 pub(super) struct Closure<F: ?Sized>(pub(super) Arc<F>);
 
 impl<F: ?Sized> Clone for Closure<F> {
@@ -32,13 +30,13 @@ impl<F: ?Sized> Deref for Closure<F> {
     }
 }
 
-/// What a closure of a property answers: whether it holds (`bool`), or what is wrong
-/// (`Result<(), String>`), or either (`Result<bool, String>`, handy with `?` on fields).
+/// A result of a property's closure: whether the condition holds (`bool`), what is wrong (`Result<(), String>`), or
+/// either (`Result<bool, String>`, convenient with `?` on fields).
 pub trait Judgement {
-    /// What is wrong; `unsaid` says it where the closure does not.
+    /// Converts the result; `unsaid` makes the sentence if the closure returns none.
     ///
     /// # Errors
-    /// The property does not hold.
+    /// A sentence, if the property does not hold.
     fn judged(self, unsaid: &dyn Fn() -> String) -> Result<(), String>;
 }
 

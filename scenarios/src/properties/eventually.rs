@@ -1,4 +1,4 @@
-//! In the end it is said.
+//! An observation that is made by the end.
 
 use super::property::{Ended, Hears, Key, Property, Rule};
 use super::said::Said;
@@ -7,24 +7,23 @@ use std::sync::Arc;
 use vivarium_model::id::ClientId;
 use vivarium_model::property::View;
 
-/// See [`eventually`].
+/// The rule of [`eventually`].
 #[derive(Clone, Hash)]
 pub struct Eventually {
     name: Arc<str>,
-    /// Not somebody is enough, but each.
+    /// True if every client must say it, not only one.
     each: bool,
     anybody: bool,
-    /// Who said it, where each must.
+    /// The clients that have said it, if every client must.
     who: BTreeSet<ClientId>,
 }
 
-/// By the end somebody has said `name`, be it through another process of the same client, before it was
-/// killed.
+/// By the end, at least one client has said `name`. An observation of a process that was killed later counts.
 ///
-/// Both engines; judged at the end, never before. In a sweep that is when all faults are over, everything is
-/// mended, every program has finished and what was under way has arrived. In a search it is each state in
-/// which nothing can happen any more, not even the end of a sleep. (A program that never finishes is told by
-/// the engines themselves, as `progress`; one that goes round for ever has no end in a search.)
+/// Both engines; judged only at the end. In a sweep this is when all faults are over and healed, every program has
+/// finished, and everything in flight has arrived. In a search it is each state in which no step is left, not even
+/// the end of a sleep. (The engines themselves report a program that never finishes, as `progress`; a program that
+/// loops for ever has no end in a search.)
 ///
 /// ```
 /// use vivarium::prelude::*;
@@ -38,7 +37,7 @@ pub fn eventually(name: &str) -> Property<Eventually> {
 }
 
 impl Property<Eventually> {
-    /// Every client has said it; with [`Property::by`], each of those.
+    /// Requires that every client says it; with [`Property::by`], each of the named ones.
     #[must_use]
     pub fn by_every_client(mut self) -> Self {
         self.rule.each = true;
@@ -53,7 +52,7 @@ impl Rule for Eventually {
         *name == *self.name
     }
 
-    /// Who said it is a set, and nothing is judged before the end.
+    /// The clients that said it are a set, and the property is judged only at the end.
     fn orders(&self) -> bool {
         false
     }

@@ -1,17 +1,17 @@
-//! Never two at once: between an observation that begins something and one that ends it nobody else
-//! is between them.
+//! Mutual exclusion: between an observation that begins something and one that ends it, no other client is between
+//! the two.
 //!
-//! What is judged is what programs *believe*. No algorithm keeps two beliefs from overlapping: a program
-//! learns that its session is over only after ZooKeeper has decided so, a paused one later still. So
-//! unless it is [`strict`](Property::strictly), of two holders one may have a session that is over in
-//! the committed history (a *zombie*). Where grants carry fencing tokens it must be the one with the
-//! smaller token. The excuse ends when the program knows, or shows that it knows: behind any answer of its handle that
-//! says so (SessionExpired, the end of a watch, a connection by another session) and what it does about that at once, and
-//! when it says anything at all in another session.
+//! The property judges what programs *believe*. No algorithm prevents overlapping beliefs: a program learns that its
+//! session is over only after ZooKeeper has decided so, and a paused program even later. So unless the property is
+//! [`strict`](Property::strictly), one of two holders may have a session that is over in the committed history (a
+//! *zombie*). If grants have fencing tokens, the zombie must be the holder of the smaller token. The excuse ends when
+//! the program knows that its session is over, or shows that it knows: after any result of its handle that says so
+//! (SessionExpired, the end of a watch, a connection with another session) and what it does at once after that, and
+//! when it makes any observation in another session.
 //!
-//! A belief ends with the process that has it: one that was killed believes nothing any more, though its
-//! ephemeral znode stands until its session ends (who is granted while that stands is the business of
-//! a [`tree_always`](super::tree_always())). A client that is paused goes on believing.
+//! A belief ends with the process that has it: a killed program believes nothing, although its ephemeral znode
+//! remains until its session ends (a [`tree_always`](super::tree_always()) can judge who is granted during that
+//! time). A paused client keeps its beliefs.
 
 use super::property::{Hears, Key, Keyed, Property, Rule};
 use super::said::{Datum, Said};
@@ -24,7 +24,7 @@ use vivarium_model::op::SessionState;
 use vivarium_model::property::{LooksBack, View};
 use vivarium_model::zxid::Zxid;
 
-/// See [`never_two_at_once`].
+/// The rule of [`never_two_at_once`].
 #[derive(Clone, Hash)]
 pub struct Exclusive {
     begins: Arc<str>,
@@ -33,43 +33,43 @@ pub struct Exclusive {
     ends_with_session: bool,
     token: Option<Arc<str>>,
     guards: Option<Arc<str>>,
-    /// Sessions can be local, so that the history does not know them: nothing is excused.
+    /// True if sessions can be local: the history does not know these, so no overlap is excused.
     unknown_sessions: bool,
-    /// By key and client: each has one belief at most.
+    /// By key and client; a client has at most one belief of each key.
     held: BTreeMap<Key, BTreeMap<ClientId, Held>>,
-    /// Whose session has expired, as they were told.
+    /// The clients that were notified that their session has expired.
     told: BTreeSet<ClientId>,
-    /// The largest token granted.
+    /// The largest token granted, and the observation that granted it.
     largest: BTreeMap<Key, (Datum, Arc<str>)>,
-    /// The largest token that the guarded resource accepted, and whose it was.
+    /// The largest token that the guarded resource accepted, and the client that sent it.
     accepted: Option<(Zxid, ClientId)>,
 }
 
-/// A belief.
+/// A client's belief that it holds something.
 #[derive(Clone, Hash)]
 struct Held {
-    /// Of its client when it began. None if that was told of its end before, or had none yet.
+    /// The client's session when the belief began. `None` if it had none yet, or was notified of its end before.
     session: Option<SessionId>,
-    /// None, and its client had been told of its end.
+    /// True if `session` is `None` because the client was notified of its end.
     had_expired: bool,
-    /// Its program goes on in another session.
+    /// True if the program knows that this session is over.
     knows: bool,
     token: Option<Datum>,
-    /// What was said.
+    /// The observation that began the belief.
     words: Arc<str>,
 }
 
-/// Never are two between saying `begins` and saying `ends`; [per](Property::per) a field, say that of the
-/// path, never two with the same value.
+/// No two clients are between the observations `begins` and `ends` at once; [per](Property::per) a field, such as the
+/// path, no two with the same value of it.
 ///
-/// Both engines; judged when somebody says `begins`, and when a holder shows that it knows that its
-/// session is over. See there for [`strictly`](Property::strictly), [`token`](Property::token),
-/// [`guarding`](Property::guarding) and [`ending_with_session`](Property::ending_with_session). A program
-/// ends its beliefs when it returns, fails or is killed. One client that says `begins` twice is two
-/// (unless its session ended in between), and `ends` of one who does not hold is nothing.
+/// Both engines; judged at each `begins`, and when a holder shows that it knows that its session is over. The options
+/// are [`strictly`](Property::strictly), [`token`](Property::token), [`guarding`](Property::guarding) and
+/// [`ending_with_session`](Property::ending_with_session). A program ends its beliefs when it returns, fails or is
+/// killed. A client that says `begins` twice counts as two holders, unless its session ended in between; `ends` of a
+/// client that does not hold has no effect.
 ///
-/// A program says `begins` as soon as it holds, for its session is the one that its client has at that
-/// moment; and `ends` before it gives back what it holds, for behind that another one may hold already.
+/// A program must say `begins` as soon as it holds, because the session of its client at that moment counts. It must
+/// say `ends` before it gives back what it holds, because another client may hold right after that.
 ///
 /// ```
 /// use vivarium::prelude::*;
@@ -95,34 +95,34 @@ pub fn never_two_at_once(begins: &str, ends: &str) -> Property<Exclusive> {
 }
 
 impl Property<Exclusive> {
-    /// Excuses nothing, not even a session that is over. No lock over ZooKeeper can promise this where
-    /// sessions expire; what is held by persistent znodes can.
+    /// Excuses no overlap, not even by a session that is over. No lock in ZooKeeper can guarantee this if sessions
+    /// expire; a lock of persistent znodes can.
     #[must_use]
     pub fn strictly(mut self) -> Self {
         self.rule.strict = true;
         self
     }
 
-    /// Each grant carries a fencing token in this field, such as the czxid of its znode: a zxid or
-    /// a number. Each is larger than all before (with the same key), but for those of zombies; and of two
-    /// holders the one with the smaller token is the zombie.
+    /// Expects a fencing token in this field of each grant, such as the czxid of its znode: a zxid or a number. Each
+    /// token must be larger than all before (with the same key), except those of zombies; of two holders, the one
+    /// with the smaller token is the zombie.
     #[must_use]
     pub fn token(mut self, field: &str) -> Self {
         self.rule.token = Some(Arc::from(field));
         self
     }
 
-    /// This outside resource ([`ZooKeeper::write_resource`](crate::prelude::ZooKeeper::write_resource))
-    /// accepts no write without a token, and none with a smaller one than it has accepted.
+    /// Requires that this outside resource ([`ZooKeeper::write_resource`](crate::prelude::ZooKeeper::write_resource))
+    /// accepts no write without a token, and none with a smaller token than it has accepted before.
     #[must_use]
     pub fn guarding(mut self, resource: &str) -> Self {
         self.rule.guards = Some(Arc::from(resource));
         self
     }
 
-    /// A belief must have ended before its client is connected by another session: nobody is excused any
-    /// longer than that, whether its program says something or not. Not for programs that wait in
-    /// `connect` while they hold: their client begins the new session before they hear of it.
+    /// Requires that a belief ends before its client connects with another session: the excuse ends then, even if the
+    /// program makes no observation. Unsuitable for programs that wait in `connect` while they hold: their client
+    /// begins the new session before they learn of it.
     #[must_use]
     pub fn ending_with_session(mut self) -> Self {
         self.rule.ends_with_session = true;
@@ -131,26 +131,26 @@ impl Property<Exclusive> {
 }
 
 impl Held {
-    /// Whether it began in another session than this, which its client has now.
+    /// Returns true if the belief began in an earlier session than `session`, the client's present one.
     fn is_older_than(&self, session: SessionId) -> bool {
         self.session.map_or(self.had_expired, |own| own != session)
     }
 
-    /// Whether it began in a session that is over.
+    /// Returns true if the belief began in one of the sessions that are over.
     fn is_by(&self, over: Over) -> bool {
         self.session.map_or(self.had_expired, |own| over.includes(own))
     }
 }
 
 impl Exclusive {
-    /// Whether a holder is excused: its session is over, and it does not know.
+    /// Returns true if a holder is excused: its session is over, and it does not know that.
     fn is_zombie(&self, view: View<'_>, held: &Held) -> bool {
         let is_over = |session: SessionId| !view.history.tree().sessions().contains_key(&session);
         let excuses = !self.strict && !self.unknown_sessions && !held.knows;
         excuses && held.session.map_or(held.had_expired, is_over)
     }
 
-    /// Whether two may both believe.
+    /// Returns true if these two beliefs may overlap.
     fn may_overlap(&self, view: View<'_>, one: &Held, other: &Held) -> Result<bool, String> {
         if let (Some(token), Some(others)) = (&one.token, &other.token) {
             let is_smaller = token.compare(others)?.is_lt();
@@ -159,7 +159,7 @@ impl Exclusive {
         Ok(self.is_zombie(view, one) || self.is_zombie(view, other))
     }
 
-    /// What is wrong about what a client holds, if others hold the same.
+    /// Fails if other clients hold what this client holds, and no excuse applies.
     fn check(&self, view: View<'_>, key: &Key, client: ClientId) -> Result<(), String> {
         let Some(all) = self.held.get(key) else { return Ok(()) };
         let Some(held) = all.get(&client) else { return Ok(()) };
@@ -205,11 +205,11 @@ impl Exclusive {
             return Err(format!("{} although {old} and has not said `{ends}` since", new.words));
         }
         self.check(view, &key, client)?;
-        // Who is granted another one in a new session knows of the end of the old one, too.
+        // A client with a grant in a new session knows that the old session is over.
         said.session().map_or(Ok(()), |session| self.goes_on(view, client, session))
     }
 
-    /// Tokens grow, but for those of zombies.
+    /// Fails unless the token is larger than all before, or its holder is a zombie.
     fn grows(&mut self, view: View<'_>, key: &Key, new: &Held) -> Result<(), String> {
         let Some(token) = &new.token else { return Ok(()) };
         if let Some((largest, words)) = self.largest.get(key) {
@@ -228,7 +228,7 @@ impl Exclusive {
         Ok(())
     }
 
-    /// A client goes on in this session: what it holds by another one it knows to be over.
+    /// Records that a client continues in this session, and so knows that its earlier ones are over.
     fn goes_on(
         &mut self,
         view: View<'_>,
@@ -238,7 +238,7 @@ impl Exclusive {
         self.knows(view, client, &|held| held.is_older_than(session))
     }
 
-    /// A client's program knows that the session of some of its beliefs is over.
+    /// Records that a client's program knows that the sessions of some of its beliefs are over.
     fn knows(
         &mut self,
         view: View<'_>,
@@ -266,13 +266,13 @@ impl Exclusive {
         self.held.values().any(|all| all.contains_key(&client))
     }
 
-    /// Whether it holds anything by another session than this.
+    /// Returns true if the client holds anything by an earlier session than this.
     fn holds_by_an_older(&self, client: ClientId, session: Option<SessionId>) -> bool {
         let mut held = self.held.values().filter_map(|all| all.get(&client));
         session.is_some_and(|session| held.any(|held| held.is_older_than(session)))
     }
 
-    /// Whether it holds anything by a session that is over.
+    /// Returns true if the client holds anything by a session that is over.
     fn holds_by(&self, client: ClientId, over: Over) -> bool {
         self.held.values().filter_map(|all| all.get(&client)).any(|held| held.is_by(over))
     }
@@ -319,8 +319,8 @@ impl Rule for Exclusive {
         vec![Arc::clone(&self.begins)]
     }
 
-    /// At which sessions are open. That the order of a grant and of the commit which closes a session
-    /// matters need not be said: both are steps that a search tries in every order.
+    /// The rule looks at the open sessions. It need not declare that the order of a grant and of a commit that closes
+    /// a session matters: both are steps that a search tries in every order.
     fn reach(&self) -> LooksBack {
         LooksBack::Tip
     }
@@ -359,8 +359,8 @@ impl Rule for Exclusive {
         }
     }
 
-    /// Beliefs are compared with each other, so their ends count where there are any; who was told of the
-    /// end of its session is an account of that client's.
+    /// Beliefs of different clients are compared, so their ends matter if the client has any. Which clients were
+    /// notified of the end of their session is recorded for each client alone.
     fn minds(&self, event: &Event) -> bool {
         match event {
             Event::Observed { client, session, .. } => self.holds_by_an_older(*client, *session),

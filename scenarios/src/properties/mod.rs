@@ -1,8 +1,8 @@
-//! Properties in a few lines, over what a user's own programs say.
+//! Short properties over the observations of a user's own programs.
 //!
-//! A program says something by [`ZooKeeper::custom`](crate::prelude::ZooKeeper::custom), or by
-//! [`ZooKeeper::observe`](crate::prelude::ZooKeeper::observe) with a type of its own, and a test gets its
-//! properties by [`Test::monitor`](crate::Test::monitor):
+//! A program makes an observation with [`ZooKeeper::custom`](crate::prelude::ZooKeeper::custom), or with
+//! [`ZooKeeper::observe`](crate::prelude::ZooKeeper::observe) and a type of its own. A test gets its properties with
+//! [`Test::monitor`](crate::Test::monitor):
 //!
 //! ```
 //! use vivarium::prelude::*;
@@ -23,43 +23,43 @@
 //!
 //! | property | what always holds | judged |
 //! |---|---|---|
-//! | [`always`] | a condition on what was said so far, folded into a state (and on the tree) | at each observation (each commit) |
-//! | [`never_two_at_once`] | nobody is between "begins" and "ends" while another one is | at each "begins" |
-//! | [`at_most_once`] | no value is said twice | at each observation |
-//! | [`exactly_once`] | and each that is due is said | at the end |
-//! | [`eventually`] | somebody has said it, or every client | at the end |
+//! | [`always`] | a condition on all observations so far, folded into a state (and on the tree) | at each observation (each commit) |
+//! | [`never_two_at_once`] | no two clients are between "begins" and "ends" at once | at each "begins" |
+//! | [`at_most_once`] | no value is observed twice | at each observation |
+//! | [`exactly_once`] | and each due value is observed | at the end |
+//! | [`eventually`] | at least one client has made the observation, or every client | at the end |
 //! | [`grows`] | values grow | at each observation |
-//! | [`same_order`] | what comes by one observation comes by another in the same order | at each of both |
-//! | [`agree`] | everybody says the same value | at each observation |
+//! | [`same_order`] | the values of two observations come in the same order | at each of both |
+//! | [`agree`] | all clients observe the same value | at each observation |
 //! | [`tree_always`] | a condition on the tree | at each commit |
-//! | [`tree_at_end`], [`no_ghosts_under`] | the same of the tree that is left, nothing is left over | at the end |
+//! | [`tree_at_end`], [`no_ghosts_under`] | a condition on the final tree; no znode is left over | at the end |
 //!
-//! All of them are of [`Asked::Everywhere`](crate::prelude::Asked): for sweeps and for searches alike. The end
-//! of a sweep is when faults are over, everything is mended and every program has finished; a search has an
-//! end wherever nothing can happen any more, be it after a fault that strikes at the last moment.
+//! All of them are of [`Asked::Everywhere`](crate::prelude::Asked): for sweeps and for searches. A sweep ends when
+//! faults are over and healed and every program has finished. A search has an end in every state without a further
+//! step, even directly after a fault.
 //!
-//! Which observations a property takes, and which of them it judges together:
+//! A property's methods select the observations that it takes, and which of them it judges together:
 //!
 //! | | |
 //! |---|---|
-//! | [`per`](Property::per) | each value of a field by itself |
-//! | [`per_client`](Property::per_client) | each client by itself (and searches are smaller) |
-//! | [`per_process`](Property::per_process) | each process by itself: forgotten when it is killed or returns |
-//! | [`by`](Property::by) | what these clients say |
-//! | [`with`](Property::with) | what is said with this value in this field |
-//! | [`named`](Property::named) | what the report calls it, where there are two of a kind |
+//! | [`per`](Property::per) | each value of a field alone |
+//! | [`per_client`](Property::per_client) | each client alone (which makes searches smaller) |
+//! | [`per_process`](Property::per_process) | each process alone: its observations are forgotten when it is killed or returns |
+//! | [`by`](Property::by) | only observations of these clients |
+//! | [`with`](Property::with) | only observations with this value in this field |
+//! | [`named`](Property::named) | the name in reports, if there are two properties of a kind |
 //!
-//! A field that a property needs and an observation of the right name does not have, or has as something
-//! else, is an objection: nothing is left out without a word. What is said by a value of a type has the
-//! name and the fields of that type ([`Observation`](crate::prelude::Observation)): those of the lock are
+//! A property objects if an observation of the right name lacks a field that the property needs, or has another type
+//! in it: no observation is skipped silently. An observation of a user's type has the name and the fields of that
+//! type ([`Observation`](crate::prelude::Observation)): those of the lock are
 //! [`LockSeen`](vivarium_recipes::lock::LockSeen)'s.
 //!
-//! Every property hears when a program is killed or returns, if it names [`PROGRAM_KILLED`] or
-//! [`PROGRAM_FINISHED`] as it would name an observation without fields: `always(…).on(PROGRAM_KILLED)`,
-//! `eventually(PROGRAM_FINISHED)`. [`never_two_at_once`] ends beliefs by them unasked.
+//! The ends of programs are observations without fields, which a property takes if it names [`PROGRAM_KILLED`] or
+//! [`PROGRAM_FINISHED`]: `always(…).on(PROGRAM_KILLED)`, `eventually(PROGRAM_FINISHED)`. [`never_two_at_once`] ends
+//! beliefs at them in any case.
 //!
-//! What programs say is what they believe, at the time when they say it. The order in which clients say
-//! things is not that in which their writes were committed; where that matters, let them say zxids.
+//! An observation is what a program believes when it makes it. The order of observations of different clients is not
+//! that of their commits; if the order of commits matters, let the observations contain zxids.
 
 mod agree;
 mod always;

@@ -1,4 +1,4 @@
-//! At most once, and exactly once.
+//! Values that are observed at most once, or exactly once.
 
 use super::property::{Ended, Hears, Key, Keyed, Property, Rule};
 use super::said::{Datum, Said};
@@ -8,18 +8,18 @@ use vivarium_model::id::ClientId;
 use vivarium_model::observation::Value;
 use vivarium_model::property::View;
 
-/// See [`at_most_once`] and [`exactly_once`].
+/// The rule of [`at_most_once`] and [`exactly_once`].
 #[derive(Clone, Hash)]
 pub struct Once {
     name: Arc<str>,
     field: Arc<str>,
-    /// Each that is due is said.
+    /// True if each due value must be observed.
     exactly: bool,
     announced_by: Option<Arc<str>>,
     among: Vec<Datum>,
-    /// What was said of each value, the first time.
+    /// The first observation of each value.
     said: BTreeMap<(Key, Datum), Arc<str>>,
-    /// The same of what is due.
+    /// The first announcement of each due value.
     due: BTreeMap<(Key, Datum), Arc<str>>,
 }
 
@@ -37,15 +37,15 @@ pub fn at_most_once(name: &str, field: &str) -> Property<Once> {
     Property::new("at most once", Once::new(name, field, false))
 }
 
-/// Each value is in one observation `name`, and in one only: each that another observation has
-/// [announced](Property::announced_by), each of those [listed](Property::among), and if there is neither, at
-/// least one.
+/// Each due value is in exactly one observation `name`. Due are the values that another observation has
+/// [announced](Property::announced_by) and those that are [listed](Property::among); if there is neither, at least
+/// one value must be observed.
 ///
-/// Both engines. That there are not two is judged at each such observation; that there is one at the end,
-/// when every program has finished (in a search: in each state in which nothing can happen any more). So a
-/// value can be said before it is announced, and what is said and never announced is accepted: a write whose
-/// reply was lost may have been done. Announce before the write, and what never came about is missed; behind
-/// it, and only what is known to be there is due.
+/// Both engines. A second observation is judged when it is made; a missing one is judged at the end, when every
+/// program has finished (in a search: in each state in which no step is left). So a value can be observed before it
+/// is announced, and a value that is never announced is accepted: a write whose reply was lost may have been done. A
+/// value that is announced before its write is missed if the write fails; a value that is announced after its write
+/// is due only if the write is known to have succeeded.
 ///
 /// ```
 /// use vivarium::prelude::*;
@@ -58,7 +58,7 @@ pub fn exactly_once(name: &str, field: &str) -> Property<Once> {
 }
 
 impl Property<Once> {
-    /// Each value that is said in the same field of this observation, by anybody, is due.
+    /// Makes each value due that any client observes in the same field of this other observation.
     #[must_use]
     pub fn announced_by(mut self, name: &str) -> Self {
         self.rule.exactly = true;
@@ -66,7 +66,7 @@ impl Property<Once> {
         self
     }
 
-    /// Each of these values is due (with a key: for each value of the key).
+    /// Makes each of these values due (with a key: for each value of the key).
     #[must_use]
     pub fn among<V: Into<Value>>(mut self, values: impl IntoIterator<Item = V>) -> Self {
         self.rule.exactly = true;
@@ -92,7 +92,7 @@ impl Once {
         self.announced_by.as_ref().is_some_and(|announces| **announces == *name)
     }
 
-    /// Of those listed, one that nobody said.
+    /// Returns a sentence about one of the listed values that no client observed.
     fn missing(&self, ended: &Ended<'_>) -> Option<String> {
         let mut keys: Vec<&Key> =
             self.said.keys().chain(self.due.keys()).map(|(key, _)| key).collect();

@@ -1,4 +1,4 @@
-//! Orders: of what one observation says, and of one observation by another.
+//! Orders: of the values of one observation, and of one observation's values in another.
 
 use super::property::{Hears, Key, Keyed, Property, Rule};
 use super::said::{Datum, Said};
@@ -8,20 +8,20 @@ use vivarium_model::id::ClientId;
 use vivarium_model::observation::Value;
 use vivarium_model::property::View;
 
-/// See [`grows`].
+/// The rule of [`grows`].
 #[derive(Clone, Hash)]
 pub struct Grows {
     name: Arc<str>,
     field: Arc<str>,
     may_stay: bool,
-    /// The last value, and what was said.
+    /// The last value, and its observation.
     last: BTreeMap<Key, (Datum, Arc<str>)>,
 }
 
-/// From each observation `name` to the next the value of `field` grows: a number, or text letter by letter
-/// (numbers in names are so compared only if they have as many digits). The order is that in which
-/// programs *say* so, which is some time after they have done it: between clients it need not be the
-/// order of the commits. [`Property::per_client`] is what one client can answer for.
+/// The value of `field` grows from each observation `name` to the next. It is a number, or text that is compared
+/// letter by letter (which compares numbers in names only if they have equally many digits). The order is that of the
+/// *observations*, which programs make some time after the action, so between clients it need not be the order of the
+/// commits. One client's own order is certain: [`Property::per_client`].
 ///
 /// Both engines; judged at each such observation.
 ///
@@ -37,7 +37,7 @@ pub fn grows(name: &str, field: &str) -> Property<Grows> {
 }
 
 impl Property<Grows> {
-    /// The same value may be said again.
+    /// Allows that a value repeats.
     #[must_use]
     pub fn or_stays(mut self) -> Self {
         self.rule.may_stay = true;
@@ -60,7 +60,7 @@ impl Rule for Grows {
 
     fn said(&mut self, _view: View<'_>, key: Key, said: &Said<'_>) -> Result<(), String> {
         let value = said.field(&self.field)?;
-        // Also the first one must be something that has an order.
+        // The first value must have an order too.
         let order = self.last.get(&key).map_or(&value, |(last, _)| last).compare(&value)?;
         if let Some((_, words)) = self.last.get(&key) {
             let is_fine = order.is_lt() || order.is_eq() && self.may_stay;
@@ -77,7 +77,7 @@ impl Rule for Grows {
     }
 }
 
-/// See [`same_order`].
+/// The rule of [`same_order`].
 #[derive(Clone, Hash)]
 pub struct SameOrder {
     first: Arc<str>,
@@ -87,21 +87,21 @@ pub struct SameOrder {
     lines: BTreeMap<Key, Line>,
 }
 
-/// What was said of one key.
+/// The observations of one key.
 #[derive(Clone, Default, Hash)]
 struct Line {
-    /// The place of each value, and what was said of it first.
+    /// For each value, its rank and the observation that first had it.
     ranks: BTreeMap<Datum, (Datum, Arc<str>)>,
-    /// What was said then, in order.
+    /// The values of `then` observations in order, each with its observation.
     order: Vec<(Datum, Arc<str>)>,
 }
 
-/// Values of `field` that come by observations `first` come by observations `then` in the same order: what
-/// is consumed in that of what was produced. A value that only one of them has said is not judged yet, so
-/// `then` may come before `first` is said.
+/// The values of `field` come in the same order in observations `first` and `then`: for instance, jobs are consumed
+/// in the order in which they were produced. A value that only one of the two has had is not judged yet, so `then`
+/// may come before `first`.
 ///
-/// The order of `first` is that in which programs say so, which between clients need not be that of their
-/// commits: let it name its place, and say by which field it is [`ranked`](Property::ranked_by).
+/// The order of `first` is that of the observations, which between clients need not be that of the commits. If it
+/// matters, let `first` contain the value's place, and name that field with [`ranked_by`](Property::ranked_by).
 ///
 /// Both engines; judged at each of both observations.
 ///
@@ -120,7 +120,7 @@ pub fn same_order(first: &str, then: &str, field: &str) -> Property<SameOrder> {
 }
 
 impl Property<SameOrder> {
-    /// The order is that of this field of `first`, such as a sequence number or a czxid.
+    /// Orders the values of `first` by this field of it, such as a sequence number or a czxid.
     #[must_use]
     pub fn ranked_by(mut self, field: &str) -> Self {
         self.rule.ranked_by = Some(Arc::from(field));
@@ -129,7 +129,7 @@ impl Property<SameOrder> {
 }
 
 impl Line {
-    /// The first two of `then` that came the wrong way round.
+    /// Fails with the first two observations `then` that are in the wrong order.
     fn check(&self) -> Result<(), String> {
         let ranked = |(value, words)| Some((&self.ranks.get(value)?.0, words));
         let mut last: Option<(&Datum, &Arc<str>)> = None;
@@ -158,7 +158,7 @@ impl Rule for SameOrder {
         *name == *self.first || *name == *self.then
     }
 
-    /// `by` is about who says `then`.
+    /// `by` restricts the clients that say `then`.
     fn is_own(&self, name: &str) -> bool {
         *name == *self.then
     }

@@ -1,5 +1,5 @@
-//! What all properties over observations have in common: a name, which observations they take, and how
-//! they are monitors.
+//! The common part of all properties over observations: a name, the observations that the property takes, and its
+//! implementation of [`Monitor`].
 
 use super::said::{Datum, Said};
 use std::fmt;
@@ -12,28 +12,28 @@ use vivarium_model::observation::Value;
 use vivarium_model::property::{Asked, LooksBack, Monitor, Objection, View};
 
 /// A property made of a rule; the functions of [this module](super) make them. It is a [`Monitor`] of
-/// [`Asked::Everywhere`]: for both engines.
+/// [`Asked::Everywhere`], for both engines.
 #[derive(Clone, Hash)]
 pub struct Property<R> {
     name: &'static str,
     scope: Scope,
-    /// How many clients there are, once that is known.
+    /// Number of clients, known once the run begins.
     clients: u8,
     pub(super) rule: R,
 }
 
-/// Which observations a property takes, and which of them it judges together.
+/// The observations that a property takes, and which of them it judges together.
 #[derive(Clone, Default, Hash)]
 struct Scope {
     per_client: bool,
-    /// Each process by itself: what is known of a client is forgotten when its process begins or ends.
+    /// True if each process is judged alone: a client's observations are forgotten when its process begins or ends.
     per_process: bool,
     per: Vec<Arc<str>>,
     by: Option<Vec<ClientId>>,
     with: Vec<(Arc<str>, Datum)>,
 }
 
-/// What is judged together.
+/// Identifies the observations that are judged together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     client: Option<ClientId>,
@@ -41,13 +41,13 @@ pub struct Key {
 }
 
 impl Key {
-    /// Whether it is of this client alone.
+    /// Returns true if the key belongs to this client alone.
     pub(super) fn is_of(&self, client: ClientId) -> bool {
         self.client == Some(client)
     }
 }
 
-/// `` of path = /lock``, or nothing if there is one key only.
+/// Displays `` of path = /lock``, or nothing if there is only one key.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let client = self.client.iter().map(ClientId::to_string);
@@ -57,95 +57,95 @@ impl fmt::Display for Key {
     }
 }
 
-/// What a rule is told of the run at its end.
+/// The data about a run that a rule gets at its end.
 pub struct Ended<'a> {
-    /// The clients whose observations it takes.
+    /// The clients whose observations the property takes.
     pub(super) clients: &'a [ClientId],
-    /// Whether there can be more than one [`Key`].
+    /// True if there can be more than one [`Key`].
     pub(super) is_keyed: bool,
 }
 
-/// The part of a property that is its own.
+/// The specific part of a property.
 ///
-/// # What its state has to be
-/// All that decides is in its hash but for closures ([`Closure`](super::closure::Closure)).
+/// # Requirements on its state
+/// Everything that influences the judgement is in its hash, except closures ([`Closure`](super::closure::Closure)).
 pub trait Rule: Clone + Hash + Send + Sync + 'static {
-    /// Whether it takes observations of this name.
+    /// Returns true if the rule takes observations of this name.
     fn hears(&self, name: &str) -> bool {
         let _ = name;
         false
     }
 
-    /// Names without each of which it can never object.
+    /// Returns the names of observations without any one of which the rule can never object.
     fn looks_for(&self) -> Vec<Arc<str>> {
         Vec::new()
     }
 
-    /// Whether `by` is about observations of this name.
+    /// Returns true if `by` restricts the clients of observations of this name.
     fn is_own(&self, name: &str) -> bool {
         let _ = name;
         true
     }
 
-    /// How far it looks back.
+    /// Returns how far back the rule looks in the committed history.
     fn reach(&self) -> LooksBack {
         LooksBack::Nothing
     }
 
-    /// Whether the order of what it hears matters.
+    /// Returns true if the order of its observations matters.
     fn orders(&self) -> bool {
         true
     }
 
-    /// Whether it matters even where each client is judged by itself.
+    /// Returns true if that order matters even if each client is judged alone.
     fn minds_own(&self) -> bool {
         false
     }
 
-    /// Before anything.
+    /// Called before the first event.
     fn begin(&mut self, config: &Config) {
         let _ = config;
     }
 
-    /// An observation that it hears.
+    /// Judges an observation that the rule takes.
     fn said(&mut self, view: View<'_>, key: Key, said: &Said<'_>) -> Result<(), String> {
         let _ = (view, key, said);
         Ok(())
     }
 
-    /// Whether it takes this event beside that.
+    /// Returns true if the rule also takes this event with [`Rule::event`].
     fn concerns(&self, event: &Event) -> bool {
         let _ = event;
         false
     }
 
-    /// Whether what it makes of that depends on others' events before.
+    /// Returns true if the event's effect on the rule depends on other clients' events before it.
     fn minds(&self, event: &Event) -> bool {
         self.concerns(event)
     }
 
-    /// Such an event; of an observation, before [`Rule::said`].
+    /// Judges an event that the rule takes; if the event is an observation, before [`Rule::said`].
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), String> {
         let _ = (view, event);
         Ok(())
     }
 
-    /// Forgets what it knows of the keys of this client.
+    /// Forgets everything about keys of this client.
     fn forget(&mut self, client: ClientId) {
         let _ = client;
     }
 
-    /// The end.
+    /// Judges the end of the run.
     fn end(&mut self, view: View<'_>, ended: &Ended<'_>) -> Result<(), String> {
         let _ = (view, ended);
         Ok(())
     }
 }
 
-/// Of a rule about observations.
+/// A rule about observations.
 pub trait Hears: Rule {}
 
-/// Of one that judges observations with the same key together, and each key by itself.
+/// A rule that judges observations with the same key together, and each key alone.
 pub trait Keyed: Hears {}
 
 impl<R: Rule> Property<R> {
@@ -153,7 +153,7 @@ impl<R: Rule> Property<R> {
         Property { name, scope: Scope::default(), clients: 0, rule }
     }
 
-    /// Calls it something else: of two properties of one kind, a report tells which.
+    /// Sets the name in reports, which distinguishes two properties of one kind.
     #[must_use]
     pub fn named(mut self, name: &'static str) -> Property<R> {
         self.name = name;
@@ -195,7 +195,7 @@ impl<R: Rule> Property<R> {
         Ok(())
     }
 
-    /// Whose process begins or ends by this event, where each is judged by itself.
+    /// Returns the client whose process begins or ends with this event, if each process is judged alone.
     fn process_of(&self, event: &Event) -> Option<ClientId> {
         let (Event::Started { client }
         | Event::Killed { client }
@@ -223,15 +223,15 @@ impl<R: Rule> Property<R> {
 }
 
 impl<R: Hears> Property<R> {
-    /// Takes what these clients say, and nothing that others say.
+    /// Takes only observations of these clients.
     #[must_use]
     pub fn by(mut self, clients: impl IntoIterator<Item = ClientId>) -> Property<R> {
         self.scope.by = Some(clients.into_iter().collect());
         self
     }
 
-    /// Takes only what is said with this value in this field. Where an observation of the right name has
-    /// no such field, or has it as something else (text for a number), the property objects.
+    /// Takes only observations with this value in this field. The property objects if an observation of the right
+    /// name lacks the field or has another type in it (text instead of a number).
     #[must_use]
     pub fn with(mut self, field: &str, value: impl Into<Value>) -> Property<R> {
         self.scope.with.push((Arc::from(field), Datum(value.into())));
@@ -240,23 +240,22 @@ impl<R: Hears> Property<R> {
 }
 
 impl<R: Keyed> Property<R> {
-    /// Judges each value of this field by itself. Said twice: each pair of values.
+    /// Judges each value of this field alone; several calls judge each combination of values alone.
     #[must_use]
     pub fn per(mut self, field: &str) -> Property<R> {
         self.scope.per.push(Arc::from(field));
         self
     }
 
-    /// Judges what each client says by itself.
+    /// Judges each client's observations alone.
     #[must_use]
     pub fn per_client(mut self) -> Property<R> {
         self.scope.per_client = true;
         self
     }
 
-    /// Judges what each process says by itself: a client whose program is killed and begins anew, or returns, is
-    /// from then on as if it had said nothing. What is judged at the end is judged of the last processes, as far as
-    /// they have not ended.
+    /// Judges each process's observations alone: when a client's program is killed, starts again or returns, its
+    /// earlier observations are forgotten. At the end, only processes that have not ended are judged.
     ///
     /// ```
     /// use vivarium::prelude::*;
@@ -288,8 +287,8 @@ impl<R: Rule> Monitor for Property<R> {
             || self.process_of(event).is_some()
     }
 
-    /// Where each client is judged by itself, all that an observation is compared with, and all that it
-    /// changes, is an account of its own client's.
+    /// If each client is judged alone, an observation is compared only with its own client's state, and changes only
+    /// that.
     fn minds_order(&self, event: &Event) -> bool {
         let hears = |said: Said<'_>| self.rule.hears(said.name());
         let orders = self.rule.orders() && (!self.scope.per_client || self.rule.minds_own());

@@ -1,4 +1,4 @@
-//! What a program said, and its fields: what properties over observations are about.
+//! A program's observation and its fields, as properties see them.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,10 +8,10 @@ use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::observation::{Custom, Observation, Observed, Value};
 use vivarium_model::zxid::Zxid;
 
-/// What a program is taken to say when its process has been killed: a property that names this hears of it.
+/// Name of the observation that a killed program counts as making; a property that names it receives it.
 pub const PROGRAM_KILLED: &str = "program killed";
 
-/// What a program is taken to say when it has finished.
+/// Name of the observation that a program counts as making when it finishes.
 pub const PROGRAM_FINISHED: &str = "program finished";
 
 static KILLED: LazyLock<Observed> =
@@ -19,15 +19,15 @@ static KILLED: LazyLock<Observed> =
 static FINISHED: LazyLock<Observed> =
     LazyLock::new(|| Observed::new(Custom::new(PROGRAM_FINISHED, &[])));
 
-/// Whether an observation of this name is the end of a process.
+/// Returns true if an observation of this name is the end of a process.
 pub(super) fn is_end(name: &str) -> bool {
     name == PROGRAM_KILLED || name == PROGRAM_FINISHED
 }
 
-/// An observation, as a property is shown it.
+/// An observation as a property sees it.
 ///
-/// A field that is not there, or not of the type that is asked for, is an error with a sentence: hand
-/// it on with `?`, and it is what the property objects with.
+/// A missing field, or one of another type than requested, is an error with a sentence. Return it with `?`: the
+/// property then objects with it.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
     client: ClientId,
@@ -36,7 +36,7 @@ pub struct Said<'a> {
 }
 
 impl<'a> Said<'a> {
-    /// Of an event, if it is an observation or the end of a process.
+    /// Returns the observation of an event, if the event is an observation or the end of a process.
     pub(super) fn of(event: &'a Event) -> Option<Said<'a>> {
         let end =
             |client: &ClientId, observation| Said { client: *client, session: None, observation };
@@ -50,31 +50,31 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// Who said it.
+    /// Returns the client that made the observation.
     pub fn client(&self) -> ClientId {
         self.client
     }
 
-    /// The session that its client had at that moment.
+    /// Returns the session that the client had at that moment.
     pub fn session(&self) -> Option<SessionId> {
         self.session
     }
 
-    /// What it is called: the first argument of `ZooKeeper::custom`, or as its
-    /// [type](vivarium_model::observation) says (`granted` of a variant `Granted`).
+    /// Returns the observation's name: the first argument of `ZooKeeper::custom`, or the name that its
+    /// [type](vivarium_model::observation) has (`granted` for a variant `Granted`).
     pub fn name(&self) -> &'a str {
         self.observation.name()
     }
 
-    /// What was said, if it is of this type.
+    /// Returns the observed value, if it is of this type.
     pub fn read<T: Observation>(&self) -> Option<&'a T> {
         self.observation.read()
     }
 
-    /// A field that is a number.
+    /// Returns a field that is a number.
     ///
     /// # Errors
-    /// It is none, or not there, or more than fits.
+    /// A sentence, if the field is missing, is no number, or does not fit in an `i64`.
     pub fn number(&self, field: &str) -> Result<i64, String> {
         match self.field(field)? {
             Datum(Value::Number(number)) => i64::try_from(number).map_err(|_| {
@@ -87,10 +87,10 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// A field that is a zxid.
+    /// Returns a field that is a zxid.
     ///
     /// # Errors
-    /// It is none, or not there.
+    /// A sentence, if the field is missing or is no zxid.
     pub fn zxid(&self, field: &str) -> Result<Zxid, String> {
         match self.field(field)? {
             Datum(Value::Zxid(zxid)) => Ok(zxid),
@@ -98,10 +98,10 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// A field that is a session id.
+    /// Returns a field that is a session id.
     ///
     /// # Errors
-    /// It is none, or not there.
+    /// A sentence, if the field is missing or is no session id.
     pub fn session_id(&self, field: &str) -> Result<SessionId, String> {
         match self.field(field)? {
             Datum(Value::Session(session)) => Ok(session),
@@ -109,10 +109,10 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// A field that is text.
+    /// Returns a field that is text.
     ///
     /// # Errors
-    /// It is none, or not there.
+    /// A sentence, if the field is missing or is no text.
     pub fn text(&self, field: &str) -> Result<Arc<str>, String> {
         match self.field(field)? {
             Datum(Value::Text(text)) => Ok(text),
@@ -120,10 +120,10 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// A field that is a truth value.
+    /// Returns a field that is a truth value.
     ///
     /// # Errors
-    /// It is none, or not there.
+    /// A sentence, if the field is missing or is no truth value.
     pub fn flag(&self, field: &str) -> Result<bool, String> {
         match self.field(field)? {
             Datum(Value::Bool(flag)) => Ok(flag),
@@ -131,7 +131,7 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// A field, whatever it is.
+    /// Returns a field of any type.
     pub(super) fn field(&self, field: &str) -> Result<Datum, String> {
         let fields = self.observation.fields();
         let fields = fields.map_err(|_| format!("{self}, and `{field}` is asked for here"))?;
@@ -147,7 +147,7 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// A field that is of the same type as this value.
+    /// Returns a field that must have the same type as `value`.
     pub(super) fn field_like(&self, field: &str, value: &Datum) -> Result<Datum, String> {
         let is = self.field(field)?;
         match std::mem::discriminant(&is.0) == std::mem::discriminant(&value.0) {
@@ -162,7 +162,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// ``client 1 said `counted` (to = 3)``
+/// Displays ``client 1 said `counted` (to = 3)``.
 impl fmt::Display for Said<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {
@@ -182,7 +182,7 @@ impl fmt::Display for Said<'_> {
     }
 }
 
-/// The value of a field, as a key and as it reads in a sentence.
+/// The value of a field, used as a key and in sentences.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Datum(pub(super) Value);
 
@@ -200,8 +200,8 @@ impl Datum {
         }
     }
 
-    /// A fencing token: a zxid or a number. Text would be compared letter by letter, and `1:11` is no
-    /// smaller token than `1:5`.
+    /// Returns the value if it can be a fencing token: a zxid or a number. Text would be compared letter by letter,
+    /// so that `1:11` would be smaller than `1:5`.
     pub(super) fn token(self) -> Result<Datum, String> {
         match self {
             Datum(Value::Zxid(_) | Value::Number(_)) => Ok(self),
@@ -212,7 +212,8 @@ impl Datum {
         }
     }
 
-    /// Which of two comes first: numbers and zxids by size, text letter by letter.
+    /// Compares two values: numbers and zxids by size, text letter by letter. Fails if their types differ or have no
+    /// order.
     pub(super) fn compare(&self, other: &Datum) -> Result<Ordering, String> {
         match (&self.0, &other.0) {
             (Value::Number(one), Value::Number(other)) => Ok(one.cmp(other)),
@@ -227,7 +228,7 @@ impl Datum {
     }
 }
 
-/// Text without quotes.
+/// Displays text without quotes.
 impl fmt::Display for Datum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {

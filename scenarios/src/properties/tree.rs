@@ -10,7 +10,7 @@ use vivarium_model::stat::Stat;
 use vivarium_model::tree::{DataTree, Znode};
 use vivarium_model::zxid::Zxid;
 
-/// The znodes and sessions after the last committed transaction: not what any one server shows.
+/// The znodes and sessions after the last committed transaction; no server need have this tree.
 #[derive(Clone, Copy, Debug)]
 pub struct Tree<'a> {
     tree: &'a DataTree,
@@ -22,44 +22,44 @@ impl<'a> Tree<'a> {
         Tree { tree: view.history.tree(), last: view.history.last() }
     }
 
-    /// The zxid of the last transaction.
+    /// Returns the zxid of the last transaction.
     pub fn last(self) -> Zxid {
         self.last
     }
 
-    /// Whether a znode stands.
+    /// Returns true if the znode exists.
     pub fn has(self, path: &str) -> bool {
         self.tree.node(path).is_some()
     }
 
-    /// Its data, if it stands.
+    /// Returns the znode's data, if it exists.
     pub fn data(self, path: &str) -> Option<&'a [u8]> {
         self.tree.node(path).map(|node| &*node.data)
     }
 
-    /// Its Stat, if it stands.
+    /// Returns the znode's Stat, if it exists.
     pub fn stat(self, path: &str) -> Option<Stat> {
         self.tree.stat(path)
     }
 
-    /// The names of its children; none if it does not stand.
+    /// Returns the names of the znode's children; none if it does not exist.
     pub fn children(self, path: &str) -> Vec<Arc<str>> {
         self.tree.children(path).unwrap_or_default()
     }
 
-    /// The whole paths of all that stands below it, without itself.
+    /// Returns the whole paths of all znodes below this path, without the path itself.
     pub fn under(self, path: &str) -> impl Iterator<Item = &'a str> {
         let below = format!("{}/", path.trim_end_matches('/'));
         let paths = self.tree.nodes().map(|(path, _)| path.as_str());
         paths.filter(move |path| path.len() > below.len() && path.starts_with(&below))
     }
 
-    /// Whether a session is open.
+    /// Returns true if the session is open.
     pub fn is_open(self, session: SessionId) -> bool {
         self.tree.sessions().contains_key(&session)
     }
 
-    /// What is wrong with it where a condition does not say: that it does not hold, and the tree.
+    /// Returns the sentence for a condition that returns none: it does not hold, and the tree.
     pub(super) fn unfit(self) -> String {
         let last = self.last;
         let own =
@@ -78,7 +78,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Whether an ephemeral znode stands that will go with a session which is open.
+    /// Returns true if the znode is an ephemeral of a session that is still open.
     fn goes_by_itself(self, path: &str) -> bool {
         let owner = self.tree.node(path).and_then(|node| node.ephemeral_owner());
         owner.is_some_and(|owner| self.is_open(owner))
@@ -90,7 +90,7 @@ const TOLD: usize = 24;
 /// The most bytes of a znode's data in such a sentence.
 const TOLD_BYTES: usize = 48;
 
-/// A znode in words.
+/// Returns a sentence's words for a znode.
 fn told(path: &str, node: &Znode) -> String {
     let mut words = path.to_string();
     if !node.data.is_empty() {
@@ -112,14 +112,13 @@ fn condition<J: Judgement>(
     Closure(Arc::new(move |tree: Tree<'_>| holds(tree).judged(&|| tree.unfit())))
 }
 
-/// See [`tree_always`].
+/// The rule of [`tree_always`].
 #[derive(Clone, Hash)]
 pub struct TreeAlways(Closure<Condition>);
 
-/// A condition that the tree fulfils after every commit, a multi as a whole.
+/// A condition on the tree after every commit; a multi counts as one commit.
 ///
-/// Both engines; judged at each commit, the first time that it is reported. What is set up is taken for
-/// granted.
+/// Both engines; judged when each commit is first reported. The tree that a run begins with is not judged.
 ///
 /// ```
 /// use vivarium::prelude::*;
@@ -151,14 +150,14 @@ impl Rule for TreeAlways {
     }
 }
 
-/// See [`tree_at_end`].
+/// The rule of [`tree_at_end`].
 #[derive(Clone, Hash)]
 pub struct TreeAtEnd(Closure<Condition>);
 
-/// A condition that the tree fulfils at the end.
+/// A condition on the tree at the end.
 ///
-/// Both engines; judged at the end: of a run that is healed, with every program finished; in a search in
-/// each state in which nothing can happen any more.
+/// Both engines; judged at the end: in a sweep when all faults are healed and every program has finished, in a search
+/// in each state in which no step is left.
 ///
 /// ```
 /// use vivarium::prelude::*;
@@ -182,19 +181,18 @@ impl Rule for TreeAtEnd {
     }
 }
 
-/// See [`no_ghosts_under`].
+/// The rule of [`no_ghosts_under`].
 #[derive(Clone, Hash)]
 pub struct NoGhosts {
     path: Arc<str>,
     legal: Closure<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
-/// At the end nothing stands below this path that nobody will ever take away: no persistent znode, and no
-/// ephemeral one but of a session that is still open (that of a program which has just finished; a search
-/// waits for its end).
+/// At the end, no znode below this path is left over: none remains except ephemerals of sessions that are still open
+/// (a program that has just finished leaves its session open in a sweep; a search waits for its end).
 ///
-/// Both engines; judged at the end, when every program has finished: what a program may still clean up
-/// by then is no ghost, nor what another one cleans up behind it.
+/// Both engines; judged at the end, when every program has finished: a znode is no ghost if its program, or another
+/// one after it, deletes it before the end.
 ///
 /// ```
 /// use vivarium::prelude::*;
@@ -208,7 +206,7 @@ pub fn no_ghosts_under(path: &str) -> Property<NoGhosts> {
 }
 
 impl Property<NoGhosts> {
-    /// Whatever has such a path may stand, too.
+    /// Allows znodes with such paths.
     #[must_use]
     pub fn but_for(mut self, legal: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.rule.legal = Closure(Arc::new(legal));

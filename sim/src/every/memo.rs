@@ -64,7 +64,7 @@ impl Memo {
         self.fingerprint
     }
 
-    /// Returns why one of the programs is no function of its inputs, if any user of the trie has detected this; see
+    /// Returns a sentence if any user of the trie has detected that a program is not a function of its inputs; see
     /// [`Trie::dependent`].
     pub fn dependent(&self) -> Option<&str> {
         self.trie().dependent()

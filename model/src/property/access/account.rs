@@ -1,4 +1,4 @@
-//! Which ACL each znode had in each prefix of the committed history.
+//! The ACL of each znode after each transaction of the committed history.
 
 use crate::tree::DataTree;
 use crate::vocabulary::acl::AclList;
@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 /// The ACLs of all znodes, in every prefix.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Account {
-    /// By path, from which zxid the ACL is which; `None` where there is no znode. In zxid order.
+    /// For each path, the zxids from which each ACL holds, in order; `None` means that the znode does not exist.
     paths: BTreeMap<ZnodePath, Vec<(Zxid, Option<AclList>)>>,
 }
 
-/// A database with the changes of a multi so far: nothing of them is committed yet.
+/// The ACLs at the history's end with the changes of a multi's first operations, which are not committed yet.
 #[derive(Clone, Debug)]
 pub(super) struct Draft<'a> {
     account: &'a Account,
@@ -30,14 +30,14 @@ impl Account {
         account
     }
 
-    /// The ACL of a znode in the prefix up to `zxid`, if there is one.
+    /// Returns the ACL that the znode has after all transactions up to `zxid`, if the znode exists then.
     pub(super) fn at(&self, path: &str, zxid: Zxid) -> Option<&AclList> {
         let versions = self.paths.get(path)?;
         let count = versions.partition_point(|(since, _)| *since <= zxid);
         versions[count.checked_sub(1)?].1.as_ref()
     }
 
-    /// The ACL of a znode just before the transaction at `zxid`.
+    /// Returns the ACL that the znode has just before the transaction at `zxid`.
     pub(super) fn before(&self, path: &str, zxid: Zxid) -> Option<&AclList> {
         let versions = self.paths.get(path)?;
         let count = versions.partition_point(|(since, _)| *since < zxid);
@@ -62,7 +62,7 @@ impl Account {
         Draft { account: self, changed: BTreeMap::new() }
     }
 
-    /// Takes in what a transaction does, but for the ephemerals that go with a session.
+    /// Records the ACLs that a transaction changes, except those of ephemerals that a closeSession deletes.
     pub(super) fn commit(&mut self, zxid: Zxid, body: &TxnBody) {
         match body {
             TxnBody::Multi(parts) => parts.iter().for_each(|part| self.commit(zxid, part)),
@@ -94,7 +94,7 @@ impl Draft<'_> {
     }
 }
 
-/// Which znode has which ACL after an operation, where that changes.
+/// Returns the znode whose ACL a transaction changes, and the new ACL (`None` after a delete).
 fn change(body: &TxnBody) -> Option<(&ZnodePath, Option<AclList>)> {
     match body {
         TxnBody::Create { path, acl, .. } | TxnBody::SetAcl { path, acl, .. } => {

@@ -1,4 +1,4 @@
-//! Judges the results of requests, as far as ACLs decide them (rules 1.6.2, 1.8.1 and 1.9).
+//! Judges the results of requests as far as ACLs decide them (rules 1.6.2, 1.8.1 and 1.9).
 
 use super::account::{Account, Draft};
 use super::who::{Who, sorted, without_hashes};
@@ -9,7 +9,7 @@ use crate::vocabulary::path::ZnodePath;
 use crate::vocabulary::txn::TxnBody;
 use crate::vocabulary::zxid::Zxid;
 
-/// Judges the transaction that a write became.
+/// Judges the transaction that was committed for a write.
 pub(super) fn write(
     who: &Who,
     request: &Request,
@@ -46,13 +46,13 @@ pub(super) fn write(
     }
 }
 
-/// What an operation asks of ACLs.
+/// The ACL checks that an operation is subject to.
 #[derive(Clone, Copy)]
 struct Asking<'a> {
-    /// The znode whose ACL is asked.
+    /// The znode whose ACL decides.
     of: &'a str,
     wanted: Permissions,
-    /// The ACL that is to be stored.
+    /// The ACL that the operation stores, if it stores one.
     acl: Option<&'a AclList>,
 }
 
@@ -122,7 +122,7 @@ fn failed(who: &Who, asking: Asking<'_>, error: Error, draft: &Draft<'_>) -> Res
             )),
             Some(_) => Ok(()),
         },
-        // Errors of checks that come after the ACL's (rule 1.6.2).
+        // A server checks these after the ACL (rule 1.6.2), so the ACL must have granted the operation.
         Error::NoNode
         | Error::BadVersion
         | Error::NodeExists
@@ -139,10 +139,10 @@ fn failed(who: &Who, asking: Asking<'_>, error: Error, draft: &Draft<'_>) -> Res
     }
 }
 
-/// Applies an operation of a multi that fails later, for the operations after it.
+/// Applies an operation of a multi that failed at a later operation, so that the operations between see its ACL.
 fn promise(op: &Op, who: &Who, draft: &mut Draft<'_>) {
     match op {
-        // Nobody knows the number that a sequential name would have had.
+        // The number of a sequential name is unknown, since the multi failed.
         Op::Create { path, acl, mode, .. } if !mode.is_sequential() => {
             if let (Ok(path), Some(stored)) = (ZnodePath::new(&**path), who.stored(acl)) {
                 draft.set(path, Some(AclList::new(stored)));
@@ -157,12 +157,12 @@ fn promise(op: &Op, who: &Who, draft: &mut Draft<'_>) {
     }
 }
 
-/// Whether the ACL lets who it is read.
+/// Returns true if the ACL lets `who` read.
 pub(super) fn may_read(who: &Who, acl: &AclList) -> bool {
     who.may(acl, Permissions::READ)
 }
 
-/// Judges the answer to a read from the history up to `zxid`.
+/// Judges the reply to a read by the ACLs after all transactions up to `zxid`.
 pub(super) fn read(
     who: &Who,
     request: &Request,

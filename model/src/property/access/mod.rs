@@ -1,15 +1,15 @@
 //! H17: a client does and sees exactly what ACLs grant it.
 //!
-//! The monitor follows identities by the proofs that are sent, and ACLs by the transactions that are committed. A
-//! connection has the identity of its address and those that it has proven; a request comes with those that were proven
-//! before it was sent (rules 1.9.5 and 1.9.6). A write is judged when its transaction is committed, answered or not, by
-//! the ACLs of the history before it; a read is judged by those of the history up to the zxid of its reply.
-//! [`who`] states once more what an ACL grants to whom: the monitor uses none of the servers' checks, which
-//! [`Bridge`](super::Bridge) shares with them. H15 judges whether a client machine proves its identities again on each
-//! connection.
+//! The monitor derives each connection's identities from the proofs that its client sent, and ACLs from the committed
+//! transactions. A connection has the identity of its address and those that it has proven; a request has the
+//! identities that were proven before it was sent (rules 1.9.5 and 1.9.6). A write is judged when its transaction is
+//! committed, even if it is never answered, by the ACLs of the history before it. A read is judged by the ACLs of the
+//! history up to the zxid of its reply. The module [`who`] states independently what an ACL grants: the monitor does
+//! not use the servers' checks, while [`Bridge`](super::Bridge) does. H15 judges whether a client machine proves its
+//! identities again on each connection.
 //!
-//! Not judged: the answers of a read-only server whose tree holds transactions that are not committed (rule 2.7.1), and
-//! events that a server withholds from a client that may read.
+//! Not judged: the replies of a read-only server whose tree holds transactions that are not committed (rule 2.7.1),
+//! and events that a server withholds from a client that may read the znode.
 
 mod account;
 mod decisions;
@@ -29,40 +29,40 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use who::{Proof, Who};
 
-/// The monitor of H17. It keeps the ACLs of the whole history, which only sweeps can afford.
+/// The monitor of H17. It keeps the ACLs of the whole history, so only sweeps can use it.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct AccessDecisions {
     account: Account,
     addresses: Vec<Arc<str>>,
     options: ServerOptions,
-    /// The last transaction of the account.
+    /// Zxid of the last transaction in `account`.
     known: Zxid,
     connections: BTreeMap<ClientId, Connection>,
-    /// Requests that have neither an answer nor a transaction yet.
+    /// Requests that have neither a reply nor a transaction yet.
     asked: BTreeMap<(SessionId, Xid), Question>,
     read_only: ReadOnlySessions,
 }
 
-/// A client's connection, or the one it had last.
+/// A client's connection, or its last one if it is disconnected.
 #[derive(Clone, Debug, Hash)]
 struct Connection {
     session: SessionId,
-    /// The proofs that were sent on it.
+    /// The proofs that the client sent on this connection.
     proofs: Vec<Proof>,
     who: Arc<Who>,
-    /// How many SetWatches have no answer yet.
+    /// Number of SetWatches requests without a reply.
     rearming: usize,
 }
 
 #[derive(Clone, Debug, Hash)]
 struct Question {
     request: Arc<Request>,
-    /// The identities of its connection when it was sent.
+    /// The connection's identities when the request was sent.
     who: Arc<Who>,
 }
 
 impl AccessDecisions {
-    /// The monitor before its run: it knows no znode and no connection.
+    /// Returns a monitor that knows no znode and no connection.
     pub fn new() -> AccessDecisions {
         AccessDecisions::default()
     }
@@ -73,7 +73,7 @@ impl AccessDecisions {
         Arc::new(Who::new(&address, proofs, self.options.super_digest.as_deref()))
     }
 
-    /// The client's connection for this session; a new one if it has none.
+    /// Returns the client's connection for this session, and creates one if it has none.
     fn connection(&mut self, client: ClientId, session: SessionId) -> &mut Connection {
         if self.connections.get(&client).is_none_or(|it| it.session != session) {
             self.connected(client, session);
@@ -124,8 +124,8 @@ impl AccessDecisions {
         judged
     }
 
-    /// Judges an event by the ACLs of its znode before and after the transaction: one of them has to let the connection
-    /// read (rule 3.1.4). No ACL is asked for events that answer SetWatches.
+    /// Judges an event by the ACLs of its znode before and after the transaction: one of them must let the connection
+    /// read (rule 3.1.4). Events that answer SetWatches are subject to no ACL.
     fn notified(&self, client: ClientId, event: &WatchedEvent) -> Result<(), String> {
         let Some(connection) = self.connections.get(&client) else { return Ok(()) };
         let is_removal = !matches!(

@@ -1,4 +1,4 @@
-//! What the monitor accepts and objects to.
+//! Behaviour that the monitor accepts, and behaviour that it objects to.
 
 use super::*;
 use crate::property::testing::{
@@ -10,10 +10,10 @@ use crate::vocabulary::error::Error;
 use crate::vocabulary::op::{ClientInfo, CreateMode, Op, Response, Version};
 use crate::vocabulary::znode::EphemeralType;
 
-/// `ann:a` as ACLs name it.
+/// The id in ACLs of the user who proves `ann:a`.
 const ANN: &str = "ann:i9V/d2HTT0sehGWzvQcFNipywIQ=";
 
-/// `/a` belongs to ann, `/b` may be read by anyone; [`SESSION`] is connected.
+/// Returns a trial in which `/a` belongs to ann, any client may read `/b`, and [`SESSION`] is connected.
 fn trial() -> Trial<AccessDecisions> {
     let mut trial = Trial::new(AccessDecisions::new());
     trial.monitor.begin(&Arc::new(Config::new(3, 2)));
@@ -52,7 +52,7 @@ fn set_data(name: &str) -> TxnBody {
     TxnBody::SetData { path: path(name), data: Arc::from(*b"x"), version: 1 }
 }
 
-/// The objection to a transaction of request 1.
+/// Returns the objection to a transaction that is committed for request 1.
 fn at_commit(trial: &mut Trial<AccessDecisions>, request: Request, body: TxnBody) -> String {
     trial.accepts(sent(1, request));
     trial.objects(crate::property::testing::committed(crate::property::testing::txn(
@@ -95,7 +95,7 @@ fn a_refusal_of_what_is_granted() {
     assert!(saw.contains("though its connection has w on /a"), "{saw}");
     let saw = at_commit(&mut trial(), set_data_request("/c", "x"), refused());
     assert!(saw.contains("though there is no /c to ask"), "{saw}");
-    // The proof came behind the request.
+    // The client sent the proof after the request.
     let mut late = trial();
     late.accepts(sent(1, set_data_request("/a", "x")));
     late.accepts(proves("ann:a"));
@@ -173,7 +173,7 @@ fn a_read_that_the_acl_refuses() {
     ask(&mut ann, get_data("/a"));
     let saw = ann.clone_and_object(replied(1, z(1, 2), get_data("/a"), Err(Error::NoAuth)));
     assert!(saw.contains("though its connection may read /a"), "{saw}");
-    // In an older tree there is nothing to refuse.
+    // An older tree does not have the znode, so no ACL can refuse the read.
     let saw = ann.objects(replied(1, z(1, 0), get_data("/a"), Err(Error::NoAuth)));
     assert!(saw.contains("though there is no /a"), "{saw}");
 }
@@ -231,7 +231,7 @@ fn an_event_of_what_may_not_be_read() {
     let saw = trial.clone_and_object(event("/a", z(1, 3)));
     assert!(saw.contains("which it may not read"), "{saw}");
     trial.accepts(event("/b", z(1, 3)));
-    // Events that answer SetWatches ask for no ACL.
+    // Events that answer SetWatches are subject to no ACL.
     let mut back = trial.clone();
     back.accepts(Event::Rearming {
         client: CLIENT,

@@ -1,4 +1,4 @@
-//! What ACLs grant to a connection, stated without the servers' code (rules 1.9.2 to 1.9.4).
+//! States what ACLs grant to a connection, without the servers' code (rules 1.9.2 to 1.9.4).
 
 use crate::vocabulary::acl::{Acl, AclList, Id, Permissions};
 use crate::vocabulary::op::{ClientInfo, Data};
@@ -9,20 +9,20 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-/// A proof of an identity, as `addAuth` sends it: the scheme and what it judges.
+/// A proof of an identity, as `addAuth` sends it: the scheme and the data that the scheme checks.
 pub(super) type Proof = (Arc<str>, Data);
 
-/// Whom a server must take a connection for.
+/// The identities that a server must grant to a connection.
 #[derive(Clone, Debug, Hash)]
 pub(super) struct Who {
     address: Arc<str>,
-    /// `user:hash`, of each digest proven.
+    /// `user:hash` of each proven digest.
     digests: BTreeSet<String>,
     is_super: bool,
 }
 
 impl Who {
-    /// A connection from this address that has sent these proofs, each accepted.
+    /// Returns the identities of a connection from this address that has sent these proofs, all of them accepted.
     pub(super) fn new(address: &Arc<str>, proofs: &[Proof], super_digest: Option<&str>) -> Who {
         let digests = proofs.iter().filter(|(scheme, _)| **scheme == *"digest");
         let digests: BTreeSet<String> = digests.map(|(_, proof)| hashed(proof)).collect();
@@ -30,7 +30,7 @@ impl Who {
         Who { address: Arc::clone(address), digests, is_super }
     }
 
-    /// Whether the list grants one of these permissions.
+    /// Returns true if the list grants at least one of these permissions.
     pub(super) fn may(&self, acl: &AclList, wanted: Permissions) -> bool {
         let entries = acl.entries();
         self.is_super
@@ -47,8 +47,9 @@ impl Who {
         }
     }
 
-    /// The entries that a server must store for this list, sorted; `None` where it must refuse the list with InvalidACL.
-    /// An entry that is listed twice is stored once; one that `auth` stands for is stored besides (rule 1.9.4).
+    /// Returns the entries that a server must store for this list, sorted, or `None` if it must refuse the list with
+    /// InvalidACL. A duplicate entry is stored once; an entry that `auth` expands to is stored in addition, even if
+    /// the list has it already (rule 1.9.4).
     pub(super) fn stored(&self, acl: &AclList) -> Option<Vec<Acl>> {
         let mut stored = Vec::new();
         let listed: BTreeSet<&Acl> = acl.entries().iter().collect();
@@ -77,7 +78,7 @@ impl Who {
         (!stored.is_empty()).then(|| sorted(&stored))
     }
 
-    /// What `whoAmI` must tell, in order.
+    /// Returns the identities that `whoAmI` must report, in order.
     pub(super) fn told(&self) -> Vec<ClientInfo> {
         let told = |scheme: &str, user: &str| ClientInfo {
             scheme: Arc::from(scheme),
@@ -92,14 +93,14 @@ impl Who {
     }
 }
 
-/// Entries in the order in which they are compared.
+/// Returns the entries in the order in which they are compared.
 pub(super) fn sorted(entries: &[Acl]) -> Vec<Acl> {
     let mut sorted = entries.to_vec();
     sorted.sort();
     sorted
 }
 
-/// The list that getACL returns without ADMIN: hashes of passwords are hidden.
+/// Returns the list as getACL must show it to a client without ADMIN: with the hashes of passwords hidden.
 pub(super) fn without_hashes(acl: &AclList) -> Vec<Acl> {
     let mut entries = acl.entries().to_vec();
     for entry in entries.iter_mut().filter(|entry| entry.id.scheme == "digest") {
@@ -116,7 +117,7 @@ fn hashed(proof: &Data) -> String {
     format!("{user}:{}", STANDARD.encode(Sha1::digest(text.as_bytes())))
 }
 
-/// An address and how many of its last bits do not count.
+/// Parses a network: its address, and the number of low bits that do not count.
 fn network(id: &str) -> Option<(u32, u32)> {
     let (address, bits) = id.split_once('/').unwrap_or((id, "32"));
     let address: Ipv4Addr = address.parse().ok()?;
@@ -141,7 +142,7 @@ mod tests {
     const PROOFS: [&[u8]; 5] = [b"ann:a", b"bob:b", b"ann:other", b"super:admin", b"nobody"];
     const SUPER: &str = "super:xQJmxLMiHGwaqBvst5y6rkB6HQs=";
 
-    /// Lists of one and of two entries: each scheme, good and bad.
+    /// Returns lists of one and of two entries, with valid and invalid ids of each scheme.
     fn lists() -> Vec<AclList> {
         let ann = access::generate_digest("ann:a");
         let ids = [
@@ -177,7 +178,8 @@ mod tests {
         lists
     }
 
-    /// Every list, permission and set of proofs is judged as the servers judge it, whose code this does not use.
+    /// Compares the monitor's judgement with the servers' independent code for every list, permission and set of
+    /// proofs.
     #[test]
     fn the_servers_and_this_judge_alike() {
         let options =

@@ -1,4 +1,4 @@
-//! What the bridge knows of sessions, clients, connections and leaders.
+//! The bridge's account of sessions, clients, connections and leaders.
 
 use crate::service::link::Link;
 use crate::vocabulary::acl::Id;
@@ -12,41 +12,41 @@ use std::sync::Arc;
 /// How a session began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Home {
-    /// Its createSession is in the log.
+    /// The session's createSession is in the log.
     Log,
-    /// This server alone knows of it.
+    /// Only this server knows the session: it is local.
     Server(Option<ServerId>),
-    /// A leader has proposed a createSession for it.
+    /// A leader has proposed a createSession for a local session.
     Upgrading,
 }
 
-/// A session, from its createSession on.
+/// A session from its createSession on, or a local one from its first connection on.
 #[derive(Clone, Debug, Hash)]
 pub(super) struct Account {
     pub(super) home: Home,
-    /// Where it began.
+    /// Zxid of its createSession; for a local session, the zxid that its client had seen before.
     pub(super) created: Zxid,
-    /// Where it ended, and when that became known.
+    /// Zxid of its closeSession, and when that was committed.
     pub(super) closed: Option<(Zxid, Moment)>,
-    /// Who was told of it.
+    /// The client that has the session, once a server has accepted it.
     pub(super) client: Option<ClientId>,
-    /// How often it was accepted.
+    /// Number of times that a server accepted the session.
     pub(super) connections: u32,
     /// When its client last lost a connection.
     pub(super) disconnected: Option<Moment>,
-    /// Writes under way, oldest first.
+    /// Writes that are not committed yet, oldest first.
     pub(super) writes: VecDeque<Write>,
     pub(super) last_sent: Xid,
-    /// The newest write that has its place, and where.
+    /// The newest committed write, and its zxid.
     pub(super) decided: Option<(Xid, Zxid)>,
-    /// It had lost its connection before its createSession was committed.
+    /// True if its client lost a connection before the createSession was committed.
     pub(super) refused_before: bool,
-    /// Leaders that have proposed its closeSession.
+    /// Epochs of the leaders that have proposed its closeSession.
     pub(super) closing: BTreeSet<Epoch>,
 }
 
 impl Account {
-    /// Of a client that was told of it, or of none yet.
+    /// Returns a session that has no client yet.
     pub(super) fn new(home: Home, created: Zxid) -> Account {
         Account {
             home,
@@ -63,79 +63,79 @@ impl Account {
         }
     }
 
-    /// Whether it may have no createSession.
+    /// Returns true if the log may have no createSession of this session.
     pub(super) fn may_be_local(&self) -> bool {
         self.home != Home::Log
     }
 
-    /// Where it began, if it has no client yet and can still get one.
+    /// Returns where the session began, if it has no client yet but can still get one.
     pub(super) fn awaits_its_client_since(&self) -> Option<Zxid> {
         (self.client.is_none() && self.closed.is_none()).then_some(self.created)
     }
 
-    /// Where among the writes under way this one is.
+    /// Returns the index of the write among those that are not committed yet.
     pub(super) fn position(&self, xid: Xid) -> Option<usize> {
         self.writes.iter().position(|write| write.xid == xid)
     }
 }
 
-/// A client machine, from its first session on.
+/// A client machine from its first session on.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Client {
     /// The session that it has.
     pub(super) session: Option<SessionId>,
     pub(super) connection: Option<Connection>,
-    /// As its machine has it: where the last reply stood (rule 2.8.6).
+    /// The last zxid that the client machine has seen in a reply (rule 2.8.6).
     pub(super) last_zxid: Zxid,
-    /// The session that it had before, if that was refused, and which leaders can have done so
-    /// without its closeSession being in the log.
+    /// The client's session before this one, if a server refused that, and the epochs of the leaders that may have
+    /// caused the refusal although the log has no closeSession.
     pub(super) refused: Option<(SessionId, Vec<Epoch>)>,
-    /// Its connection is a read-only one, with this session.
+    /// The session of its connection, if the connection is read-only.
     pub(super) read_only: Option<SessionId>,
-    /// Its connection has shown more of the past than is remembered of the log: nothing can be said
-    /// about what it is told. What it sends counts as ever.
+    /// True if the connection shows a prefix that the remembered log no longer has: replies on it cannot be judged.
+    /// Its requests are tracked as usual.
     pub(super) unknown: bool,
 }
 
 /// A client's connection.
 #[derive(Clone, Debug, Hash)]
 pub(super) struct Connection {
-    /// What the service grain has of it. To the server: what is not answered yet. To the client:
-    /// the notifications that must come next.
+    /// The service grain's state of the connection. Its queue to the server holds the unanswered requests, its queue
+    /// to the client the notifications that must come next.
     pub(super) link: Link,
-    /// The oldest request is a SetWatches that was served here; its answer is under way.
+    /// Zxid at which the server has served a SetWatches, the oldest request, whose reply the client has not read yet.
     pub(super) set_at: Option<Zxid>,
-    /// The identities that requests get which are sent from now on; those of the link are what the
-    /// requests have that are answered from now on.
+    /// The identities of requests that are sent from now on. Those in `link` belong to requests that are answered
+    /// from now on.
     pub(super) proven: Arc<[Id]>,
-    /// The identities that the server goes by when a watch fires whose event is read from now on, and
-    /// the proofs that are sent and not answered, oldest first.
+    /// The identities by which the server checks events that the client reads from now on.
     pub(super) known: Arc<[Id]>,
     pub(super) unanswered: VecDeque<(Arc<str>, Data)>,
-    /// What the server knew before that, while nothing was read since that tells how far it had got
-    /// when it learnt more: it may have kept events back that it would not keep back now.
+    /// The identities that the server had before it accepted the newest one, until the client reads something that
+    /// shows how far the server had got by then: the server may have withheld events that it would send now.
     pub(super) doubt: Option<Arc<[Id]>>,
 }
 
 impl Connection {
-    /// Something was sent.
+    /// Records a request that was sent.
     pub(super) fn ask(&mut self, xid: Xid, request: &Arc<Request>) {
         let request = Arc::clone(request);
         self.link.to_server.push_back(ClientPacket::Request { xid, request });
     }
 }
 
-/// A number of events.
+/// A time, as the number of events until then.
 type Moment = u64;
 
-/// Who leads, and who has lately.
+/// The present leaders and those that have fallen.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Leaders {
     pub(super) now: Moment,
     pub(super) leading: BTreeMap<ServerId, Epoch>,
-    /// The epochs of leaders that have left their role, and when.
+    /// The epochs of leaders that have left their role, and when each did.
     pub(super) fallen: BTreeMap<Epoch, Moment>,
-    /// Who has proposed the end of a session whose beginning is not committed yet.
+    /// For a session whose createSession is not committed yet, the epochs of leaders that have proposed its
+    /// closeSession.
     pub(super) closing: BTreeMap<SessionId, BTreeSet<Epoch>>,
 }
 
@@ -148,7 +148,7 @@ impl Leaders {
         self.fallen.contains_key(&epoch) || self.leading.values().any(|other| *other == epoch)
     }
 
-    /// The epochs of all that were leaders at some time since.
+    /// Returns the epochs of all servers that have led at any time since `moment`.
     pub(super) fn since(&self, moment: Moment) -> impl Iterator<Item = Epoch> {
         let fallen = self.fallen.iter().filter(move |(_, when)| **when >= moment);
         self.leading.values().copied().chain(fallen.map(|(epoch, _)| *epoch))
@@ -161,15 +161,15 @@ impl Leaders {
     }
 }
 
-/// A write that was sent and has no place in the log yet.
+/// A write that was sent and is not committed yet.
 #[derive(Clone, Debug, Hash)]
 pub(super) struct Write {
     pub(super) xid: Xid,
     pub(super) request: Arc<Request>,
-    /// The identities of the connection when it was sent (rule 1.9.6).
+    /// The connection's identities when the write was sent (rule 1.9.6).
     pub(super) auth: Arc<[Id]>,
-    /// Which of the session's connections it was sent by.
+    /// The number of the session's connection that sent the write.
     pub(super) connection: u32,
-    /// Its connection broke.
+    /// True if that connection broke.
     pub(super) lost: bool,
 }

@@ -1,10 +1,11 @@
-//! What a client reads on its connection: replies and notifications, in the one order in which its
-//! server can have sent them.
+//! Judges what a client reads on its connection: replies and notifications, in the one order in which its server can
+//! have sent them.
 //!
-//! The zxid of a reply is where its server stood. So everything up to there that fires a watch of
-//! this connection must have been read before it (rules 3.2.1 and 3.2.4), and nothing that the
-//! connection reads later stands lower. A notification names the transaction that fired it; what
-//! SetWatches makes up names where its server stood (rule 3.4.1), and so does the answer to SetWatches.
+//! The zxid of a reply is the last one that its server had applied. So the client must have read before it every
+//! event up to that zxid that fires a watch of this connection (rules 3.2.1 and 3.2.4), and whatever it reads later
+//! on the connection has no lower zxid. A notification has the zxid of the transaction that fired it; an event that
+//! SetWatches generates has the last zxid that its server had applied (rule 3.4.1), and so has the reply to
+//! SetWatches.
 
 use super::Bridge;
 use super::account::{Account, Client, Connection};
@@ -23,7 +24,7 @@ use crate::vocabulary::zxid::Zxid;
 use crate::watch::Rearming;
 use std::sync::Arc;
 
-/// A reply as a client read it.
+/// A reply that a client has read.
 pub(super) struct Reply<'a> {
     pub(super) xid: Xid,
     pub(super) zxid: Zxid,
@@ -32,7 +33,7 @@ pub(super) struct Reply<'a> {
 }
 
 impl Bridge {
-    /// A client's connection with the log. `None` where nothing is known of it.
+    /// Returns a client's connection, and the log; `None` if replies on the connection cannot be judged.
     fn reading(
         &mut self,
         client: ClientId,
@@ -84,7 +85,7 @@ impl Bridge {
         connection.nothing_is_due().map_err(who)?;
         let link = &mut connection.link;
         if closes_local {
-            // Its server's affair alone (rule 2.6.1): it answers and hangs up.
+            // A server closes a local session alone (rule 2.6.1): it answers and hangs up.
             link.hung_up = true;
         } else if is_write(request) {
             let refused = Err(Error::SessionExpired);
@@ -97,7 +98,7 @@ impl Bridge {
             let result = if is_ephemeral_on_local { &refused } else { result };
             check_write(&entry, session, &Reply { result, ..*reply }).map_err(who)?;
         }
-        // A server that applies the session's end hangs up; its last word answers closeSession.
+        // A server that applies the closeSession hangs up; its last reply answers that request.
         if link.view < entry.zxid() || (link.hung_up && !is_write(request)) {
             return Err(who(format!(
                 "was answered at {zxid} by a server that had closed the session"
@@ -120,7 +121,7 @@ impl Bridge {
         its.last_zxid = its.last_zxid.max(zxid);
     }
 
-    /// A client machine sends SetWatches.
+    /// Judges a SetWatches that a client machine sends.
     pub(super) fn rearming(
         &mut self,
         client: ClientId,
@@ -139,8 +140,8 @@ impl Bridge {
         Ok(())
     }
 
-    /// A client machine sends the proof of an identity. Its server looks at it before it looks at
-    /// anything that is sent later.
+    /// Records a proof of an identity that a client machine sends. Its server checks the proof before any packet that
+    /// the client sends later.
     pub(super) fn authenticating(
         &mut self,
         client: ClientId,
@@ -164,9 +165,9 @@ impl Bridge {
         Ok(())
     }
 
-    /// A client machine reads that its server has taken the oldest of these proofs. It answers them at
-    /// once, also before requests that were sent earlier and wait for their turn; those go by what was
-    /// known when they were sent.
+    /// Records that a client machine has read the acceptance of its oldest unanswered proof, and fails if a server
+    /// must refuse that proof. A server answers a proof at once, even before queued requests that were sent earlier;
+    /// those keep the identities that the connection had when they were sent.
     pub(super) fn authenticated(
         &mut self,
         client: ClientId,
@@ -189,7 +190,7 @@ impl Bridge {
         }
     }
 
-    /// A client machine reads the answer to SetWatches.
+    /// Judges the reply to SetWatches that a client machine reads.
     pub(super) fn rearmed(
         &mut self,
         client: ClientId,
@@ -236,7 +237,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// A client machine reads a notification.
+    /// Judges a notification that a client machine reads.
     pub(super) fn notified(
         &mut self,
         client: ClientId,
@@ -262,7 +263,7 @@ impl Bridge {
                     made_up = true;
                 }
             } else {
-                // Some of what fires is not for this connection to see.
+                // ACLs hide some of the events from this connection, so the next visible one may be further on.
                 while connection.link.to_client.is_empty()
                     && !connection.link.hung_up
                     && let Some(heard) = connection.link.next_heard(log)
@@ -287,8 +288,8 @@ impl Bridge {
 }
 
 impl Connection {
-    /// The server looks at the proofs that were sent before what it answers next. Behind one that it
-    /// refuses it answers nothing.
+    /// Takes the identities that the client has proven before its oldest unanswered request. A server that refuses a
+    /// proof answers nothing after it.
     fn take_identities(&mut self, client: ClientId, config: &Config) {
         while let Some(ClientPacket::Auth { scheme, auth }) = self.link.to_server.front() {
             if is_refused(client, scheme, auth, config) {
@@ -299,10 +300,9 @@ impl Connection {
         }
     }
 
-    /// The server goes on, and fires watches by the identities that it knows of. What is `read` next
-    /// ends the doubt about when it learnt of the last one: what it then must have kept back for it
-    /// is not to be read, nothing of it before a reply, and before a notification nothing that the
-    /// server sent earlier.
+    /// Moves the server up to `to`; it fires watches by the identities that it knows. The packet that is `read` next
+    /// shows when the server learnt the newest identity: earlier, it withheld the events that only this identity may
+    /// see. Before a reply, all such events are dropped; before a notification, those that precede it.
     fn advance(
         &mut self,
         client: ClientId,
@@ -339,12 +339,12 @@ impl Connection {
         }
     }
 
-    /// Whether the oldest request is a SetWatches.
+    /// Returns true if the oldest request is a SetWatches.
     fn sets_watches(&self) -> bool {
         matches!(self.link.to_server.front(), Some(ClientPacket::SetWatches { .. }))
     }
 
-    /// Whether this is the oldest request that is not answered.
+    /// Fails unless this is the oldest unanswered request.
     fn is_due(&self, xid: Xid, request: &Request) -> Result<(), String> {
         match self.link.to_server.front() {
             Some(ClientPacket::Request { xid: oldest, request: asked })
@@ -357,7 +357,8 @@ impl Connection {
         }
     }
 
-    /// What a server has applied only grows, and it accepts nobody who has seen more.
+    /// Fails if the zxid is lower than one that the session has seen: a server's zxid never decreases, and a server
+    /// refuses a client that has seen a higher zxid than its own.
     fn is_not_behind(&self, zxid: Zxid) -> Result<(), String> {
         let view = self.link.view;
         if zxid < view {
@@ -368,7 +369,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Whether all that the server told before what is read now was read.
+    /// Fails if the server must have sent an event that the client has not read before this packet.
     fn nothing_is_due(&self) -> Result<(), String> {
         match self.link.to_client.front() {
             None => Ok(()),
@@ -378,8 +379,8 @@ impl Connection {
         }
     }
 
-    /// The server sets the watches of the oldest request, and makes up what was missed. An event
-    /// names where the server stands.
+    /// Sets the watches of the oldest request at the server, and generates the events that the client has missed.
+    /// Each has the last zxid that the server has applied.
     fn set_watches(&mut self, client: ClientId, entry: &Entry, zxid: Zxid, config: &Config) {
         let Link { to_server, to_client, watches, .. } = &mut self.link;
         let rearming = to_server.front().and_then(Rearming::of);
@@ -393,7 +394,7 @@ impl Connection {
     }
 }
 
-/// The reply to a write is the result of the transaction at its zxid.
+/// Fails unless the reply to a write is the result of the transaction at its zxid.
 fn check_write(entry: &Entry, session: SessionId, reply: &Reply<'_>) -> Result<(), String> {
     let Reply { xid, zxid, request, result } = *reply;
     let (Some(txn), Some(applied)) = (&entry.txn, &entry.applied) else {
@@ -412,7 +413,7 @@ fn check_write(entry: &Entry, session: SessionId, reply: &Reply<'_>) -> Result<(
     Err(format!("was answered with {said}, but {txn} comes to {should}"))
 }
 
-/// A read shows the tree at the reply's zxid.
+/// Fails unless a read shows the tree at the reply's zxid.
 fn check_read(reply: &Reply<'_>, expected: &Result<Response, Error>) -> Result<(), String> {
     let Reply { zxid, request, result, .. } = *reply;
     if quota::same_answer(request, result, expected) {
@@ -422,7 +423,7 @@ fn check_read(reply: &Reply<'_>, expected: &Result<Response, Error>) -> Result<(
     Err(format!("was answered with {said}, but at {zxid} the tree says {should}"))
 }
 
-/// Two answers that differ, in words that do.
+/// Formats two different results, in debug form if their display forms are equal.
 fn told_apart(one: &Result<Response, Error>, other: &Result<Response, Error>) -> (String, String) {
     match (Answer(one).to_string(), Answer(other).to_string()) {
         (one_said, other_said) if one_said == other_said => {

@@ -1,22 +1,21 @@
-//! Transactions: each takes its place at the log's end, and is what `prep` decides there.
+//! Judges transactions: each is appended to the log, and is what `prep` decides at the log's end.
 //!
-//! Nothing is outstanding at this grain, so what a request comes to is what a fresh
-//! [`Prep`] over the tree at the log's end says, but for counters past their end ([`super::counters`]). That settles SessionExpired too: the leader refuses
-//! a session from the moment it proposes its closeSession, so in the log a write fails with it
-//! exactly when the session is not in the tree at that place.
+//! Nothing is outstanding at this grain, so a request's result is what a fresh [`Prep`] decides over the tree at the
+//! log's end, except for creates with a counter past its end ([`super::counters`]). This decides SessionExpired too:
+//! the leader refuses a session from the moment it proposes the closeSession, so in the log a write fails with
+//! SessionExpired exactly if the session is not in the tree there.
 //!
-//! SessionMoved alone depends on what is not in the log, the owner of the session. It is allowed
-//! only for a session that exists and whose client has lost a connection before: a session has an
-//! owner other than the connection it was created by only once its client has gone elsewhere.
+//! SessionMoved alone depends on state outside of the log, the session's owner. It is allowed only if the session
+//! exists and its client has lost a connection before: the owner differs from the session's first connection only
+//! after the client has connected to another server.
 //!
-//! Nor is it in the log whether a session that is not in the tree is a local one (rule 2.6.3), to which the
-//! leader lets its requests pass, all but the creation of an ephemeral. So with local sessions it may
-//! be either.
+//! The log does not show either whether a session that is not in the tree is a local one (rule 2.6.3); the leader
+//! accepts all requests of a local session except the creation of an ephemeral. So with local sessions, both results
+//! are allowed.
 //!
-//! The writes of a session take their places in the order of their numbers, and of one connection
-//! none is left out: the way to the leader is first in, first out, and what is lost of it is its
-//! end. What the leader refused because the session had moved, or was over, is out of this order, as
-//! it has no effect.
+//! The writes of a session are committed in the order of their numbers, without a gap within one connection: the way
+//! to the leader is first in, first out, so a broken connection loses only its last writes. A write that the leader
+//! refused because the session had moved or ended has no effect, and is exempt from this order.
 
 use super::Bridge;
 use super::account::{Account, Write};
@@ -57,7 +56,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// A new leader reports its history, of which the beginning is known.
+    /// Judges a transaction of a new leader's history, which repeats what was committed before.
     fn reported_again(&self, txn: &Arc<Txn>) -> Result<(), Saw> {
         match self.log.get(txn.zxid).map(|entry| &entry.txn) {
             Some(Some(known)) if known == txn => Ok(()),
@@ -87,7 +86,7 @@ impl Bridge {
         }
     }
 
-    /// The leader expires only what it holds to be alive.
+    /// Fails unless the expired session is alive in the tree and the closeSession is what `prep` decides.
     fn check_expiry(&self, txn: &Txn) -> Result<(), Saw> {
         let tree = &self.log.last().tree;
         if !tree.sessions().contains_key(&txn.session) {
@@ -100,8 +99,8 @@ impl Bridge {
         compare(txn, &expected.body, "the expiry")
     }
 
-    /// The leader itself, as session 0, deletes containers and TTL znodes without children; which it
-    /// tries, and whether it is time to, is its own affair. What it tries in vain says only why.
+    /// Judges a deletion by the leader itself, as session 0, which deletes containers and TTL znodes without
+    /// children. Which of them it tries and when is not judged; a deletion that fails records only an error.
     fn check_container(&self, txn: &Txn) -> Result<(), Saw> {
         let path = match &txn.body {
             TxnBody::DeleteContainer { path } => path.shared(),
@@ -157,7 +156,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// Whether a transaction is what the write at `at` of its session comes to over this database.
+    /// Fails unless the transaction is the result of the session's write number `at` over this tree.
     fn check_over(
         &self,
         tree: &DataTree,
@@ -214,7 +213,7 @@ impl Bridge {
         }
     }
 
-    /// A client machine puts a request on its connection.
+    /// Records a request that a client machine sends.
     pub(super) fn sent(
         &mut self,
         client: ClientId,
@@ -225,7 +224,7 @@ impl Bridge {
         if self.is_read_only(client, session) {
             return Ok(());
         }
-        // What a connection says is known even where nothing is known of what it is told.
+        // Requests are tracked even if the connection's replies cannot be judged.
         let is_known = self.connection(client, session)?.is_some();
         let connection = self.open_connection(client);
         if is_known {
@@ -249,7 +248,7 @@ impl Bridge {
 }
 
 impl Account {
-    /// Whether it is the turn of the write at `at`, for which `txn` was committed.
+    /// Fails unless the write at `at`, for which `txn` was committed, is the session's next one.
     fn is_next(&self, at: usize, txn: &Txn) -> Result<(), Saw> {
         let write = &self.writes[at];
         if let Some((later, place)) = self.decided.filter(|(later, _)| *later > write.xid) {
@@ -272,7 +271,7 @@ impl Account {
     }
 }
 
-/// Whether a transaction does what it should.
+/// Fails unless the transaction has the expected body.
 fn compare(txn: &Txn, expected: &TxnBody, what: &str) -> Result<(), Saw> {
     if txn.body == *expected {
         return Ok(());

@@ -1,9 +1,9 @@
-//! Counters of creates past their end.
+//! Counters of sequential names past their end.
 //!
-//! Past 2147483647 a counter goes on in what is outstanding at the leader, and stays where it was in every tree
-//! (rule 1.4.3). So what a create comes to depends on whether the last one below the same parent is still
-//! outstanding, which the log does not say. It may be either, each parent for itself, and nothing else: a
-//! request whose znodes have other numbers is objected to.
+//! Past 2147483647 a parent's counter goes on among the outstanding changes of the leader, but stays as it was in
+//! every tree (rule 1.4.3). So the number of a created znode depends on whether the last create below the same parent
+//! is still outstanding, which the log does not show. Both numbers are allowed, independently for each parent; any
+//! other number violates the property.
 
 use crate::tree::DataTree;
 use crate::vocabulary::op::{Op, Request};
@@ -12,11 +12,11 @@ use crate::vocabulary::txn::{Txn, TxnBody};
 use crate::vocabulary::zxid::Epoch;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Below so many parents past their end one request creates at most; below others, the last create is taken for
-/// committed. Twice as many trees are tried for each.
+/// Bound on the parents of one request whose counters are past their end: each doubles the number of trees to try.
+/// For further parents, the last create is taken as committed.
 const MOST_PARENTS: usize = 4;
 
-/// The counters that are past their end, as the last create left them in what was outstanding.
+/// The counters past their end, as the last create left them among the outstanding changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Counters {
     epoch: Epoch,
@@ -24,10 +24,10 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// A transaction was committed.
+    /// Records a committed transaction.
     pub(super) fn committed(&mut self, txn: &Txn) {
         if txn.zxid.epoch() != self.epoch {
-            // What a leader has outstanding ends with it.
+            // A leader's outstanding changes end with its epoch.
             *self = Counters { epoch: txn.zxid.epoch(), outstanding: BTreeMap::new() };
         }
         self.note(&txn.body);
@@ -50,8 +50,8 @@ impl Counters {
         }
     }
 
-    /// The databases that the leader of this epoch may have had before it when it decided about this request, beside
-    /// the one in the log.
+    /// Returns the databases that the leader of this epoch may have decided this request over, besides the tree in
+    /// the log.
     pub(super) fn databases(
         &self,
         epoch: Epoch,
@@ -83,7 +83,7 @@ impl Counters {
     }
 }
 
-/// The parents of what a request creates.
+/// Returns the parents of the znodes that a request creates.
 fn created_below(request: &Request) -> BTreeSet<&str> {
     let ops = match request {
         Request::Write(op) => std::slice::from_ref(op),
@@ -107,7 +107,7 @@ mod tests {
     use crate::vocabulary::znode::EphemeralType;
     use crate::vocabulary::zxid::Zxid;
 
-    /// What the counters of these directories were told: a create below each, past the end.
+    /// Returns counters that have recorded a create past the end below each of these directories.
     fn past_their_end(parents: &[&str]) -> Counters {
         let mut counters = Counters::default();
         for (at, parent) in (1..).zip(parents) {
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(stand(&creates(&["/c/-"])), []);
     }
 
-    /// It was deleted and made anew: its counter has begun again.
+    /// The directory was deleted and created again, so its counter has started again.
     #[test]
     fn a_directory_that_is_not_at_its_end_has_no_other_counter() {
         assert!(

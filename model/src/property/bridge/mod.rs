@@ -1,38 +1,35 @@
-//! The bridge between the grains: what happened to the clients of real servers is something that
-//! the service grain could have done to them.
+//! The bridge between the grains: clients of real servers observe only what the service grain allows.
 //!
-//! The monitor keeps the service grain's own account of a run, with the service grain's own
-//! machinery: its [`Log`], a [`Link`](crate::service::link::Link) for every connection, and
-//! [`Prep`](crate::server::prep::Prep) for what a write comes to. Every event is then a step of that account, or
-//! the run is one that the service grain does not have. The zxids in transactions, replies and
-//! notifications say *which* step, so nothing is searched for.
+//! The monitor keeps the service grain's account of a run, with the service grain's own machinery: its [`Log`], a
+//! [`Link`](crate::service::link::Link) for every connection, and [`Prep`](crate::server::prep::Prep) for the results
+//! of writes. Every event of the run must be a step of that account; otherwise the service grain does not have the
+//! run. The zxids in transactions, replies and notifications determine the step, so the monitor searches for nothing.
 //!
 //! | Event | Step of the account | Objection |
 //! |---|---|---|
-//! | a transaction is committed | it takes its place at the log's end | nobody sent it, it was decided already, or it is not what `prep` decides at that place ([`commits`]) |
-//! | a reply is read | the server went on to the reply's zxid, and answered there | it goes back, is not what the tree there says, is no transaction's result, overtakes an event or another reply ([`answers`]) |
-//! | a notification is read | the server went on to the next transaction that fires a watch, or answered SetWatches at the notification's zxid | it is not the next event of this connection ([`answers`]) |
-//! | an identity is proven, accepted, refused | requests that are sent later have it; watches that fire later go by it; the connection ends | none was sent that a server accepts, or refuses ([`answers`], [`sessions`]) |
-//! | a session is accepted, lost, refused, given up | a connection begins or ends | the session was over, was not over, or is somebody else's ([`sessions`]) |
+//! | a transaction is committed | the transaction is appended to the log | no client sent it, it was committed before, or it is not what `prep` decides at the log's end ([`commits`]) |
+//! | a reply is read | the server applies up to the reply's zxid, and answers there | the zxid is lower than an earlier one, the result is not that of the tree or the transaction there, or the reply overtakes an event or another reply ([`answers`]) |
+//! | a notification is read | the server applies the next transaction that fires a watch, or answers SetWatches at the notification's zxid | it is not the next event of this connection ([`answers`]) |
+//! | an identity is proven, accepted, refused | requests that are sent later have it; watches that fire later are checked by it; the connection ends | the client sent no proof that a server accepts, or refuses ([`answers`], [`sessions`]) |
+//! | a session is accepted, lost, refused, given up | a connection begins or ends | the session had ended, had not ended, or belongs to another client ([`sessions`]) |
 //!
-//! Three liberties, each because nobody could tell:
-//! * A transaction that failed takes a zxid and a place in the log here. It changes no tree.
-//! * What servers do is ordered by the log and not by the clock. A follower behind, or a deposed
-//!   leader, does late what the service grain's server did in time: what it shows is a prefix all
-//!   the same. So the service grain's run is this one with some steps moved forward.
-//! * A write that was under way when its connection broke may be committed even after the session
-//!   is accepted again: then it was proposed before, as the service grain has it. What settles it is
-//!   the log: once a later connection's write has its place there, it has none ([`commits`]).
+//! The account differs from the run in three ways that no client can observe:
+//! * A failed transaction has a zxid and a place in the log here. It changes no tree.
+//! * The log orders the servers' steps, not the clock. A lagging follower or a deposed leader does late what the
+//!   service grain's server did in time, but still shows a prefix of the log. So the service grain's run is this one
+//!   with some steps moved forward.
+//! * A write that was in flight when its connection broke may be committed even after the session is accepted again;
+//!   the service grain proposes it before. Once a write of a later connection is in the log, the older write can no
+//!   longer be committed ([`commits`]).
 //!
-//! Of one thing the time is not known: when a server that says that it has accepted an identity had
-//! learnt of it. What it applied just before, it may have kept back from the client.
+//! One time is unknown: when a server that says that it has accepted an identity learnt the identity. The server may
+//! have withheld from the client what it applied just before.
 //!
-//! Two things are let pass only when a leader that fell explains them; [`Monitor::measured`] counts
-//! them:
-//! * A leader refuses a session, having proposed its closeSession, and falls with that proposal. The
-//!   client's next session then begins before the old one is closed.
-//! * A deposed leader that has not noticed accepts a session after its successor closed it, or
-//!   refuses one that it does not know.
+//! Two kinds of events are allowed only if a fallen leader explains them; [`Monitor::measured`] counts them:
+//! * A leader refuses a session after it has proposed the closeSession, and falls with that proposal. The client's
+//!   next session then begins before the old one is closed.
+//! * A deposed leader that has not noticed its end accepts a session after its successor has closed it, or refuses a
+//!   session that it does not know.
 
 mod account;
 mod answers;
@@ -56,8 +53,8 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// The monitor that compares a run with the service grain. It keeps as much of the log as somebody
-/// can still be shown (with local sessions all of it), so it is for the simulator only.
+/// The monitor that compares a run with the service grain. It keeps the part of the log that a client can still be
+/// shown (with local sessions, the whole log), so it is for the simulator only.
 #[derive(Clone, Debug, Hash)]
 pub struct Bridge {
     config: Arc<Config>,
@@ -69,7 +66,7 @@ pub struct Bridge {
     counts: Unhashed<Counts>,
 }
 
-/// What was compared, and what of it was anything but plain.
+/// How often the monitor compared each kind of event, with the unusual ones counted separately.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     decided: u64,
@@ -104,7 +101,7 @@ impl Default for Bridge {
 }
 
 impl Bridge {
-    /// An empty log, and no session yet.
+    /// Returns a monitor with an empty log and no session.
     pub fn new() -> Bridge {
         Bridge {
             config: Arc::new(Config::new(1, 0)),
@@ -117,7 +114,7 @@ impl Bridge {
         }
     }
 
-    /// What was compared so far, by name, and how often.
+    /// Returns the name of each kind of comparison, and how often the monitor made it.
     pub fn compared(&self) -> Vec<(&'static str, u64)> {
         let Counts { decided, failed, moved, late, pending, .. } = *self.counts;
         let Counts { reads, stale, fired, made_up, .. } = *self.counts;
@@ -140,7 +137,7 @@ impl Bridge {
             ("connections of sessions older than what is remembered", unknown),
         ]
         .into_iter()
-        // Only where there are such things.
+        // These are listed only if they occurred.
         .chain(
             [
                 ("writes decided alike over what was outstanding", outstanding),
@@ -154,17 +151,18 @@ impl Bridge {
         .collect()
     }
 
-    /// The place in the log that a zxid stands for: that of its transaction or, if it opens the
-    /// epoch of an established leader, the end of what was before.
+    /// Returns the entry of the log that a zxid refers to: the entry of its transaction or, if the zxid opens the
+    /// epoch of an established leader, the last entry before it.
     fn place(&self, zxid: Zxid) -> Option<&Arc<Entry>> {
         let entry = self.log.up_to(zxid);
         let opens = zxid.is_opening() && self.leaders.was_established(zxid.epoch());
         (entry.zxid() == zxid || opens).then_some(entry)
     }
 
-    /// Nobody will be shown less than this: the least that the client of a living session has seen,
-    /// and the beginning of each session that no client has yet. A local session has none (rule
-    /// 2.6.1): its client can be shown whatever a server that is behind still stands at.
+    /// Returns a zxid below which no client can be shown the log: the lowest of the zxids that clients of living
+    /// sessions have seen, and of the createSessions of sessions without a client yet. With local sessions the bound
+    /// is zero: a local session has no createSession (rule 2.6.1), so its client can be shown any prefix that a
+    /// lagging server still has.
     fn floor(&self) -> Zxid {
         if self.config.options.local_sessions {
             return Zxid::ZERO;
@@ -219,7 +217,7 @@ impl Bridge {
             Event::Session { client, session, server, state } => {
                 Ok(self.session(*client, *session, *server, *state)?)
             }
-            // Nobody is left to be told anything.
+            // The client's program is gone, so it reads nothing more.
             Event::Killed { client }
             | Event::Finished { client, .. }
             | Event::Panicked { client, .. } => {
@@ -237,7 +235,7 @@ impl Bridge {
 impl Declared for Bridge {
     const DECLARATION: Declaration<Self> =
         Declaration::in_sweeps("bridge", LooksBack::Whole, minds! { |this, view, event|
-            // Time goes by all of these, also by those that say nothing more.
+            // Each of these events advances the bridge's clock, even if it has no other effect.
             Event::LeftRole { .. } | Event::Established { .. } | Event::Proposed { .. } | Event::Committed { .. }
             | Event::Crashed { .. } | Event::Restarted { .. } | Event::Exited { .. } | Event::Sent { .. }
             | Event::Replied { .. } | Event::Lost { .. } | Event::Session { .. } | Event::Notified { .. }

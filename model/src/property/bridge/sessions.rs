@@ -1,23 +1,21 @@
-//! Sessions and connections: who has which, and whether it may.
+//! Judges sessions and connections: which client has which, and whether it may.
 //!
-//! * A session is accepted by the leader that its server follows. It has the whole log but for what
-//!   newer leaders committed. So a session is not accepted any more once its closeSession has its
-//!   place, unless the connection began before that, or a deposed leader is still about that
-//!   does not have it.
-//! * A session is refused when its closeSession has its place in the log, when a leader has
-//!   proposed it (rules 2.3 and 2.4), or when a deposed leader does not know the session.
-//! * A client's next session begins behind the closeSession of one that was refused, unless the
-//!   leader that refused it has fallen.
+//! * The leader that a session's server follows accepts the session. Its log is complete except for what newer
+//!   leaders committed. So a session is not accepted once its closeSession is in the log, unless the connection began
+//!   before, or a deposed leader without that closeSession still runs.
+//! * A session is refused only if its closeSession is in the log, if a leader has proposed its closeSession (rules
+//!   2.3 and 2.4), or if a deposed leader does not know the session.
+//! * After a refusal, a client's next session begins after the closeSession of the refused one, unless the leader
+//!   that refused it has fallen.
 //!
-//! A session may live on after its client has left it (killed, closed without an answer, given up by a
-//! client that does so (rule 2.8.3), or after a refused identity): it ends by its expiry.
+//! A session may outlive its client: the client may be killed, close the session without a reply, give it up on its
+//! own (rule 2.8.3), or leave it after a refused identity. Such a session ends when it expires.
 //!
-//! Of a local session (rule 2.6.1) the log says nothing. It begins wherever its server stands, however far
-//! that is behind. It is accepted by the server that it began at, and by no other, until a leader has proposed a
-//! createSession for it; it can be over at any time. A
-//! read-only connection (rule 2.7.1) speaks for no part of the log: what it shows is not compared, but its
-//! client has seen it. The session on it is another than the client's own, for which it counts
-//! nothing, or the client's own.
+//! A local session (rule 2.6.1) is not in the log. It begins at its server's zxid, even if the server lags. Only the
+//! server at which it began accepts it, until a leader has proposed a createSession for it; it can end at any time. A
+//! read-only connection (rule 2.7.1) shows no prefix of the log, so what it shows is not compared, but the client's
+//! last seen zxid includes it. The session on a read-only connection is the client's own one, or another one that is
+//! not tracked.
 
 use super::Bridge;
 use super::account::{Account, Client, Connection, Home};
@@ -32,7 +30,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 impl Bridge {
-    /// What servers do among themselves.
+    /// Records an event among the servers.
     pub(super) fn server(&mut self, event: &Event) {
         match event {
             Event::Proposed { txn, .. } if matches!(txn.body, TxnBody::CloseSession { .. }) => {
@@ -65,7 +63,7 @@ impl Bridge {
         let account = account.or_insert_with(|| Account::new(Home::Log, txn.zxid));
         account.closing.extend(self.leaders.closing.remove(&txn.session).unwrap_or_default());
         if account.home != Home::Log {
-            // Its client may have been refused before the leader heard of it.
+            // The session's client may have been refused before the leader knew the session.
             self.counts.upgraded += 1;
             account.refused_before = account.disconnected.is_some();
             (account.home, account.created) = (Home::Log, txn.zxid);
@@ -79,7 +77,7 @@ impl Bridge {
         }
     }
 
-    /// A session changed its state as its client sees it.
+    /// Judges a change of a session's state that its client observes.
     pub(super) fn session(
         &mut self,
         client: ClientId,
@@ -88,7 +86,7 @@ impl Bridge {
         state: SessionState,
     ) -> Result<(), String> {
         let Some(session) = session else {
-            // A program can close what no server has given it yet.
+            // A program can close a session before any server has accepted it.
             return match state {
                 SessionState::Closed => Ok(()),
                 _ => Err(format!("{client} was told {state} of a session that it has not.")),
@@ -121,7 +119,7 @@ impl Bridge {
         }
     }
 
-    /// The connection that a client has with this session; `None` where nothing is known of it.
+    /// Returns the client's connection with this session; `None` if its replies cannot be judged.
     pub(super) fn connection(
         &mut self,
         client: ClientId,
@@ -138,7 +136,7 @@ impl Bridge {
         }
     }
 
-    /// The connection that a client has, also where nothing is known of what it is told.
+    /// Returns the client's connection, even if its replies cannot be judged.
     pub(super) fn open_connection(&mut self, client: ClientId) -> &mut Connection {
         let connection = self.clients.get_mut(&client).and_then(|its| its.connection.as_mut());
         connection.expect("somebody asked whether there is one")
@@ -154,7 +152,7 @@ impl Bridge {
         }
     }
 
-    /// Whether the client has this session on a read-only connection.
+    /// Returns true if the client has this session on a read-only connection.
     pub(super) fn is_read_only(&self, client: ClientId, session: SessionId) -> bool {
         self.clients.get(&client).is_some_and(|its| its.read_only == Some(session))
     }
@@ -170,7 +168,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// A session that only a read-only server has known changed its state.
+    /// Judges a change of state of a session that only a read-only server has known.
     fn without_account(
         &mut self,
         client: ClientId,
@@ -250,7 +248,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// A new session: behind the end of the one before, if that was refused.
+    /// Fails if a new session begins before the client's refused one was closed, and no fallen leader explains that.
     fn begun(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
         let created = self.sessions[&session].created;
         let its = self.clients.get_mut(&client).expect("a client with a session");
@@ -272,7 +270,7 @@ impl Bridge {
         ))
     }
 
-    /// The session comes back.
+    /// Fails if a session is accepted again after its closeSession, and no older leader or connection explains that.
     fn accepted_again(
         &mut self,
         client: ClientId,
@@ -305,8 +303,9 @@ impl Bridge {
         let refuses =
             |epoch: &Epoch| account.closing.contains(epoch) || *epoch < account.created.epoch();
         let refusers: Vec<Epoch> = self.leaders.since(since).filter(refuses).collect();
-        // Of a local session any other server, and its own after its end; of one that has become a
-        // global one a leader that had not heard of that, and a read-only server that has not.
+        // Any server but its own may refuse a local session, and its own may after the session's end. A global
+        // session that was local may be refused by a leader, or a read-only server, that has not learnt of its
+        // upgrade.
         let options = &self.config.options;
         let behind = options.local_sessions && options.read_only_mode;
         let unheard = account.may_be_local() || account.refused_before || behind;
@@ -323,8 +322,8 @@ impl Bridge {
         self.config.clients.get(client.index()).is_some_and(|client| client.expires_locally)
     }
 
-    /// The client has heard nothing for too long and left its session behind (rule 2.8.3).
-    /// The servers know nothing of that.
+    /// Records that a client has given up its session after a long silence (rule 2.8.3). The servers do not learn of
+    /// it.
     fn given_up(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
         let its = self.clients.get_mut(&client).filter(|its| its.session == Some(session));
         let Some(its) = its else {
@@ -337,8 +336,8 @@ impl Bridge {
         Ok(())
     }
 
-    /// A server refused an identity, and the client left its session behind (rule 1.9.5). Its
-    /// server must have been sent one that is to be refused, and it answers nothing behind that.
+    /// Records that a server refused an identity and the client left its session (rule 1.9.5). Fails unless the
+    /// client has sent a proof that a server must refuse; the server answers nothing after that proof.
     fn refused_identity(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
         let config = Arc::clone(&self.config);
         if let Some(connection) = self.connection(client, session)? {
@@ -358,7 +357,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// The client closed its session: its server answered that, or the connection broke before.
+    /// Records that a client closed its session; fails if the connection is open and the server has not answered.
     fn closed_by_client(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
         let its = self.clients.get_mut(&client).filter(|its| its.session == Some(session));
         let Some(its) = its else {
@@ -372,7 +371,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// A request in flight fails because its connection broke.
+    /// Records that a request failed because its connection broke; fails if the request was not in flight.
     pub(super) fn lost(
         &mut self,
         client: ClientId,

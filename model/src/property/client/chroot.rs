@@ -1,11 +1,11 @@
-//! A program's paths and the whole ones of its servers (rule 1.1.5).
+//! Translates between a program's paths and its servers' whole paths (rule 1.1.5).
 
 use crate::vocabulary::error::Error;
 use crate::vocabulary::op::{Op, OpResult, ReadOp, Request, Response};
 use crate::vocabulary::path::ZnodePath;
 use std::sync::Arc;
 
-/// The chroot of a client, empty for none.
+/// A client's chroot; empty if it has none.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Prefix(Arc<str>);
 
@@ -14,7 +14,7 @@ impl Prefix {
         Prefix(chroot.trim_end_matches('/').into())
     }
 
-    /// What a server must be asked for this.
+    /// Returns the request that the server must receive for the program's request.
     ///
     /// # Errors
     /// `BadArguments`, if the program's own path is not valid.
@@ -24,7 +24,7 @@ impl Prefix {
         }
         let below = |path: &Arc<str>| self.below(path, false);
         let whole = match Request::clone(request) {
-            // The real root is meant, which no server deletes.
+            // The client passes the real root, which no server deletes.
             Request::Write(Op::Delete { path, version }) if &*path == "/" => {
                 Request::Write(Op::Delete { path, version })
             }
@@ -64,7 +64,7 @@ impl Prefix {
             }
             Request::DeleteContainer { path } => Request::DeleteContainer { path: below(&path)? },
             Request::Sync { path } => Request::Sync { path: below(&path)? },
-            // Apache's client leaves these as they are.
+            // Apache's client leaves these unchanged.
             other @ (Request::GetEphemerals { .. } | Request::WhoAmI | Request::CloseSession) => {
                 other
             }
@@ -85,7 +85,8 @@ impl Prefix {
         })
     }
 
-    /// A server appends ten digits to the path of a sequential znode, which may end with a slash until then.
+    /// Returns the whole path. A server appends ten digits to the path of a sequential znode, so such a path may end
+    /// with a slash.
     fn below(&self, path: &Arc<str>, sequential: bool) -> Result<Arc<str>, Error> {
         let digits = if sequential { "0000000000" } else { "" };
         let valid = ZnodePath::new(format!("{path}{digits}")).map_err(|_| Error::BadArguments)?;
@@ -95,7 +96,7 @@ impl Prefix {
         }
     }
 
-    /// The program's own path for a whole one.
+    /// Returns the program's path of a whole one.
     pub(super) fn own(&self, path: &Arc<str>) -> Arc<str> {
         match path.strip_prefix(&*self.0) {
             Some("") => "/".into(),
@@ -105,8 +106,8 @@ impl Prefix {
         }
     }
 
-    /// What the program must be told where a server answers this. Of what is created in a multi Apache's client
-    /// tells the whole path.
+    /// Returns the result that the program must receive for the server's. Like Apache's client, it keeps the whole
+    /// paths of znodes that a multi creates.
     pub(super) fn result(&self, result: &Result<Response, Error>) -> Result<Response, Error> {
         match result {
             Ok(Response::Written(OpResult::Created(path, stat))) if !self.0.is_empty() => {

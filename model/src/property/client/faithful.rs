@@ -1,11 +1,13 @@
 //! H15: a client machine is faithful.
 //!
-//! To its program it tells all that its server has said and that has become of the connection, in that order, and
-//! nothing else: each call has its own answer, once (rules 2.8.4, 2.8.5 and 2.8.8); a watch hears of the events that
-//! are meant for it, or of its removal, or of the end of its session (rule 3.3); the session's states are those of
-//! `ClientCnxn`. To its server it says what its program has asked, in order, by whole paths, and to one to which it
-//! comes back, what it has seen and what it watches, of this session (rules 2.8.6, 2.8.7 and 3.4.1). It has one
-//! connection at a time, and a reason to close it.
+//! The machine passes on to its program everything that its server has sent and that happened to the connection, in
+//! that order, and nothing else. Each call has its own reply, once (rules 2.8.4, 2.8.5 and 2.8.8). A watch is
+//! notified of the events that fire it, of its removal, or of the end of its session (rule 3.3). The session's states
+//! are those of `ClientCnxn`.
+//!
+//! The machine sends to its server what its program has asked, in order, by whole paths. To a server to which it
+//! reconnects, it sends what it has seen and what it watches in this session (rules 2.8.6, 2.8.7 and 3.4.1). It has
+//! one connection at a time, and closes it only for a reason.
 
 use super::account::Account;
 use crate::minds;
@@ -16,14 +18,15 @@ use crate::vocabulary::id::ClientId;
 use crate::vocabulary::time::Time;
 use std::sync::Arc;
 
-/// The monitor of H15. Asked in sweeps: it judges each step of a client machine, which searches take in fewer orders.
+/// The monitor of H15. Only sweeps ask it: it judges each step of a client machine, and searches take these steps in
+/// fewer orders.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct FaithfulClient {
     accounts: Vec<Account>,
 }
 
 impl FaithfulClient {
-    /// No client runs.
+    /// Returns a monitor without clients.
     pub fn new() -> FaithfulClient {
         FaithfulClient::default()
     }

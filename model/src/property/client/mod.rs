@@ -1,8 +1,8 @@
-//! H15 and H16: what a client machine makes of what it is asked and of what its servers send.
+//! H15 and H16: a client machine does exactly what its program asks and what its servers' packets require.
 //!
-//! Both are judged by what passes the machine ([`Exchange`](crate::exchange::Exchange)), which the code around
-//! it tells, and state once more what `ClientCnxn` does: nothing of the client machine's code is used, and its word is
-//! not taken for anything.
+//! The monitors judge the packets and calls that pass the machine ([`Exchange`](crate::exchange::Exchange)), as the
+//! surrounding code reports them. They state independently what `ClientCnxn` does: they use none of the client
+//! machine's code, and rely on nothing that it reports itself.
 
 mod account;
 mod chroot;

@@ -1,8 +1,9 @@
 //! H16: a client machine keeps its times (rules 2.8.1, 2.8.2 and 2.8.3).
 //!
-//! They follow from the timeout that its server has granted: a ping when it has sent nothing for a third of it, an end
-//! to the connection when it has read nothing for two thirds, or to an attempt after the timeout by the number of
-//! servers; not earlier, and not later. A machine that stands still does all that is late when it goes on.
+//! The times follow from the timeout that its server has granted. The machine pings after it has sent nothing for a
+//! third of the timeout. It closes the connection after it has read nothing for two thirds, and ends an attempt to
+//! connect after the timeout divided by the number of servers. It acts neither earlier nor later; a paused machine
+//! does what is overdue when it resumes.
 
 use crate::minds;
 use crate::program::exchange::Exchange;
@@ -16,61 +17,61 @@ use crate::vocabulary::timer::ClientTimer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Nothing is as exact as its fraction of a microsecond.
+/// Tolerance for fractions of a microsecond, which are rounded.
 const SLACK: Duration = Duration::from_micros(2);
 
-/// The monitor of H16. Asked in sweeps: it needs a clock.
+/// The monitor of H16. Only sweeps ask it, since it needs a clock.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct PunctualClient {
     clients: Vec<Watched>,
 }
 
 impl PunctualClient {
-    /// No client runs.
+    /// Returns a monitor without clients.
     pub fn new() -> PunctualClient {
         PunctualClient::default()
     }
 }
 
-/// The connection.
+/// The state of a client's connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Link {
     #[default]
     None,
-    /// An attempt.
+    /// The client is trying to connect.
     Attempt,
     Connected {
         read_only: bool,
     },
 }
 
-/// The clock of one client.
+/// The times of one client.
 #[derive(Clone, Debug, Default, Hash)]
 struct Watched {
     asked: Duration,
     servers: u32,
     expires_locally: bool,
-    /// What its server has granted; until one has, what it asks for.
+    /// The timeout that its server has granted or, before that, the one that the client asks for.
     timeout: Duration,
     link: Link,
-    /// A server has granted the timeout.
+    /// True once a server has granted the timeout.
     is_granted: bool,
-    /// The next connection is that of the same session.
+    /// True if the next connection continues the same session.
     again: bool,
     /// When the connection was opened, or when it ended.
     since: Time,
     sent: Time,
     heard: Time,
-    /// When it had heard before its last packet, until something else passes: a packet for which it hangs up is none
-    /// that it has heard.
+    /// The value of `heard` before the last packet, until the next exchange: a packet after which the machine hangs
+    /// up does not count.
     before: Option<Time>,
-    /// When it was last connected to a read-only server, and for how long it stays at one.
+    /// When it last connected to a read-only server, and how long it stays there before it probes for another server.
     at_read_only: Time,
     stay: Duration,
     sleeps: BTreeMap<CallId, Time>,
     clocks: BTreeMap<CallId, Time>,
     paused: bool,
-    /// What is due before that was late for a reason.
+    /// End of the last pause; whatever was due before that may be late.
     resumed: Time,
 }
 
@@ -91,7 +92,7 @@ impl Watched {
         self.stay = Duration::from_millis(100);
     }
 
-    /// When a timer strikes; `None` where it does not.
+    /// Returns when the timer is due, or `None` if it is not running.
     fn due(&self, timer: ClientTimer) -> Option<Time> {
         let is_connected = matches!(self.link, Link::Connected { .. });
         let is_read_only = self.link == Link::Connected { read_only: true };
@@ -113,7 +114,7 @@ impl Watched {
         }
     }
 
-    /// Whether what must have happened by now has happened. What happens at this moment may come in any order.
+    /// Fails if a timer should have fired before `now`. Timers that are due exactly now may fire in any order.
     fn in_time(&self, now: Time) -> Result<(), String> {
         if self.paused {
             return Ok(());
@@ -228,7 +229,8 @@ impl Watched {
             }
             Exchange::Told(input) => return self.told(now, input),
             Exchange::Opened { .. } => {
-                // Not the next attempt of the same session: nothing is granted to it yet.
+                // An attempt that no Reconnect timer started begins a new session, for which no timeout is granted
+                // yet.
                 if !std::mem::take(&mut self.again) {
                     self.begin(now);
                 }

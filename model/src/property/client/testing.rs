@@ -1,4 +1,4 @@
-//! For the tests of H15 and H16: a client machine that does what a test says.
+//! Drives the monitors of H15 and H16 with exchanges of a client machine that a test makes up.
 
 use crate::program::exchange::Exchange;
 use crate::program::host::{Input, Operation, Outcome};
@@ -14,11 +14,11 @@ use crate::vocabulary::zxid::Zxid;
 use crate::world::history::History;
 use std::sync::Arc;
 
-/// What it asks for, and what it is granted.
+/// The timeout that the client asks for, and the one that its server grants.
 pub(super) const ASKED: Duration = Duration::from_secs(6);
 pub(super) const GRANTED: Duration = Duration::from_secs(3);
 
-/// A monitor and the time.
+/// A monitor and the time of its next exchange.
 #[derive(Clone)]
 pub(super) struct Scene<M> {
     pub(super) monitor: M,
@@ -35,7 +35,7 @@ impl<M: Monitor + Clone> Scene<M> {
         Scene { monitor, history: Arc::new(History::new()), now: Time(1_000_000) }
     }
 
-    /// Its program runs, and it is connected to server 1.
+    /// Returns a scene in which the client's program runs and the client is connected to server 1.
     pub(super) fn connected(monitor: M) -> Scene<M> {
         Scene::connected_as(monitor, |_| {})
     }
@@ -61,7 +61,7 @@ impl<M: Monitor + Clone> Scene<M> {
         }
     }
 
-    /// The monitor must object to this; nothing has happened.
+    /// Returns the monitor's objection to the exchange, which a copy of the scene receives.
     #[track_caller]
     pub(super) fn objects(&self, exchange: Exchange) -> String {
         match self.clone().feed(&exchange) {
@@ -82,7 +82,7 @@ impl<M: Monitor + Clone> Scene<M> {
         self.accepts(state_of(session, SessionState::SyncConnected));
     }
 
-    /// The program asks for something, and it is sent.
+    /// The program makes a request, and the machine sends it.
     #[track_caller]
     pub(super) fn sends(&mut self, call: u16, request: Request, watch: Option<u16>) {
         self.accepts(asks(call, request.clone(), watch));
@@ -100,7 +100,7 @@ pub(super) fn taken(session: SessionId) -> Exchange {
     Exchange::Read(ServerPacket::Connected { session, timeout, read_only })
 }
 
-/// Of its first session.
+/// Notifies the program of a state of its first session.
 pub(super) fn state(state: SessionState) -> Exchange {
     state_of(SESSION, state)
 }

@@ -1,4 +1,4 @@
-//! The watches of a client, as its program has set them (rules 3.1.1 and 3.3).
+//! A client's watches as its program has set them (rules 3.1.1 and 3.3).
 
 use crate::program::host::{Input, Outcome};
 use crate::vocabulary::error::Error;
@@ -9,7 +9,7 @@ use crate::vocabulary::op::{
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The five kinds, in the order of the lists of SetWatches2.
+/// The five kinds of watches, in the order of the lists of SetWatches2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Kind {
     Data,
@@ -19,17 +19,16 @@ pub(super) enum Kind {
     Recursive,
 }
 
-/// One watch.
 #[derive(Clone, Debug, Hash)]
 pub(super) struct Watch {
     path: Arc<str>,
     kind: Kind,
-    /// Whom it tells.
+    /// The call that its events go to.
     pub(super) call: CallId,
 }
 
 impl Watch {
-    /// What a request sets that was answered so (rule 3.3.1).
+    /// Returns the watch that a request sets if it has this result (rule 3.3.1).
     pub(super) fn set_by(
         request: &Request,
         result: &Result<Response, Error>,
@@ -54,7 +53,8 @@ impl Watch {
         matches!(self.kind, Kind::Persistent | Kind::Recursive)
     }
 
-    /// How it hears of an event, if it does: the nearer to the path, the earlier. 0 is the path itself.
+    /// Returns the number of levels between the watch's path and the event's if the event fires the watch. Nearer
+    /// watches are notified first.
     fn distance(&self, event: &WatchedEvent) -> Option<usize> {
         let of_children = event.kind == EventType::NodeChildrenChanged;
         let is_deleted = event.kind == EventType::NodeDeleted;
@@ -74,7 +74,8 @@ impl Watch {
         rest.filter(|_| self.kind == Kind::Recursive).map(|rest| rest.matches('/').count())
     }
 
-    /// What it tells when it is taken away, if a removal of these is meant for it (rule 3.3.3).
+    /// Returns the event that a removal of these watches sends to this one, or `None` if it does not remove this
+    /// watch (rule 3.3.3).
     fn removal(&self, path: &str, kind: WatcherType) -> Option<EventType> {
         let told = match self.kind {
             Kind::Data | Kind::Exist => EventType::DataWatchRemoved,
@@ -92,7 +93,7 @@ impl Watch {
     }
 }
 
-/// Paths by kind: what a server to which the client comes back must be told.
+/// The watched paths by kind, as SetWatches sends them to a server to which the client reconnects.
 pub(super) type Lists = [BTreeSet<Arc<str>>; 5];
 
 /// All watches, in the order of registration.
@@ -108,8 +109,8 @@ impl Watches {
         self.0.retain(|watch| watch.call != call);
     }
 
-    /// Whom an event is told, the nearest first; `own` is the event with the program's path. A one-shot watch is
-    /// gone with it (rule 3.3.2).
+    /// Returns the inputs that notify the program of an event, nearest watches first; `own` is the event with the
+    /// program's path. One-shot watches are removed (rule 3.3.2).
     pub(super) fn fire(&mut self, event: &WatchedEvent, own: &WatchedEvent) -> Vec<(usize, Input)> {
         let mut told: Vec<(usize, Input)> = Vec::new();
         self.0.retain(|watch| {
@@ -128,12 +129,12 @@ impl Watches {
         told
     }
 
-    /// Whether there are any of these.
+    /// Returns true if a removal of this path and kind would remove at least one watch.
     pub(super) fn has(&self, path: &str, kind: WatcherType) -> bool {
         self.0.iter().any(|watch| watch.removal(path, kind).is_some())
     }
 
-    /// Takes these away: whom to tell what.
+    /// Removes these watches, and returns the calls to notify, each with its event.
     pub(super) fn remove(&mut self, path: &str, kind: WatcherType) -> Vec<(CallId, EventType)> {
         let mut told = Vec::new();
         self.0.retain(|watch| match watch.removal(path, kind) {
@@ -146,12 +147,12 @@ impl Watches {
         told
     }
 
-    /// Takes all away: whom to tell.
+    /// Removes all watches, and returns the calls to notify.
     pub(super) fn end(&mut self) -> Vec<CallId> {
         std::mem::take(&mut self.0).into_iter().map(|watch| watch.call).collect()
     }
 
-    /// What a server must be told of them (rule 3.4.1).
+    /// Returns the paths that SetWatches must send (rule 3.4.1).
     pub(super) fn lists(&self) -> Lists {
         let mut lists = Lists::default();
         for watch in &self.0 {

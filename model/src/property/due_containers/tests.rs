@@ -8,14 +8,14 @@ use crate::world::history::History;
 
 const TTL: Duration = Duration::from_secs(5);
 
-/// What happens at a second.
+/// An event of a run.
 enum At {
     Committed(TxnBody),
     Applied,
     /// The leader proposes a deletion, and it is committed.
     Deletes,
     Refused,
-    /// The leader proposes the next change, one of `/c`.
+    /// The leader proposes the next change, which concerns `/c`.
     Proposed,
     End,
 }
@@ -37,8 +37,8 @@ fn set() -> At {
     Committed(TxnBody::SetData { path: path("/c"), data: Arc::from(&b"x"[..]), version: 1 })
 }
 
-/// A leader that was established at 0, applies what is committed and looks every second; containers without a past
-/// may stay for 3 s.
+/// A leader that was established at 0, applies what is committed, and checks every second; a container that never had
+/// a child may stay for 3 s.
 struct Run {
     history: History,
     monitor: DueContainers,
@@ -103,7 +103,7 @@ impl Run {
     }
 }
 
-/// What the monitor says of what happens at these seconds.
+/// Returns the monitor's verdict on these events, each with its second.
 fn judged(happens: Vec<(u64, At)>) -> Result<(), String> {
     let mut run = Run::begin();
     happens.into_iter().try_for_each(|(second, happens)| {
@@ -117,7 +117,7 @@ fn objects(happens: Vec<(u64, At)>, words: &str) {
     assert!(saw.contains(words), "{saw}");
 }
 
-/// It counts what is committed before the deletion, whether the leader has applied it or not.
+/// All transactions before the deletion count, even those that the leader has not applied.
 #[test]
 fn a_container_that_has_lost_its_children_may_go() {
     let used = |behind: Vec<At>| {
@@ -128,7 +128,8 @@ fn a_container_that_has_lost_its_children_may_go() {
     objects(used(vec![Applied, child(), Deletes]), "it has 1 children");
 }
 
-/// Whatever was made in the place of the container stays: another container, or a znode of another kind.
+/// A znode that was created in the place of the container must stay, whether it is another container or of another
+/// kind.
 #[test]
 fn what_has_taken_its_place_stays() {
     let replaced = |by: EphemeralType| {
@@ -141,7 +142,7 @@ fn what_has_taken_its_place_stays() {
     objects(replaced(EphemeralType::Ttl(TTL)), "its time to live is 5s");
 }
 
-/// Limits beyond the end of time are never reached.
+/// A limit beyond the end of time is never reached.
 #[test]
 fn a_limit_without_end() {
     let run =
@@ -176,17 +177,18 @@ fn what_is_due_does_not_stay() {
         let tried = tried.map(|it| (7, it));
         judged(before.into_iter().chain(tried).chain([(end, End)]).collect())
     };
-    // It is due from the sixth second on, and 12 ms are for the deletion.
+    // The znode is due from the sixth second on, and the deletions take 12 ms.
     assert_eq!(run(None, 8), Ok(()));
     let saw = run(None, 9).expect_err("two intervals are over");
     assert!(saw.contains("/c has been due in its tree for 3s"), "{saw}");
     assert_eq!(run(Some(Refused), 9), Ok(()));
     assert!(run(Some(Refused), 10).is_err());
-    // A deletion that is under way, however long.
+    // A deletion may stay outstanding for any time.
     assert_eq!(run(Some(Deletes), 99), Ok(()));
 }
 
-/// What is under way is left alone, and looked at again when it is applied.
+/// The leader need not delete a znode with an outstanding change, and checks it again after it has applied the
+/// change.
 #[test]
 fn what_is_being_changed_may_stay() {
     let run = |end| {

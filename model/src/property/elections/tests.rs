@@ -6,7 +6,7 @@ const TWO: ServerId = ServerId(2);
 const THREE: ServerId = ServerId(3);
 const ROUND: u32 = 4;
 
-/// A vote for a server whose last zxid is this transaction of epoch 1.
+/// Returns a vote for a server whose last zxid is this transaction of epoch 1.
 fn vote(leader: ServerId, counter: u32) -> Vote {
     Vote { peer_epoch: Epoch(1), zxid: Zxid::new(Epoch(1), counter), leader }
 }
@@ -15,8 +15,8 @@ fn said(state: PeerState, vote: Vote, round: u32) -> Notification {
     Notification { vote, round, state }
 }
 
-/// What becomes of a decision of server 1 for the leader of a vote. Server 1 proposes `proposal`, has this vote for itself,
-/// and has read these.
+/// Returns the verdict on a decision of server 1 for `leader`. Server 1 has the vote `own` for itself, proposes
+/// `proposal`, and has read `read`.
 fn decides(
     own: Vote,
     proposal: Vote,
@@ -49,12 +49,12 @@ fn a_quorum_of_the_round_with_the_largest_vote() {
     assert_eq!(decides(best, best, &[], TWO), "no quorum has told it so.");
     let earlier = [(TWO, said(Looking, best, ROUND - 1))];
     assert_eq!(decides(vote(ONE, 5), best, &earlier, TWO), "no quorum has told it so.");
-    // Two words of one server are one.
+    // Two notifications of one server count once.
     let twice = [(ONE, said(Looking, best, ROUND)), (ONE, said(Following, best, ROUND))];
     assert_eq!(decides(vote(ONE, 5), best, &twice, TWO), "no quorum has told it so.");
 }
 
-/// The epoch counts first, then the zxid, then the id.
+/// Votes are compared by epoch, then zxid, then id.
 #[test]
 fn a_vote_that_is_not_the_largest() {
     let small = vote(TWO, 5);
@@ -72,7 +72,7 @@ fn a_vote_that_is_not_the_largest() {
     let with = |said| [read[0], (THREE, said)];
     let better = decides(vote(ONE, 1), small, &with(said(Looking, vote(THREE, 6), ROUND)), TWO);
     assert!(better.starts_with("server 3 had said vote for server 3 ("), "{better}");
-    // Of another round, or of one that is not in this election, it is none of this decision's.
+    // A notification of another round, or of a server that is not looking, does not count.
     for other in [said(Looking, vote(THREE, 6), ROUND - 1), said(Leading, vote(THREE, 6), ROUND)] {
         assert_eq!(decides(vote(ONE, 1), small, &with(other), TWO), "it has the votes");
     }
@@ -88,7 +88,7 @@ fn a_leader_that_others_follow_already() {
     let silent = decides(own, own, &[follows, (TWO, said(Looking, led, ROUND))], TWO);
     assert_eq!(silent, "server 2 has not said that it leads.");
     assert_eq!(decides(own, own, &[leads], TWO), "no quorum has told it so.");
-    // zxid and round may differ, the epoch may not (ZOOKEEPER-1732).
+    // The zxid and the round may differ, but not the epoch (ZOOKEEPER-1732).
     let other_zxid = (THREE, said(Following, vote(TWO, 3), ROUND - 1));
     assert_eq!(decides(own, own, &[other_zxid, leads], TWO), "it has the votes");
     let later = Vote { peer_epoch: Epoch(2), ..led };
@@ -122,13 +122,13 @@ fn what_was_read_before_it_looked_does_not_count() {
         elections.after(&begins_anew, &config).expect("nothing is decided");
         elections.after(&elected, &config).expect_err("nobody has said anything since");
     }
-    // A step in which it could not decide.
+    // The server could not decide in this step.
     elections.stands = None;
     elections.after(&elected, &config).expect_err("it has read nothing");
 }
 
-/// Who has a quorum and waits drops what is no better, even if that begins another round (rule 5.3.3). What is better it takes,
-/// and without a quorum it drops nothing.
+/// A server that has a quorum and waits drops every vote that is not better, even one of a later round (rule 5.3.3).
+/// It accepts a better vote, and without a quorum it drops nothing.
 #[test]
 fn what_is_dropped_while_it_waits_for_a_better_vote() {
     let config = Config::new(3, 0);
@@ -140,7 +140,8 @@ fn what_is_dropped_while_it_waits_for_a_better_vote() {
     let next = |vote, round| Some((THREE, said(Looking, vote, round)));
     let mut elections = Elections::new(&config);
     elections.read[ONE.index()] = vec![agrees];
-    // Decides for a smaller vote in the next round, having read this at the end of the one before.
+    // Server 1 decides for a smaller vote in the next round, after it has read `vote` of that round while it waited
+    // in this one.
     let decides_after = |vote| {
         let mut elections = elections.clone();
         elections.stands = stands(best, ROUND, true, next(vote, ROUND + 1));

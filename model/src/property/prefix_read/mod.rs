@@ -1,18 +1,16 @@
 //! H4: reads are from a prefix.
 //!
-//! A read is answered as the committed history up to the reply's header zxid answers it: data,
-//! children and every field of the Stat (rule 4.6.2). The header zxid is the witness, so there
-//! is nothing to search for. Stale answers are legal; H3 sees to it that a session's answers do not
-//! get older.
+//! The result of a read is that of the committed history up to the reply's header zxid: data, children and every
+//! field of the Stat (rule 4.6.2). The header zxid names the prefix, so the monitor need not search for one. Stale
+//! results are legal; H3 makes sure that a session's results do not become older.
 //!
-//! A read-only server's tree can hold what was logged and never committed (rules 2.7 and 6.8.2).
-//! So on a read-only connection a reply may stand where nothing is committed, and shows what nobody
-//! can judge. Where it stands at a committed transaction it is judged like any other.
+//! A read-only server's tree can hold transactions that were logged but never committed (rules 2.7 and 6.8.2). So a
+//! reply on a read-only connection may have an uncommitted zxid, and is not judged then. A reply with a committed
+//! zxid is judged like any other.
 //!
-//! For every path the monitor keeps what it was in every prefix, with the zxid from which it was
-//! so, and for every directory the present names and the changes that led to them. The names that
-//! a stale reader should see are found by undoing the changes since: few, as readers are rarely
-//! far behind.
+//! The monitor keeps every version of every path, each with the zxid from which it holds, and for every directory the
+//! present names and the changes that led to them. It finds the names in an older prefix by undoing the later
+//! changes. These are few, since readers rarely lag far.
 
 use super::read_only::ReadOnlySessions;
 use super::{Declaration, Declared, LooksBack};
@@ -30,24 +28,24 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The monitor of H4. It keeps the whole past, so it is for the simulator only; in the explorer, S5
-/// guards the trees that reads are answered from.
+/// The monitor of H4. It keeps the whole past, so it is for the simulator only; in the explorer, S5 checks the trees
+/// that reads are answered from.
 #[derive(Clone, Debug, Hash)]
 pub struct PrefixRead {
     paths: BTreeMap<ZnodePath, Past>,
-    /// Up to where the past is known.
+    /// The last zxid whose transaction is in `paths`.
     known: Zxid,
     read_only: ReadOnlySessions,
 }
 
-/// What a path was in every prefix.
+/// The content of one path in every prefix.
 #[derive(Clone, Debug, Default, Hash)]
 struct Past {
-    /// From which zxid the znode was what; `None` where it was absent. In zxid order.
+    /// The zxids from which each version holds, in order; `None` if the znode did not exist.
     versions: Vec<(Zxid, Option<Content>)>,
-    /// The present names of the children, in order.
+    /// The present names of the children, sorted.
     children: Vec<Arc<str>>,
-    /// The changes that led to them.
+    /// The creations and deletions of children that led to these names.
     changes: Vec<ChildChange>,
 }
 
@@ -65,7 +63,7 @@ struct ChildChange {
 }
 
 impl Past {
-    /// What the path was in the prefix up to `zxid`.
+    /// Returns the znode's content in the prefix up to `zxid`.
     fn at(&self, zxid: Zxid) -> Option<&Content> {
         let (since, newest) = self.versions.last()?;
         if *since <= zxid {
@@ -75,7 +73,7 @@ impl Past {
         self.versions[count.checked_sub(1)?].1.as_ref()
     }
 
-    /// Whether `names` were the children in the prefix up to `zxid`.
+    /// Returns true if `names` were the children in the prefix up to `zxid`.
     fn had_children(&self, zxid: Zxid, names: &[Arc<str>]) -> bool {
         match self.changes.last() {
             Some(change) if change.zxid > zxid => self.children_at(zxid) == names,
@@ -92,7 +90,7 @@ impl Past {
     }
 }
 
-/// Puts a name into a sorted list, or takes it out.
+/// Inserts a name into a sorted list, or removes it.
 fn put(names: &mut Vec<Arc<str>>, name: &Arc<str>, present: bool) {
     match (names.binary_search(name), present) {
         (Err(at), true) => names.insert(at, Arc::clone(name)),
@@ -110,12 +108,12 @@ impl Default for PrefixRead {
 }
 
 impl PrefixRead {
-    /// Knows an empty database, until it is told how the run is configured.
+    /// Returns a monitor that knows an empty database, until it receives the run's configuration.
     pub fn new() -> PrefixRead {
         PrefixRead::beginning_with(&DataTree::new())
     }
 
-    /// Knows the tree as it stands before the first transaction.
+    /// Returns a monitor that knows the tree before the first transaction.
     fn beginning_with(tree: &DataTree) -> PrefixRead {
         let mut monitor = PrefixRead {
             paths: BTreeMap::new(),
@@ -137,7 +135,7 @@ impl PrefixRead {
         self.paths.get_mut(path).expect("just put there")
     }
 
-    /// Takes in a new transaction, of which `tree` is the outcome.
+    /// Records a new transaction; `tree` is the tree after it.
     fn committed(&mut self, tree: &DataTree, txn: &Txn, changes: &[Change]) {
         self.known = txn.zxid;
         for Change { kind, path, .. } in changes {
@@ -152,8 +150,8 @@ impl PrefixRead {
             put(&mut past.children, &name, created);
             past.changes.push(ChildChange { zxid: txn.zxid, created, name });
         }
-        // The body names what is touched even where nothing changes, as a parent's pzxid may
-        // (rule 1.3.3); the changes name what a closeSession does not list (rule 2.5.2).
+        // The body names paths that are affected without a recorded change, such as a parent's pzxid (rule 1.3.3);
+        // the changes name paths that a closeSession does not list (rule 2.5.2).
         self.touch(tree, txn.zxid, &txn.body);
         for change in changes {
             self.refresh_with_parent(tree, txn.zxid, &change.path);
@@ -194,7 +192,7 @@ impl PrefixRead {
         }
     }
 
-    /// Notes what a path is from this zxid on, if that is new.
+    /// Records the path's content from this zxid on, if it is new.
     fn refresh(&mut self, tree: &DataTree, zxid: Zxid, path: &str) {
         let content = tree.node(path).map(|node| Content {
             data: Arc::clone(&node.data),
@@ -206,7 +204,7 @@ impl PrefixRead {
         }
     }
 
-    /// Whether a read of `path` had to be answered like this in the prefix up to `zxid`.
+    /// Returns true if `result` is a correct result of reading `path` in the prefix up to `zxid`.
     fn agrees(
         &self,
         request: &Request,
@@ -217,15 +215,14 @@ impl PrefixRead {
         let past = self.paths.get(path);
         let content = past.and_then(|past| past.at(zxid));
         match (request, result, past, content) {
-            // Refused before it was evaluated: by the leader's `prep`, which checks the sessions of
-            // its own clients, and for paths that cannot be.
+            // The request was refused before it was evaluated: the leader's `prep` checks the sessions of its own
+            // clients, and servers refuse invalid paths.
             (_, Err(Error::SessionExpired), ..) => true,
             (_, Err(Error::BadArguments), ..) => ZnodePath::new(path).is_err(),
-            // Which identities the connection had is the bridge's affair; that an ACL can refuse at
-            // all needs a znode.
+            // The bridge judges the connection's identities; here, an ACL can refuse a read only if the znode exists.
             (_, Err(Error::NoAuth), _, Some(_)) => true,
             (_, Err(Error::NoNode), _, None) => true,
-            // What a quota's statistics say is no part of the history (rule 1.10.3).
+            // The content of a quota's statistics is not part of the history (rule 1.10.3).
             (_, Ok(_), _, Some(_)) if quota::is_statistics(path) => {
                 quota::same_answer(request, result, &self.expected(request, path, zxid))
             }
@@ -245,7 +242,7 @@ impl PrefixRead {
         }
     }
 
-    /// What the prefix up to `zxid` answers.
+    /// Returns the result of a read in the prefix up to `zxid`.
     fn expected(&self, request: &Request, path: &str, zxid: Zxid) -> Result<Response, Error> {
         let past = self.paths.get(path).ok_or(Error::NoNode)?;
         let content = past.at(zxid).ok_or(Error::NoNode)?.clone();
@@ -257,19 +254,19 @@ impl PrefixRead {
     }
 }
 
-/// The path of a read.
+/// Returns the path of a read, if this property judges it.
 fn read_path(request: &Request) -> Option<&str> {
     match request {
         Request::Exists { path, .. }
         | Request::GetData { path, .. }
         | Request::GetChildren { path, .. } => Some(path),
-        // The bridge compares every answer; here the three that most programs live on are judged
-        // from an account of the past of its own.
+        // The bridge compares the replies to all requests; this property judges the three most used reads, from its
+        // own account of the past.
         _ => None,
     }
 }
 
-/// What is wrong with an answer, in words: where both are of one kind, only what differs.
+/// Describes a wrong result: only the differing fields if both results are of one kind.
 fn difference(told: &Result<Response, Error>, expected: &Result<Response, Error>) -> String {
     let mut words = String::new();
     let stats = match (told, expected) {
@@ -309,7 +306,7 @@ fn difference(told: &Result<Response, Error>, expected: &Result<Response, Error>
     words
 }
 
-/// Adds one field to the words, if it differs.
+/// Appends one field to the description if it differs.
 fn differs<T: std::fmt::Debug + ?Sized>(words: &mut String, name: &str, told: &T, right: &T) {
     let (told, right) = (format!("{told:?}"), format!("{right:?}"));
     if told != right {

@@ -7,7 +7,7 @@ use crate::vocabulary::op::SessionState;
 use crate::world::history::History;
 use proptest::prelude::*;
 
-/// 1:1 /d, 1:2 /d/a "x", 1:3 /d/a "yy", 1:4 a failure, 1:5 /d/b, 2:1 /d/a deleted.
+/// Returns a trial with this history: 1:1 /d, 1:2 /d/a "x", 1:3 /d/a "yy", 1:4 a failure, 1:5 /d/b, 2:1 /d/a deleted.
 fn trial() -> Trial<PrefixRead> {
     let mut trial = Trial::new(PrefixRead::new());
     trial.create(z(1, 1), "/d", "");
@@ -19,7 +19,7 @@ fn trial() -> Trial<PrefixRead> {
     trial
 }
 
-/// The answer of a tree to a read.
+/// Returns the tree's result for a read.
 fn answer(tree: &DataTree, request: &Request) -> Result<Response, Error> {
     let path = read_path(request).expect("a read");
     let stat = tree.stat(path).ok_or(Error::NoNode)?;
@@ -34,7 +34,7 @@ fn answer(tree: &DataTree, request: &Request) -> Result<Response, Error> {
     })
 }
 
-/// The tree of the prefix up to `zxid`.
+/// Returns the tree of the prefix up to `zxid`.
 fn tree_at(history: &History, zxid: Zxid) -> DataTree {
     let mut tree = DataTree::new();
     for txn in history.txns().iter().take_while(|txn| txn.zxid <= zxid) {
@@ -43,8 +43,8 @@ fn tree_at(history: &History, zxid: Zxid) -> DataTree {
     tree
 }
 
-/// Statistics change with every write below the path that they are of, and a server that loads a
-/// snapshot counts anew: what they say is not judged, and all else of them is (rule 1.10.3).
+/// A quota's statistics change with every write below the quota's path, and a server that loads a snapshot counts
+/// them anew. So their content is not judged, but all else about them is (rule 1.10.3).
 #[test]
 fn what_statistics_say_is_no_part_of_the_history() {
     let mut trial = trial();
@@ -123,7 +123,7 @@ fn a_child_that_is_not_there_yet() {
     );
 }
 
-/// H11: a multi is applied as a whole, so what shows its first half is the tree of no prefix.
+/// A multi is applied as a whole (H11), so no prefix has a tree with only its first half.
 #[test]
 fn half_a_multi() {
     let mut trial = trial();
@@ -145,7 +145,7 @@ fn a_wrong_parent_stat_alone() {
     let mut trial = trial();
     let mut result = answer(&tree_at(&trial.history, z(2, 1)), &get_children("/d"));
     if let Ok(Response::Children(_, stat)) = &mut result {
-        // ZOOKEEPER-3125: a replica that did not raise the pzxid.
+        // A replica did not raise the pzxid (ZOOKEEPER-3125).
         stat.pzxid = z(1, 5);
     }
     let saw = trial.objects(replied(6, z(2, 1), get_children("/d"), result));
@@ -160,7 +160,7 @@ fn absence_and_presence_confused() {
     let found = answer(&tree_at(&trial.history, z(1, 5)), &get_data("/d/a"));
     let saw = trial.objects(replied(6, z(2, 1), get_data("/d/a"), found));
     assert!(saw.ends_with("instead of NoNode."), "{saw}");
-    // An answer of another kind is none.
+    // A result of another kind of request is wrong.
     let data = answer(&tree_at(&trial.history, z(1, 5)), &get_data("/d/a"));
     trial.objects(replied(6, z(1, 5), exists("/d/a"), data));
 }
@@ -198,13 +198,13 @@ fn what_a_close_session_does_not_list_is_deleted_all_the_same() {
     trial.objects(replied(2, z(1, 3), get_children("/"), before));
 }
 
-/// A write that may or may not be possible; impossible ones become error transactions.
+/// A write that may be impossible; an impossible one becomes an error transaction.
 #[derive(Clone, Debug)]
 enum Write {
     Create(&'static str, bool),
     SetData(&'static str, u8),
     Delete(&'static str),
-    /// Deletes and creates it again in one multi, so that the directory changes and does not.
+    /// Deletes and creates the znode again in one multi, so that the directory has changes but the same names.
     Replace(&'static str),
     CloseSession,
 }
@@ -222,7 +222,7 @@ fn write() -> impl Strategy<Value = Write> {
     ]
 }
 
-/// What `prep` makes of a write.
+/// Returns the transaction that `prep` makes of a write.
 fn prepare(history: &History, write: &Write) -> TxnBody {
     let (tree, bodies) = (history.tree(), Bodies(history));
     let exists = |path: &str| tree.node(path).is_some();
@@ -248,7 +248,7 @@ fn prepare(history: &History, write: &Write) -> TxnBody {
 }
 
 proptest! {
-    /// The versions kept agree with a tree folded anew, at every prefix and for every read.
+    /// The recorded versions agree with a tree that is built anew, in every prefix and for every read.
     #[test]
     fn agrees_with_a_fold_of_the_history(writes in prop::collection::vec(write(), 1..25)) {
         let mut trial = Trial::new(PrefixRead::new());
@@ -277,7 +277,7 @@ fn a_commit_reported_again_is_taken_in_once() {
     trial.accepts(committed(again));
     let result = answer(trial.history.tree(), &get_children("/d"));
     trial.accepts(replied(6, z(2, 1), get_children("/d"), result));
-    // A create under a path that exists (a fault of `prep`) changes the parent alone.
+    // A create of a path that exists (a mistake of `prep`) changes only the parent.
     let mut body = Bodies(&trial.history).create("/d/c", "");
     if let TxnBody::Create { path: created, .. } = &mut body {
         *created = path("/d/b");
@@ -287,7 +287,7 @@ fn a_commit_reported_again_is_taken_in_once() {
     trial.accepts(replied(7, z(2, 2), get_children("/d"), result));
 }
 
-/// Rules 2.7 and 6.8.2: a server without a leader shows what it has logged.
+/// A server without a leader shows what it has logged (rules 2.7 and 6.8.2).
 #[test]
 fn only_on_a_read_only_connection_a_read_may_stand_where_nothing_is_committed() {
     let read_only = session(SessionState::ConnectedReadOnly, Some(ONE));
@@ -296,10 +296,10 @@ fn only_on_a_read_only_connection_a_read_may_stand_where_nothing_is_committed() 
     trial.clone_and_object(vanished.clone());
     trial.accepts(read_only);
     trial.accepts(vanished.clone());
-    // Where something is committed it is judged as ever.
+    // A reply with a committed zxid is judged as usual.
     trial.clone_and_object(replied(2, z(1, 5), exists("/d/b"), Err(Error::NoNode)));
     trial.accepts(replied(2, z(1, 5), exists("/d/c"), Err(Error::NoNode)));
-    // So is what the next connection shows.
+    // The next connection is judged as usual too.
     trial.accepts(session(SessionState::SyncConnected, Some(TWO)));
     trial.objects(vanished);
 }

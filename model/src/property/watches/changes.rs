@@ -1,4 +1,4 @@
-//! What the committed transactions change, by path: which watches each of them fires.
+//! The changes of the committed transactions by path, and the watches that each change fires.
 
 use crate::vocabulary::acl::{Acl, AclList, Id, Permissions};
 use crate::vocabulary::config::Config;
@@ -12,45 +12,45 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Whose watches hear of a change.
+/// The watches that a change fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Whose {
-    /// Those of the znode.
+    /// Watches of the znode itself.
     Data,
-    /// Those of its children.
+    /// Watches of the znode's children.
     Child,
 }
 
-/// That something happened to a path.
+/// A change of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Change {
     pub(super) zxid: Zxid,
-    /// Which of the znodes that its transaction changes: a connection is told once of each.
+    /// Index of the changed znode within the transaction: a connection is notified of it once.
     pub(super) place: usize,
     pub(super) whose: Whose,
     pub(super) kind: EventType,
-    /// Not everybody may read there, so it need not be told (rule 3.1.4).
+    /// True if some clients may not read the znode, so that an event may be withheld (rule 3.1.4).
     pub(super) hidden: bool,
-    /// The znode's mzxid or pzxid is this change's from here on: false for a create where the counter of children
-    /// is at its end (rule 1.4.3).
+    /// True if the change sets the znode's mzxid or pzxid. False for a create whose parent's counter is at its end
+    /// (rule 1.4.3).
     pub(super) moves: bool,
 }
 
-/// All of them.
+/// All committed changes.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Changes {
     by_path: BTreeMap<Arc<str>, Vec<Change>>,
-    /// The znodes that were there before the first transaction.
+    /// The znodes that existed before the first transaction.
     first: BTreeSet<Arc<str>>,
-    /// Which not everybody may read.
+    /// The znodes that some clients may not read.
     hidden: BTreeSet<Arc<str>>,
-    /// The greatest counter that a create has left with its parent.
+    /// The greatest counter that a create has given to each parent.
     counters: BTreeMap<Arc<str>, i32>,
     ephemerals: BTreeMap<Arc<str>, SessionId>,
 }
 
 impl Changes {
-    /// Nothing has happened yet to what a run begins with.
+    /// Returns the state before the first transaction.
     pub(super) fn beginning_with(config: &Config) -> Changes {
         let tree = config.setup.tree();
         let mut changes = Changes::default();
@@ -65,7 +65,7 @@ impl Changes {
         changes
     }
 
-    /// What a new transaction changes, in order.
+    /// Returns the changes of a new transaction, in order.
     pub(super) fn committed(&mut self, txn: &Txn) -> Vec<(Arc<str>, Change)> {
         let mut all = Vec::new();
         self.body(txn, &txn.body, &mut all);
@@ -129,7 +129,7 @@ impl Changes {
         self.counters.remove(path);
     }
 
-    /// A znode is created, changed or deleted (rule 3.1.2).
+    /// Records the creation, change or deletion of a znode (rule 3.1.2).
     fn change(
         &self,
         zxid: Zxid,
@@ -154,13 +154,13 @@ impl Changes {
         }
     }
 
-    /// What has happened to a path behind this zxid.
+    /// Returns the changes of a path after this zxid.
     pub(super) fn after(&self, path: &str, zxid: Zxid) -> impl Iterator<Item = &Change> {
         let all = self.by_path.get(path).map_or(&[][..], Vec::as_slice);
         all[all.partition_point(|change| change.zxid <= zxid)..].iter()
     }
 
-    /// The same of the path and of all below it.
+    /// Returns the changes of the path and all paths below it after this zxid.
     pub(super) fn below(
         &self,
         root: &str,
@@ -172,7 +172,7 @@ impl Changes {
         below.flat_map(move |(path, _)| self.after(path, zxid).map(move |change| (path, change)))
     }
 
-    /// Whether a znode was there behind this zxid.
+    /// Returns true if the znode exists after all transactions up to this zxid.
     pub(super) fn exists(&self, path: &str, zxid: Zxid) -> bool {
         let all = self.by_path.get(path).map_or(&[][..], Vec::as_slice);
         let before = &all[..all.partition_point(|change| change.zxid <= zxid)];

@@ -1,4 +1,4 @@
-//! The watches of one connection, and what they are owed.
+//! The watches of one connection, and the events that are due to them.
 
 use super::changes::{Change, Changes, Whose, is_at_or_below};
 use crate::property::Saw;
@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// Whether a watch of the path itself hears of the change (rule 3.1.1).
+    /// Returns true if the change fires a watch of this kind on the changed path itself (rule 3.1.1).
     fn hears(self, change: &Change) -> bool {
         match self {
             Kind::Data | Kind::Recursive => change.whose == Whose::Data,
@@ -49,7 +49,7 @@ impl Kind {
     }
 }
 
-/// What a client that has come back says that it watches (rule 3.4.1).
+/// The watches that a client sends after a reconnect (rule 3.4.1).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Lists {
     pub(super) relative_zxid: Zxid,
@@ -60,31 +60,32 @@ pub(super) struct Lists {
     pub(super) recursive: Vec<Arc<str>>,
 }
 
-/// What is to be told: of which transaction, and the how-manieth of its changes.
+/// A due event: the zxid of its transaction, the path, the type, and the index of the change within the transaction.
 type Event = (Zxid, Arc<str>, EventType, usize);
 
-/// For which watches, and whether it may be kept from them.
+/// The kinds of watches that the event is due to, and whether the server may withhold it.
 #[derive(Clone, Debug, Default, Hash)]
 struct Owed {
     kinds: BTreeSet<Kind>,
     hidden: bool,
 }
 
-/// What a server keeps of one connection.
+/// A server's watches of one connection.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Watches {
     armed: BTreeMap<Kind, BTreeSet<Arc<str>>>,
-    /// Watches that committed transactions fire; the server may be behind them yet.
+    /// Events of committed transactions that the client has not read; the server may not have applied these
+    /// transactions yet.
     owed: BTreeMap<Event, Owed>,
-    /// SetWatches that are not answered yet, and what was told meanwhile that nothing else explains.
+    /// SetWatches requests without a reply, and the events read since that nothing else explains.
     asked: VecDeque<Lists>,
     made_up: Vec<WatchedEvent>,
-    /// The last event's.
+    /// Zxid of the last event.
     last: Zxid,
 }
 
 impl Watches {
-    /// A watch was set by a request that was answered at this zxid.
+    /// Records a watch that was set by a request with a reply at this zxid.
     pub(super) fn set(&mut self, kind: Kind, path: &Arc<str>, at: Zxid, changes: &Changes) {
         if kind == Kind::Recursive {
             for (path, change) in changes.below(path, at).filter(|(_, it)| kind.hears(it)) {
@@ -101,7 +102,7 @@ impl Watches {
         self.armed.entry(kind).or_default().insert(Arc::clone(path));
     }
 
-    /// Watches were taken away by a request that was answered at this zxid.
+    /// Removes watches after a request with a reply at this zxid.
     pub(super) fn removed(&mut self, removed: WatcherType, path: &str, at: Zxid) {
         for (_, paths) in self.armed.iter_mut().filter(|(kind, _)| kind.is_of(removed)) {
             paths.remove(path);
@@ -121,7 +122,7 @@ impl Watches {
         });
     }
 
-    /// A transaction was committed.
+    /// Records a change of a committed transaction, and fires the watches that it concerns.
     pub(super) fn committed(&mut self, path: &Arc<str>, change: &Change) {
         let is_armed = |kind: Kind, path: &str| {
             self.armed.get(&kind).is_some_and(|paths| paths.contains(path))
@@ -152,7 +153,7 @@ impl Watches {
         owed.hidden |= change.hidden;
     }
 
-    /// The client read an event.
+    /// Judges an event that the client has read.
     pub(super) fn notified(&mut self, event: &WatchedEvent) -> Result<(), Saw> {
         let WatchedEvent { kind, path, zxid } = event;
         if *zxid < self.last {
@@ -179,8 +180,8 @@ impl Watches {
         Ok(())
     }
 
-    /// The client read something that shows the tree at this zxid: it must have read before of what happened until
-    /// then (rule 3.2.1).
+    /// Judges that the client has read something that shows the tree at this zxid: it must have read before every
+    /// event due until then (rule 3.2.1).
     pub(super) fn shown(&mut self, zxid: Zxid) -> Result<(), Saw> {
         while let Some(((at, path, kind, _), owed)) = self.owed.first_key_value() {
             if *at > zxid {
@@ -198,12 +199,12 @@ impl Watches {
         Ok(())
     }
 
-    /// The client told a server of its watches.
+    /// Records the watches that the client has sent with SetWatches.
     pub(super) fn rearming(&mut self, lists: Lists) {
         self.asked.push_back(lists);
     }
 
-    /// The server has set them, at this zxid, or made their events up.
+    /// Judges the reply to SetWatches: at this zxid, the server has set each watch or has generated its event.
     pub(super) fn rearmed(&mut self, zxid: Zxid, changes: &Changes) -> Result<(), Saw> {
         self.shown(zxid)?;
         let Some(lists) = self.asked.pop_front() else {
@@ -259,7 +260,7 @@ impl Watches {
     }
 }
 
-/// What there is to be told of each one-shot watch of the lists.
+/// Returns the event that the client has missed for each one-shot watch of the lists, if any.
 fn missed<'a>(
     lists: &'a Lists,
     until: Zxid,
@@ -289,7 +290,7 @@ fn missed<'a>(
     data.chain(exist).chain(child)
 }
 
-/// What has happened to a path meanwhile.
+/// Returns the changes of a path after `since` up to `until`.
 fn behind<'a>(
     path: &str,
     since: Zxid,
@@ -299,11 +300,11 @@ fn behind<'a>(
     changes.after(path, since).take_while(move |change| change.zxid <= until)
 }
 
-/// What a client that was away must be told of a watch.
+/// The event that a disconnected client has missed for one watch.
 enum Missed {
     Nothing,
     Surely(EventType),
-    /// The server's own numbers do not show it for sure (rule 1.4.3).
+    /// The server may or may not detect the change from its counters (rule 1.4.3).
     Perhaps(EventType),
 }
 
@@ -320,7 +321,7 @@ fn missed_of_children(path: &str, since: Zxid, until: Zxid, changes: &Changes) -
     let missed = || behind(path, since, until, changes);
     let shows = |it: &Change| match it.kind {
         EventType::NodeChildrenChanged => it.moves,
-        // Deleted and created again.
+        // The znode was deleted and created again.
         kind => kind == EventType::NodeCreated,
     };
     if missed().any(shows) {

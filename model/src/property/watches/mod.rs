@@ -1,17 +1,17 @@
-//! H7: no watch is forgotten, and no event made up.
+//! H7: no watch is forgotten, and no event is invented.
 //!
-//! A watch that was set hears of the first change behind the zxid at which it was set, or of each if it stays, with
-//! the right type; the client reads of it before it reads anything that shows a later tree (rules 3.1.2, 3.2.1,
-//! 3.2.3). And when a client has come back, each of its watches is set again, or it has read of what it missed
-//! (rule 3.4.1).
+//! A one-shot watch is notified of the first change after the zxid at which it was set, a persistent one of each
+//! change, with the right event type. The client reads the event before anything that shows a later tree (rules
+//! 3.1.2, 3.2.1, 3.2.3). After a reconnect, each of the client's watches is set again, or the client has read the
+//! event that it missed (rule 3.4.1).
 //!
-//! What a transaction fires, and what SetWatches must tell, is stated here once more, over the committed
-//! transactions ([`changes`]): nothing of the servers' own tables of watches is used, which
-//! [`Bridge`](super::Bridge) shares with them.
+//! The monitor states independently, from the committed transactions ([`changes`]), which events a transaction fires
+//! and which ones SetWatches must generate. It does not use the servers' tables of watches, while
+//! [`Bridge`](super::Bridge) does.
 //!
-//! Not judged: what a read-only server tells (rule 2.7.1), for its tree need not be a committed one; events where not
-//! everybody may read, which may be kept from a client (rule 3.1.4); and as in 3.8.0, where watches of one path
-//! get into each other's way (rule 3.1.5), connections that have asked for watches that stay, or taken any away.
+//! Not judged: events of a read-only server (rule 2.7.1), whose tree need not be a committed one; events of znodes
+//! that some clients may not read, which a server may withhold (rule 3.1.4); and, with the behaviour of 3.8.0, where
+//! watches of one path interfere (rule 3.1.5), connections that have set persistent watches or removed any.
 
 mod changes;
 mod connection;
@@ -31,18 +31,18 @@ use connection::{Kind, Lists, Watches};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The monitor of H7. Asked in sweeps: it remembers every change.
+/// The monitor of H7. Only sweeps ask it, since it remembers every change.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct KeptWatches {
     changes: Changes,
-    /// By client, as long as it is connected to a server that takes part.
+    /// The watches of each client that is connected to a server with a quorum and is judged.
     connected: BTreeMap<ClientId, Watches>,
-    /// Watches of one path get into each other's way (rule 3.1.5).
+    /// True if watches of one path interfere with each other, as in 3.8.0 (rule 3.1.5).
     as_3_8_0: bool,
 }
 
 impl KeptWatches {
-    /// Nothing is watched.
+    /// Returns a monitor that knows no watch.
     pub fn new() -> KeptWatches {
         KeptWatches::default()
     }

@@ -17,7 +17,7 @@ use crate::vocabulary::znode::EphemeralType;
 use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
-/// A client is connected, and `/a` with `/a/b` stands since 1:2.
+/// Returns a trial in which a client is connected and `/a` and `/a/b` have existed since 1:2.
 fn connected() -> Trial<KeptWatches> {
     let mut trial = Trial::new(KeptWatches::new());
     trial.monitor.begin(&Arc::new(Config::new(3, 1)));
@@ -52,7 +52,7 @@ fn removed(path: &str, kind: WatcherType, at: Zxid) -> Event {
     replied(1, at, request, Ok(Response::Watches))
 }
 
-/// Something that shows the tree at this zxid.
+/// Returns a reply that shows the tree at this zxid.
 fn shown(at: Zxid) -> Event {
     replied(9, at, get_data("/other"), Err(Error::NoNode))
 }
@@ -62,7 +62,7 @@ fn told(kind: EventType, path: &str, zxid: Zxid) -> Event {
     Event::Notified { client: CLIENT, session: SESSION, event }
 }
 
-/// The client has come back with these watches: exist, data and child watches.
+/// Returns the event that the client sets these watches again after a reconnect: exist, data and child watches.
 fn rearming(since: Zxid, [exist, data, child]: [&[&str]; 3]) -> Event {
     let list = |paths: &[&str]| paths.iter().map(|path| Arc::from(*path)).collect();
     Event::Rearming {
@@ -87,7 +87,7 @@ fn what_was_watched_must_be_told_before_it_shows() {
     trial.accepts(data_watch("/a", z(1, 2)));
     trial.set_data(z(1, 3), "/a", "new");
     trial.set_data(z(1, 4), "/a", "newer");
-    // The server is behind.
+    // The server has not applied the change yet.
     trial.accepts(shown(z(1, 2)));
     let saw = trial.clone_and_object(shown(z(1, 3)));
     assert!(
@@ -95,7 +95,7 @@ fn what_was_watched_must_be_told_before_it_shows() {
         "{saw}"
     );
     trial.accepts(told(EventType::NodeDataChanged, "/a", z(1, 3)));
-    // It was a watch for one change.
+    // The watch was a one-shot watch.
     let saw = trial.clone_and_object(told(EventType::NodeDataChanged, "/a", z(1, 4)));
     assert!(saw.contains("at 1:4, for which no watch is set"), "{saw}");
     trial.accepts(shown(z(1, 4)));
@@ -139,7 +139,7 @@ fn events_come_in_the_order_of_their_zxids() {
     trial.set_data(z(1, 4), "/a/b", "new");
     trial.accepts(told(EventType::NodeDataChanged, "/a/b", z(1, 4)));
     let saw = trial.objects(told(EventType::NodeDataChanged, "/a", z(1, 3)));
-    assert!(saw.contains("behind an event of 1:4"), "{saw}");
+    assert!(saw.contains("after an event of 1:4"), "{saw}");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn who_takes_a_watch_away_is_told_nothing_of_later_changes() {
     trial.accepts(staying("/a", AddWatchMode::PersistentRecursive, z(1, 2)));
     trial.set_data(z(1, 3), "/a", "new");
     trial.accepts(removed("/a", WatcherType::Any, z(1, 2)));
-    // The one on the root is left.
+    // The watch on the root remains.
     trial.clone_and_object(shown(z(1, 3)));
     trial.accepts(told(EventType::NodeDataChanged, "/a", z(1, 3)));
     trial.accepts(removed("/", WatcherType::PersistentRecursive, z(1, 3)));
@@ -218,13 +218,13 @@ fn what_was_missed_while_away_must_be_made_up() {
     for (kind, path) in wanted {
         trial.accepts(told(kind, path, z(1, 4)));
     }
-    // Nothing has happened there.
+    // No child of /a has changed.
     let mut made_up = trial.clone();
     made_up.accepts(told(EventType::NodeChildrenChanged, "/a", z(1, 4)));
     let saw = made_up.objects(rearmed(z(1, 4)));
     assert!(saw.contains("NodeChildrenChanged of /a when its watches were set at 1:4"), "{saw}");
     trial.accepts(rearmed(z(1, 4)));
-    // The others are set.
+    // The other watches are set.
     trial.set_data(z(1, 5), "/a/b", "new");
     trial.objects(shown(z(1, 5)));
 }
@@ -247,7 +247,7 @@ fn of_a_znode_that_is_gone_its_end_is_told_and_of_one_created_anew_a_change() {
     trial.accepts(rearmed(z(1, 5)));
 }
 
-/// A server that has come only so far makes up what it knows.
+/// A lagging server generates only the events of changes that it has applied.
 #[test]
 fn a_server_that_is_behind_makes_up_less_and_fires_the_rest_later() {
     let mut trial = connected();
@@ -261,7 +261,7 @@ fn a_server_that_is_behind_makes_up_less_and_fires_the_rest_later() {
 #[test]
 fn past_the_end_of_a_counter_a_create_need_not_show_to_who_was_away() {
     let mut trial = connected();
-    // The second leaves its parent's counter, and with it the pzxid, where the first has put it.
+    // The second create leaves the parent's counter, and so its pzxid, as the first has set it.
     for (counter, name) in [(3, "/a/last"), (4, "/a/beyond")] {
         let body = TxnBody::create(path(name), [], EphemeralType::Void, i32::MAX);
         trial.commit(z(1, counter), 1, body);
@@ -288,7 +288,7 @@ fn where_not_everybody_may_read_an_event_may_be_kept() {
     let mut told_of_it = trial.clone();
     told_of_it.accepts(told(EventType::NodeDataChanged, "/a", z(1, 4)));
     trial.accepts(shown(z(1, 4)));
-    // It has gone by.
+    // The time for this event is over.
     trial.objects(told(EventType::NodeDataChanged, "/a", z(1, 4)));
 }
 
@@ -303,7 +303,7 @@ fn a_closed_session_fires_for_each_of_its_ephemerals() {
     trial.accepts(told(EventType::NodeDeleted, "/own", z(1, 4)));
 }
 
-/// One transaction, and a change of the same children for each.
+/// One transaction changes the children of one znode once for each ephemeral.
 #[test]
 fn a_watch_that_stays_hears_of_each_znode_that_a_closed_session_takes_along() {
     let mut trial = connected();

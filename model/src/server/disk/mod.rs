@@ -1,8 +1,8 @@
-//! One server's disk: the transaction log with its unsynced tail, snapshots, and the two epoch
-//! files (rules 6.2 and 6.9).
+//! One server's disk: the transaction log with its unsynced tail, snapshots, and the two epoch files (rules 6.2 and
+//! 6.9).
 //!
-//! Append and fsync are apart: what was appended is there for a reader of this process, but a crash
-//! keeps only what was fsynced, and of the rest whatever prefix happened to reach the platter.
+//! Append and fsync are separate: a reader in the same process sees what was appended, but a crash keeps only what
+//! was fsynced, and any prefix of the rest.
 
 mod renames;
 mod snapshots;
@@ -22,43 +22,41 @@ use crate::vocabulary::zxid::{Epoch, Zxid};
 use renames::Renames;
 use std::sync::Arc;
 
-/// The disk. Its hash reads whole transactions: in different runs one zxid can name different transactions, and the
-/// states of a search come from different runs.
+/// A server's disk. Its hash covers whole transactions: one zxid can name different transactions in different runs,
+/// and a search compares states of different runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Disk {
-    /// What a reader finds: not what was appended behind a half-written record.
+    /// The records that a reader finds, without those appended after a torn record.
     log: Vec<Arc<Txn>>,
-    /// How many of the log's transactions are durable.
+    /// Number of durable transactions at the log's beginning.
     durable: usize,
-    /// A half-written record stands behind the log. A reader takes it for the end of the file, so what is
-    /// appended behind it is lost at once (rule 6.9.8; only under [`Bug::TornRecordHidesLog`]).
+    /// True if a half-written record follows the log. A reader takes it for the end of the file, so whatever is
+    /// appended after it is lost at once (rule 6.9.8; only under [`Bug::TornRecordHidesLog`]).
     torn: bool,
-    /// What a failed write has left in the buffer of the file: the next one brings it along (rule 6.9.9; only under
-    /// [`Bug::FailedWriteComesLater`]).
+    /// Records that a failed write has left in the file's buffer; the next write also writes them (rule 6.9.9; only
+    /// under [`Bug::FailedWriteComesLater`]).
     buffered: Vec<Arc<Txn>>,
-    /// What a TRUNC has cut out of the durable log, as long as nobody makes that durable: a crash may bring it back
-    /// (rule 6.9.10; only under [`Bug::TruncUnsynced`]).
+    /// Records that a TRUNC has cut out of the durable log, until the cut is durable: a crash may restore them (rule
+    /// 6.9.10; only under [`Bug::TruncUnsynced`]).
     cut: Vec<Arc<Txn>>,
-    /// By label, oldest first. The first one is the empty database of the first start, or the last
-    /// SNAP taken over, and the log reaches back to it, unless its file was written anew
-    /// ([`Bug::SnapshotWrittenInPlace`]).
+    /// By label, oldest first. The first one is the database of the first start or the last SNAP, and the log
+    /// continues from it, unless its file was written again in place ([`Bug::SnapshotWrittenInPlace`]).
     snapshots: Vec<Snapshot>,
     accepted_epoch: Epoch,
     current_epoch: Epoch,
-    /// `currentEpoch.tmp`, written but not yet renamed (ZOOKEEPER-1653).
+    /// Contents of `currentEpoch.tmp`, if it is written but not yet renamed (ZOOKEEPER-1653).
     current_epoch_tmp: Option<Epoch>,
-    /// What a power loss may undo (only under [`Bug::RenameUnsynced`]).
+    /// The renames that a power loss may undo (only under [`Bug::RenameUnsynced`]).
     renames: Renames,
-    /// What becomes durable when.
+    /// Determines when changes of files become durable.
     file_system: FileSystem,
-    /// How often a process has started on this disk; the model's stand-in for the boot time inside
-    /// session ids (rule 2.2.1).
+    /// Number of processes that have started on this disk, used in session ids instead of the boot time (rule 2.2.1).
     starts: u16,
 }
 
 impl Disk {
-    /// A disk as the first start leaves it: the database that it begins with, saved (rule 6.9.4).
-    /// Whether that is on the disk, see [`Bug::FirstSnapshotUnsynced`].
+    /// Returns a disk after a first start, which has saved its database (rule 6.9.4). The snapshot is not durable
+    /// under [`Bug::FirstSnapshotUnsynced`].
     pub fn new(content: Arc<DataTree>, bugs: Bugs) -> Disk {
         Disk {
             log: Vec::new(),
@@ -76,66 +74,66 @@ impl Disk {
         }
     }
 
-    /// The epoch that this server has promised to follow.
+    /// Returns the newest epoch that this server has promised to follow.
     pub fn accepted_epoch(&self) -> Epoch {
         self.accepted_epoch
     }
 
-    /// The epoch whose history this server has taken over.
+    /// Returns the epoch whose history this server has taken over.
     pub fn current_epoch(&self) -> Epoch {
         self.current_epoch
     }
 
-    /// `currentEpoch.tmp`, while it has not been renamed.
+    /// Returns the epoch in `currentEpoch.tmp`, if that file is not yet renamed.
     pub fn current_epoch_tmp(&self) -> Option<Epoch> {
         self.current_epoch_tmp
     }
 
-    /// The whole log, unsynced tail included.
+    /// Returns the whole log, including the unsynced tail.
     pub fn log(&self) -> &[Arc<Txn>] {
         &self.log
     }
 
-    /// What a reader of the files sees of the log: what was appended and not fsynced is still buffered
-    /// (`FileTxnLog.commit` flushes).
+    /// Returns the log that a reader of the files sees: records that were not fsynced are still in the process's
+    /// buffer (`FileTxnLog.commit` flushes).
     pub fn flushed_log(&self) -> &[Arc<Txn>] {
         &self.log[..self.durable]
     }
 
-    /// The zxid of the last record, durable or not; the newest snapshot's label for an empty log.
+    /// Returns the zxid of the last record or the newest snapshot's label, whichever is higher, durable or not.
     pub fn last_logged(&self) -> Zxid {
         let snapshot = self.snapshots.last().map_or(Zxid::ZERO, |snapshot| snapshot.label);
         self.log.last().map_or(snapshot, |txn| txn.zxid.max(snapshot))
     }
 
-    /// The last zxid that survives any crash: by the log's durable part or a durable snapshot.
+    /// Returns the last zxid that survives any crash, in the log's durable part or a durable snapshot.
     pub fn last_durable(&self) -> Zxid {
         let logged = self.durable.checked_sub(1).map_or(Zxid::ZERO, |at| self.log[at].zxid);
         let snapshots = self.snapshots.iter().filter(|snapshot| snapshot.durable);
         snapshots.map(|snapshot| snapshot.label).fold(logged, Zxid::max)
     }
 
-    /// Whether a start after any crash would find a committed transaction: in a durable snapshot that was begun after
-    /// it, or in the durable log, replayed above an older durable snapshot. A log without any snapshot is refused
-    /// (rule 6.9.4). Whether the log has a gap between the two is asked apart (S7).
+    /// Returns true if a start after any crash would load this committed transaction: from a durable snapshot that
+    /// was begun after it, or from the durable log, which is replayed above an older durable snapshot. A start
+    /// refuses a log without any snapshot (rule 6.9.4). S7 checks that the log has no gap above the snapshot.
     pub fn holds(&self, zxid: Zxid) -> bool {
         let mut durable = self.snapshots.iter().filter(|snapshot| snapshot.durable).peekable();
         durable.peek().is_some() && self.logs(zxid) || durable.any(|it| it.label >= zxid)
     }
 
-    /// Whether the durable log has this transaction, whatever a start would make of the log.
+    /// Returns true if the durable log has this transaction, even if a start would refuse the log.
     pub fn logs(&self, zxid: Zxid) -> bool {
         self.log[..self.durable].binary_search_by_key(&zxid, |txn| txn.zxid).is_ok()
     }
 
-    /// How many transactions were appended but not fsynced.
+    /// Returns the number of transactions that were appended but not fsynced.
     pub fn unsynced(&self) -> usize {
         self.log.len() - self.durable
     }
 
-    /// Appends a record, buffered (rule 6.9.1). One whose zxid the log has already (proposed again after a
-    /// synchronisation by SNAP) is left out, where a real log has it twice and a start applies it twice (rule 6.9.13):
-    /// that does no harm (rules 1.3.2, 1.3.3 and 1.3.5).
+    /// Appends a record to the buffer (rule 6.9.1). A record whose zxid the log already has, proposed again after a
+    /// SNAP, is left out. A real log has it twice and a start applies it twice (rule 6.9.13), which does no harm
+    /// (rules 1.3.2, 1.3.3 and 1.3.5).
     pub fn append(&mut self, txn: Arc<Txn>) {
         for txn in std::mem::take(&mut self.buffered).into_iter().chain([txn]) {
             let is_new = self.log.last().is_none_or(|last| last.zxid < txn.zxid);
@@ -145,22 +143,21 @@ impl Disk {
         }
     }
 
-    /// Everything appended is durable from now on.
+    /// Makes everything appended durable.
     pub fn fsync(&mut self) {
         self.durable = self.log.len();
     }
 
-    /// Cuts everything after `zxid` out of the log (rule 6.9.6); `setup` is what the first database
-    /// had. Returns `false`, and changes
-    /// nothing, where the history up to `zxid` cannot be rebuilt from what would remain.
+    /// Cuts everything after `zxid` out of the log (rule 6.9.6); `setup` describes the first database. Returns
+    /// `false` and changes nothing if the history up to `zxid` cannot be rebuilt from what would remain.
     #[must_use]
     pub fn truncate(&mut self, zxid: Zxid, setup: &Setup, bugs: Bugs) -> bool {
         if self.snapshots.first().is_none_or(|first| first.label > zxid) {
             if zxid > Zxid::ZERO {
                 return false;
             }
-            // The first database needs nothing to be rebuilt from. (To ask its leader, who has no
-            // more than that, for a snapshot would bring an empty DIFF.)
+            // The first database can be rebuilt without a snapshot. (A request for a SNAP would only bring an empty
+            // DIFF, since the leader has no more than that database.)
             self.snapshots =
                 vec![Disk::first_snapshot(Arc::new(first_tree(setup, bugs)), Bugs::NONE)];
         }
@@ -173,7 +170,7 @@ impl Disk {
         if bugs.has(Bug::TruncKeepsRecordBeyond)
             && self.log[..keep].last().is_none_or(|last| last.zxid < zxid)
         {
-            // HEAD goes to the first record at or above the target and cuts behind it.
+            // HEAD goes to the first record at or above the target and cuts after it.
             keep = (keep + 1).min(self.log.len());
         }
         let cut = self.log.split_off(keep);
@@ -188,8 +185,7 @@ impl Disk {
         true
     }
 
-    /// The process died: of the unsynced tail only a part remains. Returns how many transactions
-    /// were lost.
+    /// Applies a crash: only part of the unsynced tail remains. Returns the number of lost transactions.
     pub fn crash(&mut self, tail: Tail) -> usize {
         let lost = self.fail_to_fsync(tail.survive, Unwritten::Lost, Bugs::NONE);
         self.buffered.clear();
@@ -207,8 +203,8 @@ impl Disk {
         lost
     }
 
-    /// The file that a TRUNC has shortened is as long as before, and files that it has deleted are there. What was
-    /// logged since is in files behind them, so a start reads both.
+    /// Restores the file that a TRUNC has shortened, and the files that it has deleted. Later records are in files
+    /// after them, so a start reads both.
     fn bring_back_what_was_cut(&mut self) {
         for txn in std::mem::take(&mut self.cut) {
             let at = self.log.partition_point(|other| other.zxid < txn.zxid);
@@ -219,18 +215,18 @@ impl Disk {
         self.durable = self.log.len();
     }
 
-    /// Whether a crash may bring back what a TRUNC has cut.
+    /// Returns true if a crash may restore records that a TRUNC has cut.
     pub fn may_undo_cuts(&self) -> bool {
         !self.cut.is_empty()
     }
 
-    /// Whether a half-written record stands behind the log.
+    /// Returns true if a half-written record follows the log.
     pub fn is_torn(&self) -> bool {
         self.torn
     }
 
-    /// A write or an fsync fails: of the unsynced tail only so many transactions are on the disk. Returns how many
-    /// are not. What becomes of those under a defect that the server does not have, does not come to pass.
+    /// Applies a failed write or fsync: only `survive` transactions of the unsynced tail reach the disk. Returns the
+    /// number of the others. `rest` has an effect on those only under the bug that it belongs to.
     pub fn fail_to_fsync(&mut self, survive: u8, rest: Unwritten, bugs: Bugs) -> usize {
         let keep = self.durable + usize::from(survive).min(self.unsynced());
         let unwritten = self.log.split_off(keep);
@@ -247,28 +243,28 @@ impl Disk {
         unwritten.len()
     }
 
-    /// What comes goes to a new file (`rollLog`, a TRUNC, a start): a half-written record is the end of one that
-    /// nobody appends to any more, and the buffer of that goes with it.
+    /// Begins a new file (`rollLog`, a TRUNC, a start): a torn record stays at the end of the old file, and the old
+    /// file's buffer is dropped.
     pub fn begin_file(&mut self) {
         self.torn = false;
         self.buffered.clear();
     }
 
-    /// Whether a transaction is missing in the log from its record `from` on. What is missing between
-    /// the snapshot and that record is not seen: nobody asks (rule 6.9.5).
+    /// Returns true if a transaction is missing in the log from its record `from` on. A gap between the snapshot and
+    /// that record is not detected: servers do not check for it (rule 6.9.5).
     pub fn has_gap(&self, from: usize) -> bool {
         has_gap(&self.log[from..])
     }
 
-    /// A process starts: the checks of rules 6.2.2 and 6.2.3 against the loaded database's last zxid.
+    /// Makes the checks of rules 6.2.2 and 6.2.3 at a start, against the loaded database's last zxid.
     ///
     /// # Errors
-    /// The sentence with which the server refuses to start.
+    /// The reason why the server refuses to start.
     pub fn check_epochs(&mut self, last: Zxid, bugs: Bugs) -> Result<(), &'static str> {
         if last.epoch() > self.current_epoch {
             match self.current_epoch_tmp.take() {
-                // A tmp file can be older than this: a crash before its renaming leaves it behind where
-                // the log had not reached a new epoch yet, and nobody asks for it until it has.
+                // A tmp file can be older than the log. A crash before its rename leaves the file; no start reads it
+                // until the log has reached a new epoch.
                 Some(epoch) if bugs.has(Bug::RefuseNewerZxid) => self.current_epoch = epoch,
                 Some(epoch) => self.current_epoch = epoch.max(last.epoch()),
                 None if bugs.has(Bug::RefuseNewerZxid) => {

@@ -1,6 +1,6 @@
-//! What a power loss may undo of the renames by which new files take the place of old ones (rule 6.9.14).
+//! Renames of new epoch files over old ones, which a power loss may undo (rule 6.9.14).
 //!
-//! The rename of a SNAP's snapshot is not among them: a start reads the file under its temporary name as well.
+//! The rename of a SNAP's snapshot need not be tracked: a start also reads the file under its temporary name.
 
 use super::Disk;
 use crate::vocabulary::event::EpochFile;
@@ -8,45 +8,45 @@ use crate::vocabulary::file_system::{FileSystem, Metadata};
 use crate::vocabulary::step::OldEpochs;
 use crate::vocabulary::zxid::Epoch;
 
-/// The renames that are not durable: for each file, the last one that changed it.
+/// The last rename of each file that is not durable yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Renames {
-    /// What `acceptedEpoch` was before.
+    /// The epoch in the older `acceptedEpoch`, which a power loss may restore.
     accepted_epoch: Option<Epoch>,
-    /// What `currentEpoch` was before.
+    /// The epoch in the older `currentEpoch`, which a power loss may restore.
     current_epoch: Option<Epoch>,
 }
 
-/// An epoch file that a power loss has brought back as it was before.
+/// An epoch file that a power loss has restored to its older contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Undone {
-    /// The file.
+    /// The restored file.
     pub file: EpochFile,
     /// The epoch that the server had written.
     pub written: Epoch,
-    /// The epoch that a start reads now.
+    /// The older epoch, which the next start reads.
     pub found: Epoch,
 }
 
 impl Disk {
-    /// The same disk with this file system.
+    /// Returns the disk with this file system.
     pub fn with_file_system(mut self, file_system: FileSystem) -> Disk {
         self.file_system = file_system;
         self
     }
 
-    /// Whether a power loss may bring back the older acceptedEpoch.
+    /// Returns true if a power loss may restore the older `acceptedEpoch`.
     pub fn may_undo_accepted_epoch(&self) -> bool {
         self.renames.accepted_epoch.is_some()
     }
 
-    /// Whether a power loss may bring back the older currentEpoch.
+    /// Returns true if a power loss may restore the older `currentEpoch`.
     pub fn may_undo_current_epoch(&self) -> bool {
         self.renames.current_epoch.is_some()
     }
 
-    /// Fsyncs a file with its metadata. (The log is fsynced without, by fdatasync.) Where metadata become durable in
-    /// their order, all earlier renames, truncations and deletions are durable too.
+    /// Fsyncs a file with its metadata. On a file system with ordered metadata, this also makes all earlier renames,
+    /// truncations and deletions durable. (The log is fsynced by fdatasync, which does not.)
     pub(super) fn fsyncs_a_file(&mut self) {
         if self.file_system.metadata == Metadata::Unordered {
             return;
@@ -55,7 +55,7 @@ impl Disk {
         self.renames = Renames::default();
     }
 
-    /// Replaces `acceptedEpoch`: another file, fsynced and renamed.
+    /// Replaces `acceptedEpoch`: writes and fsyncs a temporary file, and renames it.
     pub fn write_accepted_epoch(&mut self, epoch: Epoch) {
         self.fsyncs_a_file();
         if !self.file_system.directories_synced && self.accepted_epoch != epoch {
@@ -70,7 +70,7 @@ impl Disk {
         self.current_epoch_tmp = Some(epoch);
     }
 
-    /// Renames `currentEpoch.tmp` over `currentEpoch`.
+    /// Renames `currentEpoch.tmp` to `currentEpoch`.
     pub fn rename_current_epoch(&mut self) {
         let epoch = self.current_epoch_tmp.take().expect("the tmp file was written");
         if !self.file_system.directories_synced && self.current_epoch != epoch {
@@ -79,9 +79,9 @@ impl Disk {
         self.current_epoch = epoch;
     }
 
-    /// A power loss: undoes the selected renames, if they can be undone. Returns the files that the next start cannot
-    /// repair: a start adopts a restored `currentEpoch.tmp` if the log has a transaction of that epoch, and never reads
-    /// `acceptedEpoch.tmp`. Call it after [`Disk::crash`] has cut the log.
+    /// Applies a power loss: undoes the selected renames that are not durable. Returns the files that the next start
+    /// cannot repair: it adopts a restored `currentEpoch.tmp` if the log has a transaction of that epoch, and never
+    /// reads `acceptedEpoch.tmp`. The caller must have cut the log with [`Disk::crash`] before.
     pub fn undo_renames(&mut self, which: OldEpochs) -> Vec<Undone> {
         let Renames { accepted_epoch, current_epoch } = std::mem::take(&mut self.renames);
         let mut undone = Vec::new();
@@ -125,7 +125,7 @@ mod tests {
         Arc::new(Txn { zxid, session: SessionId(1), cxid: Xid(1), time: 0, body })
     }
 
-    /// A disk whose server has accepted epoch 1 and then 2, and is in it.
+    /// Returns the disk of a server that has accepted epochs 1 and 2, and whose current epoch is 2.
     fn renamed(metadata: Metadata, directories_synced: bool) -> Disk {
         let mut disk = Disk::new(Arc::new(DataTree::new()), Bugs::NONE)
             .with_file_system(FileSystem { metadata, directories_synced });
@@ -147,11 +147,11 @@ mod tests {
         ] {
             let mut disk = renamed(Metadata::Unordered, false);
             assert!(disk.may_undo_accepted_epoch() && disk.may_undo_current_epoch());
-            // Whatever is fsynced.
+            // An fsync of the log does not make the renames durable.
             disk.append(txn(Epoch(2), 1));
             disk.fsync();
             let undone = disk.undo_renames(which);
-            // A start takes currentEpoch.tmp, since there is a transaction of epoch 2.
+            // A start adopts currentEpoch.tmp, since the log has a transaction of epoch 2.
             let files: Vec<EpochFile> = undone.iter().map(|it| it.file).collect();
             let accepted_file = which.has_accepted().then_some(EpochFile::AcceptedEpoch);
             assert_eq!(files, Vec::from_iter(accepted_file), "{which:?}");
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn metadata_in_their_order_are_durable_with_the_next_fsync_of_a_whole_file() {
         let mut disk = renamed(Metadata::Ordered, false);
-        // currentEpoch.tmp was fsynced after the other rename.
+        // The fsync of currentEpoch.tmp came after the rename of acceptedEpoch.
         assert!(!disk.may_undo_accepted_epoch() && disk.may_undo_current_epoch());
         disk.append(txn(Epoch(2), 1));
         disk.fsync();

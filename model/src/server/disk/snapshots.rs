@@ -1,7 +1,7 @@
-//! The snapshots on a disk: files, each with the zxid in its name (rules 6.9.2 to 6.9.4, 6.9.7 and 6.9.11).
+//! The snapshots on a disk: files with a zxid in their names (rules 6.9.2 to 6.9.4, 6.9.7 and 6.9.11).
 //!
-//! Only files that a start would read are in the list: one that is being written, or was left unfinished, is passed
-//! over by every reader, so it is as good as none.
+//! The list has only files that a start would read. Every reader skips a file that is being written or was left
+//! unfinished, so such a file is not listed.
 
 use super::Disk;
 use crate::tree::DataTree;
@@ -11,39 +11,39 @@ use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
-/// A snapshot on disk. Its content may be ahead of its label (fuzzy).
+/// A snapshot on disk. Its content may contain transactions above its label (it is fuzzy).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Snapshot {
-    /// The tree's last processed zxid when the snapshot was begun; the name of the file.
+    /// The tree's last processed zxid when the snapshot was begun; part of the file's name.
     pub label: Zxid,
-    /// Its content.
+    /// The tree that the file contains.
     pub content: Arc<DataTree>,
-    /// Whether it was fsynced: otherwise a crash may lose it.
+    /// True if the file was fsynced; otherwise a crash may lose it.
     pub durable: bool,
 }
 
-/// What is sure to be found after a power loss, before and after the file of a durable snapshot was truncated.
+/// The last recoverable zxid before and after the file of a durable snapshot was truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncated {
-    /// The last zxid, before.
+    /// The last recoverable zxid before.
     pub before: Zxid,
-    /// The last zxid, after.
+    /// The last recoverable zxid after.
     pub after: Zxid,
 }
 
 impl Disk {
-    /// The snapshots, by label, oldest first.
+    /// Returns the snapshots by label, oldest first.
     pub fn snapshots(&self) -> &[Snapshot] {
         &self.snapshots
     }
 
-    /// The newest snapshot: the one that a start loads.
+    /// Returns the newest snapshot, which a start loads.
     pub(super) fn newest_snapshot(&self) -> Option<&Snapshot> {
         self.snapshots.last()
     }
 
-    /// Opens the file of a snapshot to write it. Where that is done in place ([`Bug::SnapshotWrittenInPlace`]) a file
-    /// of that name is truncated; returns what that means for a start, if the file was durable.
+    /// Opens the file of a snapshot to write it. Under [`Bug::SnapshotWrittenInPlace`], this truncates an existing
+    /// file of that name. Returns the effect on the next start, if that file was durable.
     pub fn open_snapshot(&mut self, label: Zxid, bugs: Bugs) -> Option<Truncated> {
         if !bugs.has(Bug::SnapshotWrittenInPlace) {
             return None;
@@ -54,9 +54,9 @@ impl Disk {
         truncated.durable.then(|| Truncated { before, after: self.last_recoverable() })
     }
 
-    /// The last zxid that is sure to be found after a power loss: that of the newest durable snapshot and of the durable
-    /// log that follows it without a gap. Where there is no durable snapshot, what the log has from its very first
-    /// transaction on counts: a start refuses such a log (rule 6.9.4), but is made to take it by
+    /// Returns the last zxid that survives every power loss: the end of the newest durable snapshot and of the
+    /// durable log that follows it without a gap. Without a durable snapshot, the log counts if it begins with the
+    /// very first transaction: a start refuses such a log (rule 6.9.4), but accepts it with
     /// `zookeeper.snapshot.trust.empty`.
     pub fn last_recoverable(&self) -> Zxid {
         let newest = self.snapshots.iter().rfind(|snapshot| snapshot.durable);
@@ -72,11 +72,11 @@ impl Disk {
         last
     }
 
-    /// Adds a snapshot.
+    /// Adds a snapshot, and purges an old one if there are more than four.
     pub fn add_snapshot(&mut self, snapshot: Snapshot, bugs: Bugs) {
         let at = self.snapshots.partition_point(|other| other.label < snapshot.label);
         match self.snapshots.get_mut(at) {
-            // A durable one of that label is as good: recovery from either yields the same.
+            // A durable snapshot of that label is equivalent: recovery from either has the same result.
             Some(same) if same.label == snapshot.label => {
                 if !same.durable {
                     *same = snapshot;
@@ -84,21 +84,22 @@ impl Disk {
             }
             _ => self.snapshots.insert(at, snapshot),
         }
-        // Older snapshots are of use only where newer ones can be lost or cut away: keep three, as
-        // autopurge does, and the first.
+        // Older snapshots are needed only if newer ones are lost or cut away. Like autopurge, this keeps three
+        // snapshots, and the first one besides.
         if self.snapshots.len() > 4 {
             self.snapshots.remove(self.to_be_purged(bugs));
         }
     }
 
-    /// The oldest snapshot but the first; the one behind it where a crash could take all newer ones.
+    /// Returns the index of the oldest snapshot after the first, or of the next one if a crash could lose all newer
+    /// ones.
     fn to_be_purged(&self, bugs: Bugs) -> usize {
         let is_needed =
             self.snapshots[1].durable && !self.snapshots[2..].iter().any(|it| it.durable);
         if is_needed && !bugs.has(Bug::SnapshotAheadOfLog) { 2 } else { 1 }
     }
 
-    /// A SNAP was taken over: its snapshot, which was fsynced, replaces what was there (see [`Bug::SnapKeepsOldLog`]).
+    /// Takes over a SNAP: its fsynced snapshot replaces the log and all snapshots (but see [`Bug::SnapKeepsOldLog`]).
     pub fn replace_by_snapshot(&mut self, snapshot: Snapshot, bugs: Bugs) {
         self.fsyncs_a_file();
         if bugs.has(Bug::SnapKeepsOldLog) {
@@ -111,11 +112,11 @@ impl Disk {
         }
     }
 
-    /// A process starts: without any snapshot, and with an empty log, it begins with the database that `setup`
+    /// Begins a database at a process's start: without snapshots and with an empty log, it saves the one that `setup`
     /// describes (rule 6.9.4).
     ///
     /// # Errors
-    /// The sentence with which the server refuses to start: there is a log, and no snapshot that it goes on from.
+    /// The reason why the server refuses to start: there is a log, but no snapshot that it continues.
     pub fn begin_database(&mut self, setup: &Setup, bugs: Bugs) -> Result<(), &'static str> {
         if !self.snapshots.is_empty() {
             return Ok(());
@@ -127,15 +128,15 @@ impl Disk {
         Ok(())
     }
 
-    /// The database of a first start, saved.
+    /// Returns the snapshot that a first start saves.
     pub(super) fn first_snapshot(content: Arc<DataTree>, bugs: Bugs) -> Snapshot {
         let durable = !bugs.has(Bug::FirstSnapshotUnsynced);
         Snapshot { label: Zxid::ZERO, content, durable }
     }
 
-    /// Loads the database: the newest snapshot and every logged transaction above its label, in
-    /// order (rule 6.9.3). Returns the tree and where in the log the replay began; nothing without any snapshot. A
-    /// torn last record is taken for the end of the file (rule 6.7.5); a start mends that first.
+    /// Loads the database: the newest snapshot and every logged transaction above its label, in order (rule 6.9.3).
+    /// Returns the tree and the index of the first replayed record, or `None` without any snapshot. A torn last
+    /// record counts as the end of the file (rule 6.7.5); a start repairs the file first.
     pub fn load(&self) -> Option<(DataTree, usize)> {
         let newest = self.newest_snapshot()?;
         let mut tree = DataTree::clone(&newest.content);
@@ -150,13 +151,13 @@ impl Disk {
         Some((tree, from))
     }
 
-    /// Where in the log the replay above a snapshot begins.
+    /// Returns the index of the first record above a snapshot's label, where the replay begins.
     pub(super) fn first_above(&self, label: Zxid) -> usize {
         self.log.partition_point(|txn| txn.zxid <= label)
     }
 }
 
-/// The database that every server begins with.
+/// Returns the database that every server begins with.
 pub(crate) fn first_tree(setup: &Setup, bugs: Bugs) -> DataTree {
     let mut tree = setup.tree();
     if bugs.has(Bug::AclByNumber) {

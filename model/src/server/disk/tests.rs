@@ -29,8 +29,8 @@ fn a_cut_to_nothing_leaves_the_empty_database_whatever_a_snapshot_holds() {
     assert_eq!((tree.last_processed(), tree.digest()), (Zxid::ZERO, DataTree::new().digest()));
 }
 
-/// The statistics in a snapshot are those of the moment when they were written; whoever loads it
-/// counts what it holds (rule 1.10.3).
+/// The statistics in a snapshot are as old as its znodes; a start counts them anew from the snapshot's content (rule
+/// 1.10.3).
 #[test]
 fn quotas_are_counted_when_a_snapshot_is_loaded() {
     let mut content = DataTree::new();
@@ -54,8 +54,8 @@ fn quotas_are_counted_when_a_snapshot_is_loaded() {
     assert_eq!(tree.digest(), digest);
 }
 
-/// currentEpoch.tmp of epoch 2 was left behind; later a synchronisation in epoch 3 appended and
-/// the server crashed before its epoch file.
+/// Returns a disk with an unrenamed currentEpoch.tmp of epoch 2. A later synchronisation in epoch 3 has appended
+/// records, and the server has crashed before it wrote its epoch file.
 fn with_an_old_tmp_file() -> Disk {
     let (accepted_epoch, current_epoch_tmp) = (Epoch(3), Some(Epoch(2)));
     Disk { accepted_epoch, current_epoch: Epoch(1), current_epoch_tmp, ..empty() }
@@ -111,14 +111,14 @@ fn no_snapshot_is_purged_before_a_newer_one_is_durable() {
     }
 }
 
-/// A transaction of epoch 1 that says nothing but who it is.
+/// Returns a transaction of epoch 1 without effects.
 fn txn(counter: u32) -> Arc<Txn> {
     let (zxid, body) = (Zxid::new(Epoch(1), counter), TxnBody::Error(Error::NoNode));
     Arc::new(Txn { zxid, session: SessionId(1), cxid: Xid(0), time: 0, body })
 }
 
-/// Two runs can give one zxid, session and cxid to different transactions. (A create says what its parent's cversion
-/// is, and that depends on what was created before.)
+/// Different transactions of two runs can have the same zxid, session and cxid. (A create contains its parent's
+/// cversion, which depends on earlier creates.)
 #[test]
 fn disks_with_different_transactions_of_one_zxid_are_told_apart() {
     let create = |parent_cversion| {
@@ -162,7 +162,7 @@ fn nothing_behind_half_a_record_is_read_until_a_new_file_begins() {
         assert_eq!(disk.last_durable(), txn(1).zxid);
         disk
     };
-    // A SNAP leaves the old log, and the open file with it.
+    // A SNAP keeps the old log, and so the open file.
     let mut disk = torn();
     disk.replace_by_snapshot(snapshot(2, true), bugs);
     disk.append(txn(3));
@@ -171,12 +171,12 @@ fn nothing_behind_half_a_record_is_read_until_a_new_file_begins() {
     disk.replace_by_snapshot(snapshot(2, true), Release::Repaired.bugs());
     disk.append(txn(3));
     assert_eq!(counters(&disk), [3]);
-    // A TRUNC closes it, also where it cuts nothing.
+    // A TRUNC begins a new file, even if it cuts nothing.
     let mut disk = torn();
     assert!(disk.truncate(txn(1).zxid, &Setup::NONE, bugs));
     disk.append(txn(2));
     assert_eq!(counters(&disk), [1, 2]);
-    // So does a start, or a background snapshot.
+    // A start and a background snapshot begin a new file too.
     let mut disk = torn();
     disk.begin_file();
     disk.append(txn(3));
@@ -195,11 +195,11 @@ fn the_next_write_brings_along_what_a_failed_one_left_in_its_buffer() {
     let mut disk = failed(head);
     disk.append(txn(7));
     assert_eq!(counters(&disk), [1, 2, 3, 7]);
-    // Sent again, it is there once.
+    // A record that is sent again is in the log once.
     let mut disk = failed(head);
     disk.append(txn(2));
     assert_eq!(counters(&disk), [1, 2, 3]);
-    // Repaired, and behind a crash, it is gone.
+    // In the repaired release, and after a crash, the buffered records are gone.
     let mut disk = failed(Release::Repaired.bugs());
     disk.append(txn(7));
     assert_eq!(counters(&disk), [1, 7]);
@@ -224,7 +224,7 @@ fn a_gap_matters_above_the_snapshot_that_is_loaded() {
     assert!(disk.truncate(Zxid::new(Epoch(1), 2), &Setup::NONE, bugs), "the gap is above the cut");
 }
 
-/// What was cut is in the file again, below what was logged since in another one.
+/// The cut records are in their file again, before later records in another file.
 #[test]
 fn a_crash_can_undo_a_cut_that_nobody_has_fsynced() {
     let head = Bugs::NONE.with(Bug::TruncUnsynced);
@@ -242,7 +242,7 @@ fn a_crash_can_undo_a_cut_that_nobody_has_fsynced() {
         assert_eq!((counters(&disk), disk.unsynced()), (expected.to_vec(), 0));
         assert!(!disk.may_undo_cuts(), "a crash decides it for good");
     }
-    // What was cut and sent again is there once.
+    // A record that was cut and sent again is in the log once.
     let mut disk = with_a_log(&[1, 2, 3]);
     disk.fsync();
     assert!(disk.truncate(txn(1).zxid, &Setup::NONE, head));
@@ -252,19 +252,19 @@ fn a_crash_can_undo_a_cut_that_nobody_has_fsynced() {
     assert_eq!(counters(&disk), [1, 2, 3]);
 }
 
-/// Something that is done to a disk.
+/// An action on a disk.
 #[derive(Clone, Copy, Debug)]
 enum Done {
     Append,
     Fsync,
-    /// A snapshot of what is applied; the log has `behind` transactions more.
+    /// Saves a snapshot; the log has `behind` more transactions.
     Snapshot {
         behind: u32,
         durable: bool,
     },
-    /// A SNAP, by this number of transactions ahead of the log.
+    /// Takes over a SNAP, which is this number of transactions ahead of the log.
     Snap(u32),
-    /// The file of one of the snapshots is opened to be written.
+    /// Opens the file of one of the snapshots to write it.
     Open(usize),
 }
 
@@ -280,8 +280,8 @@ fn done() -> impl Strategy<Value = Done> {
 }
 
 proptest! {
-    /// What a disk says to be sure is what is loaded after the worst crash, and a file that is opened to be written takes
-    /// away as much as it says.
+    /// A start after the worst crash loads exactly what the disk reports as recoverable, and opening a file to write
+    /// it costs exactly what the disk reports.
     #[test]
     fn what_is_recoverable_is_what_a_start_loads(steps in prop::collection::vec(done(), 0..30)) {
         let bugs = Release::Head.bugs();
@@ -321,7 +321,8 @@ proptest! {
     }
 }
 
-/// After a crash that takes what it can. A log with a gap above its snapshot is loaded as far as it goes without one.
+/// Checks that after the worst crash the last recoverable zxid is that of the log's last record before a gap, and
+/// that a start loads a tree with this zxid if there is no gap.
 fn is_what_a_start_loads(disk: &Disk) -> Result<(), TestCaseError> {
     let mut crashed = disk.clone();
     crashed.crash(Tail::LOST);

@@ -167,9 +167,9 @@ named! {
         /// removeWatches and checkWatches reject the types of persistent watches with MarshallingError (3.8.0).
         NoPersistentWatcherTypes => "types of persistent watches are unreadable",
 
-        /// A CommitProcessor finds its queues empty and then waits for a wake-up that it has just missed: an entry
-        /// queued in between stays there until another event arrives (3.6.0 to 3.8.0; ZOOKEEPER-4537; rule 4.5.10).
-        /// Later releases check again before waiting.
+        /// A CommitProcessor finds its queues empty, misses the wake-up for an entry that is queued just then, and
+        /// waits. The entry stays in its queue until another event arrives (3.6.0 to 3.8.0; ZOOKEEPER-4537; rule
+        /// 4.5.10). Later releases check the queues again before they wait.
         MissedWakeUp => "a CommitProcessor sleeps although something waits (ZOOKEEPER-4537)",
 
         // ---- planted: no release has these; the comparison with a real server must find them ----
@@ -371,8 +371,9 @@ impl Bug {
             || Bug::PLANTED_GUARDS.contains(&self)
     }
 
-    /// Defects that can show among servers without clients, if every crashed server restarts. All others need clients,
-    /// or a server that stays down ([`Bug::PlantedLeaderNotCounted`]), so a search of servers alone cannot find them.
+    /// Defects that can show among servers without clients, if every crashed server restarts. All others need
+    /// clients, or a server that stays down ([`Bug::PlantedLeaderNotCounted`]), so a search of servers alone cannot
+    /// find them.
     pub const AMONG_SERVERS: [Bug; 20] = [
         Bug::RefuseNewerZxid,
         Bug::TruncKeepsNewerSnapshot,

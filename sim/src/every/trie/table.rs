@@ -61,8 +61,8 @@ fn hash(input: &Input) -> u64 {
     hasher.finish()
 }
 
-/// A fast hash: multiplies and folds, eight bytes at a time. The hash must not leave the process; inputs with equal
-/// hashes are still distinguished.
+/// A fast hash: it multiplies and folds eight bytes at a time. Its values must not leave the process. A table
+/// compares the inputs too, so equal hashes of different inputs do no harm.
 struct Mixer(u64);
 
 impl Mixer {

@@ -1,4 +1,4 @@
-//! Local sessions and read-only connections: what the bridge lets pass only there.
+//! Behaviour that the bridge allows only for local sessions and read-only connections.
 
 use super::super::Bridge;
 use crate::property::testing::{
@@ -23,7 +23,7 @@ fn trial(configure: impl FnOnce(&mut Config)) -> Trial<Bridge> {
     trial
 }
 
-/// A session that no createSession began is connected to server 1.
+/// Returns a trial in which a session without a createSession is connected to server 1.
 fn local() -> Trial<Bridge> {
     let mut trial = trial(|config| config.options.local_sessions = true);
     trial.accepts(session(SessionState::SyncConnected, Some(ONE)));
@@ -57,7 +57,7 @@ fn a_local_session_cannot_move() {
     trial.accepts(session(SessionState::Expired, Some(TWO)));
 }
 
-/// No transaction says that it begins, so its server may be behind everything that anybody was shown.
+/// A local session has no createSession, so its server may lag behind everything that any client was shown.
 #[test]
 fn a_local_session_begins_wherever_its_server_stands() {
     let mut trial = trial(|config| config.options.local_sessions = true);
@@ -67,7 +67,7 @@ fn a_local_session_begins_wherever_its_server_stands() {
     }
     trial.accepts(session(SessionState::SyncConnected, Some(TWO)));
     trial.accepts(sent(1, exists("/a")));
-    // What such a server shows is compared like anything else.
+    // The replies of a lagging server are compared like all others.
     let there = replied(1, z(1, 3), exists("/a"), Ok(Response::Exists(Stat::default())));
     let saw = trial.clone_and_object(there);
     assert!(saw.contains("but at 1:3 the tree says"), "{saw}");
@@ -88,7 +88,7 @@ fn an_upgraded_session_is_like_any_other() {
     trial.accepts(session(SessionState::SyncConnected, Some(TWO)));
     trial.accepts(session(SessionState::Disconnected, None));
     trial.clone_and_object(session(SessionState::Expired, Some(ONE)));
-    // It cannot be upgraded twice.
+    // A session cannot be upgraded twice.
     let again = TxnBody::CreateSession { timeout: Duration::from_secs(6) };
     let again = crate::property::testing::txn(z(1, 2), 0, again);
     trial.objects(crate::property::testing::committed(again));
@@ -131,7 +131,7 @@ fn closing_a_local_session_takes_no_transaction() {
     }
 }
 
-/// Rule 2.7: its server speaks for no part of the log.
+/// A read-only server shows no prefix of the log (rule 2.7).
 #[test]
 fn what_a_read_only_connection_shows_is_not_compared() {
     let vanished = || replied(1, z(7, 7), exists("/x"), Ok(Response::Exists(Stat::default())));
@@ -143,11 +143,11 @@ fn what_a_read_only_connection_shows_is_not_compared() {
     trial.accepts(sent(1, exists("/x")));
     trial.accepts(vanished());
     trial.accepts(session(SessionState::Disconnected, None));
-    // The session was none: the client comes with another.
+    // The read-only server's session is not a real one, so the client connects with another.
     let (new, server) = (SessionId(0x20), Some(TWO));
     let connected = |state| Event::Session { client: CLIENT, session: Some(new), server, state };
     trial.accepts(connected(SessionState::SyncConnected));
-    // It has seen more than this server.
+    // The client has seen a higher zxid than this server's.
     let mut behind = sent(2, exists("/x"));
     let mut answer = replied(2, z(1, 1), exists("/x"), Err(Error::NoNode));
     for event in [&mut behind, &mut answer] {
@@ -165,7 +165,7 @@ fn a_plain_connection_is_compared_all_the_same() {
     let mut trial = local();
     trial.accepts(sent(1, exists("/x")));
     trial.objects(replied(1, z(7, 7), exists("/x"), Ok(Response::Exists(Stat::default()))));
-    // Nor may one who has a connection be given a read-only one beside.
+    // A client with a connection cannot be given a read-only one besides.
     let mut trial = local();
     let beside = trial.objects(session(SessionState::ConnectedReadOnly, Some(TWO)));
     assert!(beside.contains(&format!("{SESSION} beside the one it has")), "{beside}");

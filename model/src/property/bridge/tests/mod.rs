@@ -1,4 +1,4 @@
-//! What real runs seldom show: the liberties, each with what is still no liberty.
+//! Behaviour that real runs seldom show: each exception that the bridge allows, with a case just outside of it.
 
 mod local;
 
@@ -34,7 +34,7 @@ fn left(server: ServerId) -> Event {
     Event::LeftRole { server, reason: "no quorum" }
 }
 
-/// Server 1 leads epoch 1; the session began at 1:1 and is connected.
+/// Returns a trial in which server 1 leads epoch 1 and a session that began at 1:1 is connected.
 fn trial() -> Trial<Bridge> {
     let mut trial = Trial::new(Bridge::new());
     trial.accepts(established(ONE, 1));
@@ -43,7 +43,7 @@ fn trial() -> Trial<Bridge> {
     trial
 }
 
-/// The same, having created /a with request 1 at 1:2 and lost its connection.
+/// Returns the same trial after request 1 has created /a at 1:2 and the client has lost its connection.
 fn disconnected() -> Trial<Bridge> {
     let mut trial = trial();
     create(&mut trial);
@@ -91,7 +91,7 @@ fn a_deposed_leader_may_accept_a_closed_session() {
             trial.accepts(connected());
             continue;
         }
-        // Its connection may have begun before the closeSession; the one after that has not.
+        // This connection may have begun before the closeSession, but the next one cannot.
         trial.accepts(connected());
         trial.accepts(session(SessionState::Disconnected, None));
         assert_eq!(
@@ -166,7 +166,7 @@ fn a_lost_write_may_be_committed_after_the_session_came_back_but_not_behind_its_
     before(&mut settled);
     let next = set(&settled, "next");
     settled.commit(z(1, 3), 3, next);
-    // The leader may still say that it refuses it; that has no effect.
+    // The leader may still refuse the write with SessionMoved, which has no effect.
     settled.commit(z(1, 4), 2, TxnBody::Error(Error::SessionMoved));
     let late = set(&settled, "late");
     settled.objects(committed(txn(z(1, 5), 2, late)));
@@ -201,7 +201,7 @@ fn an_opening_zxid_is_a_place_only_of_an_established_leader() {
     }
 }
 
-/// SetWatches at a server that stands anywhere from the client's last zxid on.
+/// SetWatches may be answered at any zxid from the client's last one on.
 #[test]
 fn set_watches_is_answered_at_a_prefix() {
     let rearmed = |zxid| Event::Rearmed { client: CLIENT, session: SESSION, zxid };
@@ -211,7 +211,7 @@ fn set_watches_is_answered_at_a_prefix() {
     };
     let start = || {
         let mut trial = disconnected();
-        // Another session changes the znode meanwhile.
+        // Another session changes the znode while the client is disconnected.
         let (created, connected) = next_session(z(1, 3));
         let Event::Session { session, server, state, .. } = connected else { unreachable!() };
         let client = crate::vocabulary::id::ClientId(2);
@@ -238,11 +238,11 @@ fn set_watches_is_answered_at_a_prefix() {
         });
         trial
     };
-    // A server behind arms the watch, which fires when the server comes to the change.
+    // A lagging server arms the watch, which fires when the server applies the change.
     let mut behind = start();
     behind.accepts(rearmed(z(1, 3)));
     behind.accepts(notified(z(1, 4)));
-    // One that has applied it makes the event up, and arms nothing.
+    // A server that has applied the change generates the event, and arms no watch.
     let mut ahead = start();
     ahead.accepts(notified(z(1, 4)));
     ahead.accepts(rearmed(z(1, 4)));
@@ -251,10 +251,11 @@ fn set_watches_is_answered_at_a_prefix() {
         "bridge: the notification NodeDataChanged /a (zxid 1:4) to client 1 comes of no watch of \
          its connection."
     );
-    // One that has applied it has something to say, and one that is behind the client no session.
+    // A server that has applied the change must send the event before its reply; a server with a lower zxid than the
+    // client's must refuse the session.
     assert!(start().objects(rearmed(z(1, 4))).contains("before this was read"));
     assert!(start().objects(rearmed(z(1, 1))).contains("had been shown 1:2 before"));
-    // What is made up where nothing is missed is invented.
+    // A generated event is wrong if the client has missed no change.
     assert!(start().objects(notified(z(1, 3))).contains("comes of no watch"));
 }
 
@@ -277,8 +278,8 @@ fn an_answer_after_a_watch_that_it_sets_is_followed_by_its_event() {
     );
 }
 
-/// Rule 2.8.3: a client that is configured so needs no server to tell it. The session lives
-/// on, and the next one begins without waiting for its end.
+/// With `expires_locally`, a client ends its session without a server's reply (rule 2.8.3). The session lives on at
+/// the servers, and the client's next one does not wait for its end.
 #[test]
 fn a_client_may_give_its_session_up() {
     for (gives_up, by, accepted) in
@@ -308,8 +309,7 @@ fn a_client_may_give_its_session_up() {
     }
 }
 
-/// Rule 1.9: a client whose identity was refused leaves its session behind. It must have sent one
-/// that servers refuse.
+/// A client whose identity was refused leaves its session (rule 1.9). It must have sent a proof that servers refuse.
 #[test]
 fn an_identity_is_refused_only_if_it_was_sent() {
     let authenticating = |scheme: &str| Event::Authenticating {
@@ -330,7 +330,7 @@ fn an_identity_is_refused_only_if_it_was_sent() {
             assert!(saw.ends_with("it has sent none that a server refuses."), "{saw}");
             continue;
         }
-        // Behind the refusal there is no answer, and it is none that was accepted.
+        // The server answers nothing after it has refused a proof, and the refused proof is not an accepted one.
         trial.clone_and_object(accepted());
         let stat = trial.history.tree().stat("/").expect("the root");
         let answered = replied(1, z(1, 1), exists("/"), Ok(Response::Exists(stat)));
@@ -343,7 +343,7 @@ fn an_identity_is_refused_only_if_it_was_sent() {
     }
 }
 
-/// A server that has loaded a snapshot counts its quotas anew, and can come to other numbers.
+/// A server that has loaded a snapshot counts its quotas anew, and its numbers may differ.
 #[test]
 fn statistics_of_quotas_may_say_anything() {
     let mut trial = trial();
@@ -371,7 +371,7 @@ fn statistics_of_quotas_may_say_anything() {
     }
 }
 
-/// Its time may be up before its beginning is committed.
+/// A session may expire before its createSession is committed.
 #[test]
 fn a_session_may_be_closing_before_it_has_begun() {
     let mut trial = Trial::new(Bridge::new());
@@ -383,8 +383,8 @@ fn a_session_may_be_closing_before_it_has_begun() {
     trial.accepts(session(SessionState::Expired, Some(ONE)));
 }
 
-/// The session has ended before its client is told of it, by a server that has not heard of that and
-/// shows what nobody else can be shown any more. What the client sends is known all the same.
+/// A lagging server that has not applied a session's closeSession accepts the session, and shows a prefix that no
+/// other client can be shown any more. Its replies cannot be judged, but the client's requests are tracked.
 #[test]
 fn a_server_far_behind_shows_what_nothing_is_known_of_but_its_clients_writes_are() {
     let mut trial = Trial::new(Bridge::new());
@@ -415,7 +415,8 @@ fn a_server_far_behind_shows_what_nothing_is_known_of_but_its_clients_writes_are
     trial.accepts(session(SessionState::Expired, None));
 }
 
-/// A counter past its end goes on in what is outstanding, and stays in the tree: either is right, and nothing else.
+/// A counter past its end goes on among the outstanding changes and stays in the tree; only these two numbers are
+/// allowed.
 #[test]
 fn a_counter_past_its_end_goes_on_or_stays() {
     let setup = Setup::NONE.containers(["/q"]).expect("it is a znode").with_creates(i32::MAX);
@@ -449,9 +450,9 @@ fn a_counter_past_its_end_goes_on_or_stays() {
         let other = refused(&trial, z(1, 4), 3, node(3, number, counter));
         assert!(other.contains("comes to create /q/3-2147483647"), "{other}");
     }
-    // The outstanding ones were committed meanwhile.
+    // The outstanding creates are committed now.
     trial.commit(z(1, 4), 3, node(3, "2147483647", i32::MIN));
-    // Nothing is outstanding at a new leader. At the old one the last create could be.
+    // A new leader has no outstanding changes; at the old leader, the last create may still be outstanding.
     let next = node(4, "-2147483648", i32::MIN + 1);
     trial
         .monitor

@@ -1,4 +1,4 @@
-//! What a program asks of its client machine.
+//! The operations that a program asks of its client machine.
 
 use super::{Account, Local, Stage, Taken};
 use crate::program::host::{Input, Operation, Outcome};
@@ -44,8 +44,8 @@ impl Account {
         self.locals.insert(call, local);
     }
 
-    /// With what a call fails without a server's word (rules 2.8.3 and 2.8.9); one that is pinned to another session
-    /// as if that were over.
+    /// Returns the error with which a call fails without a server's reply (rules 2.8.3 and 2.8.9). A call that is
+    /// pinned to another session fails with SessionExpired.
     pub(super) fn refusal(&self, scope: Option<SessionId>) -> Option<Error> {
         if scope.is_some_and(|scope| self.session != Some(scope)) {
             return Some(Error::SessionExpired);
@@ -65,7 +65,7 @@ impl Account {
                 self.last_made = self.last_made.next();
                 self.requests.push_back(taken);
             }
-            // The session still has its watches: they can be taken away here.
+            // The session is not over, so a removal may still remove its local watches.
             Some(Error::ConnectionLoss) => self.finish(taken, &Err(Error::ConnectionLoss)),
             Some(error) => {
                 if let Some(call) = taken.call {

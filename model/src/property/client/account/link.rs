@@ -1,4 +1,4 @@
-//! What a client machine does with its connection, and what becomes of it.
+//! What a client machine does with its connection, and how the connection ends.
 
 use super::{Account, Duties, Judged, Stage};
 use crate::program::host::{Input, Outcome};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::super::watches::Watches;
 
 impl Account {
-    /// A new session, as that of a new `ZooKeeper` object: neither zxid nor watches nor identities are kept.
+    /// Begins a new session, as a new `ZooKeeper` object does: it keeps neither zxid nor watches nor identities.
     pub(super) fn begin(&mut self) {
         self.stage = Stage::Waiting;
         self.next_server = 0;
@@ -166,7 +166,7 @@ impl Account {
         Ok(())
     }
 
-    /// The connection, or the attempt at one, is over (rule 2.8.4).
+    /// Ends the connection, or the attempt at one (rule 2.8.4).
     pub(super) fn lost(&mut self) {
         let was_connected = self.stage == Stage::Connected;
         self.stage = Stage::Waiting;
@@ -182,7 +182,7 @@ impl Account {
         }
     }
 
-    /// It has heard nothing for so long that it takes its session for over (rule 2.8.3).
+    /// Ends the session after a silence so long that the machine takes it as expired (rule 2.8.3).
     fn given_up(&mut self) {
         let how = if self.closing { SessionState::Closed } else { SessionState::Expired };
         match self.stage {
@@ -197,7 +197,7 @@ impl Account {
         self.over(how);
     }
 
-    /// The session is over: everything that is pending on it fails.
+    /// Ends the session: every pending call fails.
     pub(super) fn over(&mut self, how: SessionState) {
         let refused = how == SessionState::AuthFailed;
         let error = if refused { Error::AuthFailed } else { Error::SessionExpired };
@@ -214,7 +214,7 @@ impl Account {
         }
     }
 
-    /// All watches are over, each with this.
+    /// Ends all watches with this error.
     fn watches_end(&mut self, error: Error) {
         let turn = self.next_turn();
         for call in self.watches.end() {
@@ -223,7 +223,7 @@ impl Account {
         }
     }
 
-    /// Every request fails, those in flight and the others, in their order.
+    /// Fails every request, in flight or not, in order.
     pub(super) fn fail(&mut self, error: Error) {
         self.sent = 0;
         for taken in take(&mut self.requests) {

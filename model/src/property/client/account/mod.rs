@@ -1,4 +1,4 @@
-//! What one client machine owes: to its program, and to its server.
+//! The duties of one client machine: to its program, and to its server.
 
 mod asked;
 mod link;
@@ -17,34 +17,34 @@ use std::collections::{BTreeMap, VecDeque};
 use std::mem::take;
 use std::sync::Arc;
 
-/// Where its session stands.
+/// The state of the machine's session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Stage {
-    /// There is no process.
+    /// The client has no process.
     #[default]
     Down,
     /// Between two attempts to connect.
     Waiting,
     Connecting,
     Connected,
-    /// Over; calls fail with this.
+    /// The session is over; calls fail with this error.
     Over(Error),
 }
 
-/// A request that was taken and is not answered.
+/// A request that the machine has taken and not answered.
 #[derive(Clone, Debug, Hash)]
 struct Taken {
     request: Arc<Request>,
-    /// Who is answered, and who hears of the watch; `None` for nobody (any more).
+    /// The call to answer, and the call that its watch notifies; `None` if there is none or the program dropped it.
     call: Option<CallId>,
     watch: Option<CallId>,
-    /// Watches go here also where they do not at the server.
+    /// True if watches are removed here even if the server fails to remove them.
     local: bool,
-    /// Once it is sent.
+    /// Set when the request is sent.
     xid: Option<Xid>,
 }
 
-/// What the machine must do at once, before anything else can pass it.
+/// Actions that the machine must take at once, before anything else can pass it.
 #[derive(Clone, Debug, Default, Hash)]
 struct Duties {
     hang_up: bool,
@@ -52,11 +52,11 @@ struct Duties {
     connect: bool,
     ping: bool,
     auths: VecDeque<(Arc<str>, Data)>,
-    /// The watches that are not told again yet, and with which zxid.
+    /// The watches that SetWatches must still set again, and the zxid that it must carry.
     watches: Option<(Zxid, Lists)>,
 }
 
-/// What is not ZooKeeper's affair.
+/// Calls that do not involve ZooKeeper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Local {
     Sleep,
@@ -70,45 +70,46 @@ enum Local {
 /// The account of one client.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Account {
-    // ---- as it is configured ----
+    // ---- configuration ----
     timeout: Duration,
     servers: Vec<ServerId>,
     read_only: bool,
     expires_locally: bool,
     drops_watches: bool,
     prefix: Prefix,
-    // ---- the session, which a new one begins anew ----
+    // ---- state of the session, reset by a new one ----
     stage: Stage,
     next_server: usize,
     session: Option<SessionId>,
-    /// Whether a server with a quorum has taken it.
+    /// True once a server with a quorum has accepted the session.
     is_known: bool,
     seen: Zxid,
     last_xid: Option<Xid>,
-    /// As if each request that it has taken had the next number.
+    /// The highest request number possible so far: the number of requests that the machine has taken.
     last_made: Xid,
     identities: Vec<(Arc<str>, Data)>,
-    /// In the order in which they were made; the first `sent` of them are in flight.
+    /// In the order in which the program made them; the first `sent` of them are in flight.
     requests: VecDeque<Taken>,
     sent: usize,
     watches: Watches,
     closing: bool,
-    // ---- whatever the session ----
+    // ---- state that survives the session ----
     connects: Vec<CallId>,
     closes: Vec<CallId>,
     locals: BTreeMap<CallId, Local>,
     duties: Duties,
-    /// What its program must be told next, each with its turn, and since when; in any order what has the same turn.
+    /// Inputs that the program must receive next, each with its turn and the time since when it is due. Inputs of the
+    /// same turn may arrive in any order.
     owed: VecDeque<(u64, Time, Input)>,
     turn: u64,
     now: Time,
     paused: bool,
 }
 
-/// What was seen that must not be.
+/// Ok, or what the monitor objects to.
 type Judged = Result<(), String>;
 
-/// Something owed for so long while the machine is awake is lost.
+/// An input that is overdue for longer than this counts as lost, unless the machine is paused.
 const LOST: Duration = Duration::from_secs(60);
 
 impl Account {
@@ -124,7 +125,7 @@ impl Account {
         }
     }
 
-    /// Every event carries the time.
+    /// Sets the time of the next event.
     pub(super) fn at(&mut self, now: Time) {
         self.now = now;
     }
@@ -135,7 +136,7 @@ impl Account {
         self.owe(Input::Start);
     }
 
-    /// Nobody is left to be told anything, and nobody to tell it.
+    /// Ends the process: its program receives nothing more, and the server reads nothing more.
     pub(super) fn ended(&mut self) {
         let (paused, now) = (self.paused, self.now);
         *self = Account {
@@ -155,7 +156,7 @@ impl Account {
         self.paused = paused;
     }
 
-    /// The run is over.
+    /// Fails at the run's end if an input was lost.
     pub(super) fn end(&self, at: Time) -> Judged {
         match self.owed.front() {
             Some((_, since, input)) if !self.paused && at.since(*since) > LOST => {
@@ -165,7 +166,7 @@ impl Account {
         }
     }
 
-    /// Nothing is left to be done at once.
+    /// Fails if the machine has not taken an action that it must take at once.
     pub(super) fn settled(&self) -> Judged {
         let Duties { hang_up, open, connect, ping, auths, watches } = &self.duties;
         if *hang_up {
@@ -198,7 +199,7 @@ impl Account {
         }
     }
 
-    // ---- the program is told ----
+    // ---- inputs of the program ----
 
     fn answer(&mut self, call: CallId, result: Result<Response, Error>) {
         self.owe(Input::Reply { call, outcome: Outcome::Response(result) });
@@ -214,7 +215,7 @@ impl Account {
         self.owed.push_back((turn, self.now, input));
     }
 
-    /// A change of the state of its session.
+    /// Makes the program due to be notified of its session's new state.
     fn owe_state(&mut self, state: SessionState) {
         self.owe(Input::Session(SessionChange { state, session: self.session }));
     }
@@ -244,7 +245,7 @@ impl Account {
 }
 
 impl Local {
-    /// Whose answer this is; `None` for ZooKeeper's.
+    /// Returns the call that this outcome answers; `None` if it answers a call to ZooKeeper.
     fn answered_by(outcome: &Outcome) -> Option<Local> {
         Some(match outcome {
             Outcome::Elapsed => Local::Sleep,

@@ -1,4 +1,4 @@
-//! What a client machine reads, and what that makes it owe.
+//! The packets that a client machine reads, and the duties that follow.
 
 use super::{Account, Stage, Taken};
 use crate::program::host::{Input, Outcome};
@@ -41,7 +41,7 @@ impl Account {
         }
     }
 
-    /// No server that keeps to the protocol says so: it hangs up.
+    /// Hangs up after a packet that no server sends which keeps to the protocol.
     fn mismatched(&mut self) {
         self.duties.hang_up = true;
         self.lost();
@@ -95,7 +95,7 @@ impl Account {
         }
     }
 
-    /// The end of a request: the watch that it sets, the watches that it takes away, its answer.
+    /// Finishes a request: sets its watch, removes watches if it asks to, and answers its call.
     pub(super) fn finish(&mut self, taken: Taken, result: &Result<Response, Error>) {
         let Taken { request, call, watch, local, .. } = taken;
         if let Some(watch) = watch.and_then(|watch| Watch::set_by(&request, result, watch)) {

@@ -50,7 +50,7 @@ fn watching() -> Scene<FaithfulClient> {
     watching_by(connected())
 }
 
-/// All five kinds of watches on `/a`, whose events go to calls 11 to 15; and what the lists must be.
+/// Sets all five kinds of watches on `/a`; their events go to calls 11 to 15.
 fn watching_by(mut scene: Scene<FaithfulClient>) -> Scene<FaithfulClient> {
     let path: Arc<str> = "/a".into();
     let get = Request::GetData { path: Arc::clone(&path), watch: true };
@@ -83,7 +83,7 @@ fn set_watches(relative_zxid: Zxid, without: Option<usize>) -> Exchange {
     Exchange::Wrote(packet)
 }
 
-/// The connection breaks, and the next server takes the session.
+/// Breaks the connection; the next server accepts the session.
 fn comes_back(scene: &mut Scene<FaithfulClient>, zxid: Zxid) {
     scene.accepts(Exchange::Broke);
     scene.accepts(state(SessionState::Disconnected));
@@ -101,9 +101,9 @@ fn an_answer_to_another_call() {
     scene.objects(answered(2, Err(Error::NoNode)));
     scene.objects(answered(1, Err(Error::NoAuth)));
     scene.accepts(answered(1, Err(Error::NoNode)));
-    // Neither is it given twice.
+    // A call is not answered twice.
     scene.objects(answered(1, Err(Error::NoNode)));
-    // A reply to what was not asked first ends the connection.
+    // A reply to a request that is not the oldest ends the connection.
     scene.accepts(replies(3, z(1, 1), Err(Error::NoNode)));
     scene.objects(answered(2, Err(Error::NoNode)));
     scene.accepts(Exchange::HungUp);
@@ -140,7 +140,7 @@ fn a_watch_event_that_is_lost_or_made_up() {
     let mut scene = watching();
     scene.objects(fired(11, EventType::NodeDataChanged, "/a"));
     scene.accepts(notified(EventType::NodeDeleted, "/a"));
-    // All five are told, in any order, each once.
+    // All five watches are notified, each once, in any order.
     scene.accepts(stays(14, EventType::NodeDeleted, "/a"));
     scene.objects(stays(14, EventType::NodeDeleted, "/a"));
     scene.accepts(fired(13, EventType::NodeDeleted, "/a"));
@@ -148,7 +148,7 @@ fn a_watch_event_that_is_lost_or_made_up() {
     scene.objects(fired(12, EventType::NodeDataChanged, "/a"));
     scene.accepts(fired(12, EventType::NodeDeleted, "/a"));
     scene.accepts(stays(15, EventType::NodeDeleted, "/a"));
-    // What stays hears again, of children only one of the two; what does not is gone.
+    // Persistent watches are notified again, and of child events only one of the two; one-shot watches are gone.
     scene.accepts(notified(EventType::NodeChildrenChanged, "/a"));
     scene.objects(fired(13, EventType::NodeChildrenChanged, "/a"));
     scene.objects(stays(15, EventType::NodeChildrenChanged, "/a"));
@@ -174,7 +174,7 @@ fn watches_that_are_not_set_again() {
     scene.objects(set_watches(z(1, 5), None));
 }
 
-/// `zookeeper.disableAutoWatchReset` (rule 3.4.3).
+/// With `zookeeper.disableAutoWatchReset`, watches end with the connection (rule 3.4.3).
 #[test]
 fn watches_that_end_with_the_connection() {
     let configure = |config: &mut ClientConfig| config.disable_auto_watch_reset = true;
@@ -234,7 +234,7 @@ fn what_is_kept_into_another_session() {
     scene.accepts(state_of(NEXT, SessionState::SyncConnected));
     scene.objects(told(1, Outcome::Connected(SESSION)));
     scene.accepts(told(1, Outcome::Connected(NEXT)));
-    // What is pinned to the old session fails, whatever the new one can do.
+    // A call that is pinned to the old session fails, even if the new session could answer it.
     scene.accepts(asks_in(Some(SESSION), 2, exists("/a"), None));
     scene.objects(wrote(1, exists("/a")));
     scene.accepts(answered(2, Err(Error::SessionExpired)));
@@ -287,7 +287,7 @@ fn a_removal_that_is_not_told() {
         scene.accepts(told(call, told_of(EventType::PersistentWatchRemoved)));
     }
     scene.accepts(answered(6, Ok(Response::Watches)));
-    // Nothing is left to be set again.
+    // No watch is left to be set again.
     comes_back(&mut scene, z(1, 6));
     scene.objects(set_watches(z(1, 6), None));
     scene.accepts(state(SessionState::SyncConnected));

@@ -1,4 +1,4 @@
-//! The monitor of H16 on machines that are late, or early.
+//! The monitor of H16 on machines that are late or early.
 
 use super::PunctualClient;
 use crate::program::exchange::Exchange;
@@ -37,7 +37,7 @@ fn a_ping_that_is_late() {
 
 #[test]
 fn a_timeout_that_nobody_has_granted() {
-    // Two thirds of what was asked for are more than what was granted.
+    // Two thirds of the requested timeout are longer than the granted one.
     let mut scene = connected();
     scene.now = scene.now + GRANTED / 3;
     scene.accepts(Exchange::Wrote(ClientPacket::Ping));
