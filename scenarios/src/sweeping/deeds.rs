@@ -13,7 +13,7 @@ pub(crate) struct Deeds<'a> {
 }
 
 impl Deeds<'_> {
-    /// Returns what these properties are about and no program did, in words that follow "nobody made".
+    /// Returns what these properties depend on and no program did, in words that follow "nobody made".
     pub(crate) fn missing(&self, monitors: &[Box<dyn Monitor>]) -> Vec<String> {
         let mut missing = Vec::new();
         if !self.requests && self.observed.is_empty() {
