@@ -6,8 +6,8 @@ fn patient_no_more() -> Scene {
     Scene::connected_of(|config| config.expires_locally = true)
 }
 
-/// Every packet that is read postpones the client's own expiry. Silence ends the session and not only the connection. No server has
-/// expired the session, and the monitors see that.
+/// Every packet that is read postpones the client's own expiry. Silence ends the session and not only the connection.
+/// No server has expired the session, and the monitors see that.
 #[test]
 fn silence_ends_the_session() {
     let mut scene = patient_no_more();

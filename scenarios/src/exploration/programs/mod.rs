@@ -453,7 +453,7 @@ fn dimensions(
                 ),
             )),
             (Account::Delays, _) => rows.push(clock(number, did)),
-            // This account is a row of [`left_out`].
+            // The module `left_out` has the row of this account.
             (Account::Deletions, _) => {}
             _ => rows.push(faults(account, number)),
         }
