@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::property::Monitor;
 
-/// What the programs of a sweep or search did.
+/// The deeds of the programs in a sweep or search.
 pub(crate) struct Deeds<'a> {
     /// Whether a program made a request.
     pub(crate) requests: bool,
