@@ -1,6 +1,5 @@
-//! What keeps cloning, hashing and the explorer's reductions honest: steps of different servers
-//! commute, a clone behaves as its original, cached fingerprints are true, and equal fingerprints
-//! mean equal states.
+//! The assumptions behind cloning, hashing and the reductions of searches: steps of different servers commute, a
+//! clone behaves like its original, cached fingerprints are right, and equal fingerprints mean equal states.
 
 mod support;
 
@@ -22,7 +21,7 @@ use vivarium_model::time::{Duration, Time};
 use vivarium_model::timer::Timer;
 use vivarium_model::world::World;
 
-/// The server whose step it is.
+/// Returns the server that takes a step.
 fn server_of(ensemble: &Ensemble, step: &Step) -> Option<ServerId> {
     match *step {
         Step::ToServer(connection) => ensemble.server_of(connection),
@@ -42,24 +41,24 @@ fn server_of(ensemble: &Ensemble, step: &Step) -> Option<ServerId> {
     }
 }
 
-/// A mailbox holds one notification and is overwritten (rule 5.6.1): to read it before or after
-/// its sender's next step is a real difference.
+/// A mailbox holds one notification, which the next one overwrites (rule 5.6.1): reading it before or after its
+/// sender's next step makes a difference.
 fn meet_in_a_mailbox(one: (&Step, ServerId), other: (&Step, ServerId)) -> bool {
     let reads_from =
         |step: &Step, sender: ServerId| matches!(step, Step::Vote { from, .. } if *from == sender);
     reads_from(one.0, other.1) || reads_from(other.0, one.1)
 }
 
-/// Reading the end of a connection that its opener has left behind frees its slot, which matters to
-/// the opener's next connection once all of the slots that it uses in turn are taken.
+/// Reading the end of a connection that its opener has closed frees the connection's slot. This affects the opener's
+/// next connection once all of its slots are taken.
 fn frees_a_slot_of(ensemble: &Ensemble, step: &Step, opener: ServerId) -> bool {
     matches!(*step, Step::ToLeader(connection)
         if connection.learner == opener && ensemble.learner_connection(opener) != Some(connection))
 }
 
-/// A leader accepts a connection by its first read of it. A connection that breaks before that its learner
-/// takes for refused, and tries again; one that breaks behind that ends its role: to read the end before or
-/// after the leader's first read is a real difference.
+/// A leader accepts a connection by its first read of it. If the connection breaks before this read, the learner
+/// considers it refused and tries again; if it breaks later, the learner's role ends. So reading the end before or
+/// after the leader's first read makes a difference.
 fn accepts_what_is_refused(world: &World<Scripts>, at: Time, one: &Step, other: &Step) -> bool {
     let (up, down, reads) = match (one, other) {
         (Step::ToLeader(up), Step::ToLearner(down)) => (up, down, other),
@@ -81,7 +80,7 @@ fn accepts_what_is_refused(world: &World<Scripts>, at: Time, one: &Step, other: 
     read == Ok(Status::Done) && effects.notes.iter().flatten().any(is_refused)
 }
 
-/// The world after these steps, and whether all of them happened.
+/// Returns the world after these steps, and whether all of them happened.
 fn after(world: &World<Scripts>, at: Time, steps: [&Step; 2]) -> (World<Scripts>, bool) {
     let mut world = world.clone();
     let mut all_done = true;
@@ -92,7 +91,7 @@ fn after(world: &World<Scripts>, at: Time, steps: [&Step; 2]) -> (World<Scripts>
     (world, all_done)
 }
 
-/// Checks every pair of enabled steps of different servers; returns how many there were.
+/// Checks every pair of enabled steps of different servers, and returns the number of pairs.
 fn check_diamonds(engine: &Engine) -> usize {
     let ensemble = engine.world.ensemble();
     let mut steps = Vec::new();
@@ -139,7 +138,7 @@ fn restless_config() -> Config {
     config
 }
 
-/// Checks the diamonds of a random run with faults, now and then; returns how many there were.
+/// Checks the pairs at some moments of a random run with faults, and returns their number.
 fn diamonds_of_a_run(seed: u64) -> usize {
     let mut engine = Engine::new(restless_config(), (1..=3).map(busy_script).collect());
     let mut dice = Dice(seed);
@@ -157,7 +156,7 @@ fn diamonds_of_a_run(seed: u64) -> usize {
     pairs
 }
 
-/// A connection breaks while the leader has FOLLOWERINFO to read and its learner the end.
+/// A connection breaks while the leader still has FOLLOWERINFO to read and its learner the end of the connection.
 #[test]
 fn a_connection_that_breaks_before_it_is_accepted_is_refused() {
     assert!(diamonds_of_a_run(17_757_365_853_173_935_057) > 20);
@@ -166,16 +165,16 @@ fn a_connection_that_breaks_before_it_is_accepted_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// At moments of a random run with faults, any two steps of different servers lead to the same
-    /// state in either order.
+    /// At moments of a random run with faults, any two steps of different servers lead to the same state in either
+    /// order.
     #[test]
     fn steps_of_different_servers_commute(seed: u64) {
         let pairs = diamonds_of_a_run(seed);
         prop_assert!(pairs > 20, "only {pairs} pairs");
     }
 
-    /// Stepping a clone gives what stepping the original gives, and leaves the original alone;
-    /// every cached fingerprint equals the recomputed one.
+    /// Stepping a clone gives the same as stepping the original, and leaves the original unchanged; every cached
+    /// fingerprint equals the recomputed one.
     #[test]
     fn a_clone_steps_as_its_original_and_caches_are_true(seed: u64) {
         let mut engine = Engine::new(restless_config(), (1..=3).map(busy_script).collect());
@@ -198,7 +197,7 @@ proptest! {
     }
 }
 
-/// A planted difference: had the mailbox pairs not been left out, the check would object.
+/// A planted difference: without the exception for mailboxes, the check would fail.
 #[test]
 fn the_diamond_check_can_object() {
     let engine = Engine::new(Config::new(3, 0), Vec::new());
@@ -210,8 +209,8 @@ fn the_diamond_check_can_object() {
     assert_ne!(left.ensemble().fingerprint(), right.ensemble().fingerprint());
 }
 
-/// A breadth-first search over everything that one server and two clients can do once the clients
-/// are connected, faults and timers aside. Whenever a fingerprint comes again, so does the state.
+/// A breadth-first search over everything that one server and two clients can do once the clients are connected,
+/// without faults and timers. Equal fingerprints always come from equal states.
 #[test]
 fn a_small_breadth_first_search_ends_and_fingerprints_tell_states_apart() {
     let script = |at: u8| {

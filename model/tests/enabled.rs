@@ -1,9 +1,8 @@
-//! Enabledness has one definition: whatever it says of a step, taking the step says too.
+//! Enabledness has one definition: the answer about a step agrees with the result of taking it.
 //!
-//! Random runs with faults; at each of many moments every step that one can think of, possible or not,
-//! is asked about and taken in a copy. (That nothing is done where a step is refused, the engine of
-//! these tests checks of every step.) Since both sides of that ask one predicate, what can be told of a step
-//! by looking from outside is said here once more, in other words.
+//! In random runs with faults, at many moments, the tests ask about every conceivable step and take it in a copy.
+//! (The engine of these tests checks that a refused step changes nothing.) Since both sides use one predicate, the
+//! tests also repeat, in other words, what is visible of a step from outside.
 
 mod support;
 
@@ -20,7 +19,7 @@ use vivarium_model::step::{Step, Tail, Unwritten};
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::timer::{ClientTimer, ServerTimer, Timer, Watched};
 
-/// Slots of connections that are asked about: more than are ever taken here.
+/// The slots of connections that are asked about: more than are ever in use here.
 const SLOTS: u8 = 10;
 
 fn of_servers(ensemble: &Ensemble, steps: &mut Vec<Step>) {
@@ -121,8 +120,8 @@ fn of_clients(ensemble: &Ensemble, steps: &mut Vec<Step>) {
     }
 }
 
-/// What is no step to choose freely: faults and their ends, timers, and what only searches without
-/// programs take.
+/// Returns true for steps that are not chosen freely: faults and their ends, timers, and steps that only searches
+/// without programs take.
 fn is_apart(ensemble: &Ensemble, step: &Step) -> bool {
     use vivarium_model::machines::ProgramState;
     match step {
@@ -133,8 +132,8 @@ fn is_apart(ensemble: &Ensemble, step: &Step) -> bool {
     }
 }
 
-/// What can be told of a step without asking about it: `Some(true)` if it must be possible, `Some(false)` if it
-/// cannot be, and `None` where it takes more to know.
+/// Judges a step without asking about it: `Some(true)` if it must be possible, `Some(false)` if it cannot be, and
+/// `None` if this is not visible from outside.
 fn from_outside(ensemble: &Ensemble, step: &Step) -> Option<bool> {
     use Machine::{Client, Server};
     let is_up = |server: ServerId| ensemble.is_up(server);
@@ -199,7 +198,7 @@ fn from_outside(ensemble: &Ensemble, step: &Step) -> Option<bool> {
     }
 }
 
-/// A link that is said to be in the way is cut, and leads from the packet's sender to its reader.
+/// Returns true if the blocking link is cut and leads from the packet's sender to its reader.
 fn is_in_the_way(ensemble: &Ensemble, step: &Step, blocker: Blocker) -> bool {
     use Machine::{Client, Server};
     let link = match *step {
@@ -217,7 +216,7 @@ fn is_in_the_way(ensemble: &Ensemble, step: &Step, blocker: Blocker) -> bool {
     }
 }
 
-/// Asks about every conceivable step; how many can happen, are blocked and are not enabled.
+/// Asks about every conceivable step, and returns how many are possible, blocked and not enabled.
 fn check(engine: &Engine) -> [usize; 3] {
     let ensemble = engine.world.ensemble();
     let (mut steps, mut listed) = (Vec::new(), Vec::new());
@@ -252,7 +251,7 @@ fn check(engine: &Engine) -> [usize; 3] {
     counts
 }
 
-/// A random run under this election; the counts of all moments that were looked at.
+/// Makes a random run with this kind of election, and returns the counts of all moments together.
 fn run(seed: u64, election: Election) -> [usize; 3] {
     let mut config = Config::new(3, 2);
     config.commit_log_count = 4;
@@ -284,7 +283,7 @@ fn run(seed: u64, election: Election) -> [usize; 3] {
     counts
 }
 
-/// Under the oracle somebody has to ask it.
+/// The oracle elects only on request.
 fn elect(engine: &mut Engine, dice: &mut Dice) {
     let ensemble = engine.world.ensemble();
     if ensemble.config().election.is_oracle() && dice.roll(4) == 0 {
@@ -299,14 +298,14 @@ fn elect(engine: &mut Engine, dice: &mut Dice) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
-    /// With elections of the code.
+    /// With the elections of the code.
     #[test]
     fn what_is_said_of_a_step_is_what_becomes_of_it(seed: u64) {
         let [done, _, refused] = run(seed, Election::Fast);
         prop_assert!(done > 500 && refused > 5_000, "{done} and {refused}");
     }
 
-    /// Under the oracle.
+    /// With elections by oracle.
     #[test]
     fn the_oracle_is_asked_the_same(seed: u64) {
         let [done, _, refused] = run(seed, Election::Oracle);
@@ -314,9 +313,8 @@ proptest! {
     }
 }
 
-/// A learner that came twice has the second slot. When the first came free, the second was renamed, but
-/// not in the table of sessions, and a write of a client that had never lost a connection was refused
-/// with SessionMoved.
+/// A learner that connected twice has the second slot. When the first slot became free, the second was renamed, but
+/// not in the table of sessions; a write of a client that had never lost a connection was refused with SessionMoved.
 #[test]
 fn a_connection_of_which_sessions_know_keeps_its_number() {
     let [done, ..] = run(2_904_915_238_132_133_003, Election::Oracle);

@@ -1,4 +1,4 @@
-//! The ensemble as a whole under random schedules: elects, replicates, serves, and survives faults.
+//! The whole ensemble under random schedules: it elects, replicates, serves, and survives faults.
 
 mod support;
 
@@ -63,8 +63,8 @@ fn no_monitor_objects_under_faults_and_everything_ends_after_healing() {
     }
 }
 
-/// A timer of a process that died must not fire in its next life: a follower would leave its new
-/// leader because it has not heard of the old one.
+/// A timer of a process that died must not fire in its next life: a follower would leave its new leader because of
+/// silence from the old one.
 #[test]
 fn a_dead_process_leaves_no_timer_behind() {
     let mut engine = Engine::new(Config::new(3, 2), vec![busy_script(1), busy_script(2)]);

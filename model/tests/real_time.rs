@@ -1,5 +1,5 @@
-//! H1, writes are linearizable, follows from H5 and from the order of the history: in all short runs of two sessions
-//! real time is kept wherever H5 does not object, and is not kept in some where it does.
+//! H1, writes are linearizable, follows from H5 and the order of the history: in all short runs of two sessions, real
+//! time is kept if H5 holds, and is not kept in some runs that violate H5.
 
 use std::sync::Arc;
 use vivarium_model::error::Error;
@@ -12,30 +12,30 @@ use vivarium_model::time::Time;
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::{Epoch, Zxid};
 
-/// So many things happen in a run.
+/// The number of acts in a run.
 const LENGTH: usize = 9;
 
-/// What a session does, or what is done for it.
+/// An act of a session, or one for it.
 #[derive(Clone, Copy)]
 enum Act {
-    /// It sends a write, if none of its own is under way.
+    /// The session sends a write, if none of its own is in progress.
     Send,
-    /// The oldest of its writes that is not committed is.
+    /// The session's oldest uncommitted write is committed.
     Commit,
-    /// It is answered: with its write's transaction if that is committed, or before.
+    /// The session gets an answer: with its write's transaction if that is committed, or earlier.
     Answer,
-    /// It loses its connection, and with it the answer.
+    /// The session loses its connection, and with it the answer.
     Lose,
 }
 
-/// One write of somebody's, in the order in which they are sent.
+/// One write, in the order of sending.
 #[derive(Clone)]
 struct Write {
     session: usize,
     xid: u32,
     committed: Option<Zxid>,
     is_answered: bool,
-    /// Those that had been answered when it was sent.
+    /// The writes that had been answered when this one was sent.
     behind: Vec<usize>,
 }
 
@@ -44,13 +44,13 @@ struct Run {
     history: History,
     monitor: AcknowledgedWrite,
     writes: Vec<Write>,
-    /// Each session's write under way.
+    /// Each session's write in progress.
     under_way: [Option<usize>; 2],
     objected: bool,
 }
 
 impl Run {
-    /// Does it; `false` where that is not possible.
+    /// Performs the act; returns false if it is not possible.
     fn act(&mut self, act: Act, session: usize) -> bool {
         match act {
             Act::Send if self.under_way[session].is_none() => self.send(session),
@@ -80,7 +80,7 @@ impl Run {
         let Some(write) = self.writes.iter_mut().find(is_due) else { return false };
         write.committed = Some(zxid);
         let (session, cxid) = (id(session), Xid(write.xid));
-        // Whatever a write asks for, a refusal is a transaction like any other.
+        // The operation does not matter: a refused write is a transaction like any other.
         let body = TxnBody::Error(Error::NoNode);
         let txn = Arc::new(Txn { zxid, session, cxid, time: 0, body });
         self.history.commit(Arc::clone(&txn));
@@ -117,7 +117,8 @@ impl Run {
         self.objected |= self.monitor.event(view, event).is_err();
     }
 
-    /// Each stands behind what had been answered when it was sent. What is not committed yet may be, behind all.
+    /// Returns true if each write follows all writes that had been answered when it was sent. An uncommitted write
+    /// may still be committed, after all others.
     fn keeps_real_time(&self) -> bool {
         self.writes.iter().filter(|write| write.committed.is_some()).all(|write| {
             let is_before = |at: &usize| {
@@ -133,7 +134,7 @@ fn id(session: usize) -> SessionId {
     SessionId(session as u64 + 1)
 }
 
-/// Runs that are over: so many without an objection, and so many of which real time is not kept, with and without one.
+/// Counts of complete runs: those that hold, and those that do not keep real time, with and without an objection.
 #[derive(Debug, Default)]
 struct Counts {
     held: u64,

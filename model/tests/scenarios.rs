@@ -1,5 +1,5 @@
-//! The server protocol, told as scenarios: each file of `scenarios/` is a story with commands and
-//! the outcome that ZooKeeper's rules demand.
+//! The server protocol, told as scenarios: each file of `scenarios/` is a story with commands and the outcome that
+//! ZooKeeper's rules demand.
 //!
 //! ```text
 //! # Prose: what happens, and which rule it shows.
@@ -11,14 +11,14 @@
 //! ...
 //! ```
 //!
-//! Lines with `#` are prose. A block is commands, a line `----`, and what they are expected to say,
-//! up to the next empty line. The commands are the functions of `scenarios/console.rs` and
-//! `scenarios/faults.rs`, listed in the former's `COMMANDS`. A run is deterministic: due steps are done in the order in which they became due,
+//! Lines with `#` are prose. A block consists of commands, a line `----`, and their expected output, up to the next
+//! empty line. The commands are the functions of `scenarios/console.rs` and `scenarios/faults.rs`, listed in
+//! `COMMANDS` of the former. A run is deterministic: due steps are taken in the order in which they became due,
 //! except those that the story holds back.
 //!
-//! A mismatch prints both outputs. `UPDATE_SCENARIOS=1 cargo test -p vivarium-zk-model --test scenarios`
-//! writes what was said into the files: read the difference before it is committed.
-//! `SCENARIO=<part of a name>` runs some files only.
+//! A mismatch prints both outputs. `UPDATE_SCENARIOS=1 cargo test -p vivarium-zk-model --test scenarios` writes the
+//! actual output into the files: read the difference before you commit it. `SCENARIO=<part of a name>` runs only some
+//! files.
 
 mod support;
 
@@ -43,7 +43,7 @@ struct Block<'a> {
     line: usize,
 }
 
-/// The file as it would be if every expectation were met, and the mismatches.
+/// Returns the file as it would be if every expectation were met, and the mismatches.
 fn run_file(text: &str) -> (String, Vec<String>) {
     let (mut console, mut written, mut mismatches) = (Console::default(), String::new(), vec![]);
     for block in blocks(text) {

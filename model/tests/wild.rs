@@ -1,5 +1,5 @@
-//! The ensemble under everything at once: timers that fire whenever they like, faults at every rate,
-//! ensembles of one to five servers, watches, multis, sessions that end and begin again.
+//! The ensemble under everything at once: timers that fire at any time, faults at every rate, ensembles of one to
+//! five servers, watches, multis, sessions that end and begin again.
 //!
 //! `WILD_SEED` and `WILD_SEEDS` choose the seeds.
 
@@ -23,12 +23,12 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|it| it.parse().ok()).unwrap_or(default)
 }
 
-/// A request with a watch in this call slot.
+/// Returns a request with a watch in this call slot.
 fn watching(request: Request, slot: usize) -> Operation {
     Operation::Request { request: Arc::new(request), watch: Some(CallId(slot as _)), scope: None }
 }
 
-/// A script of anything; each watch has a call slot of its own.
+/// Returns a script of random requests; each watch has a call slot of its own.
 fn any_script(dice: &mut Dice, length: usize) -> Vec<Operation> {
     let paths = ["/a", "/b", "/a/c", "/a/d", "/b/e"];
     let mut script = vec![Operation::Connect];
@@ -65,8 +65,8 @@ fn any_script(dice: &mut Dice, length: usize) -> Vec<Operation> {
     script
 }
 
-/// A script of what the one above leaves out: ACLs and identities, one of which servers refuse, watches
-/// that stay and their removal, containers, and the rarer reads.
+/// Returns a script of what the one above leaves out: ACLs and identities, one of which servers refuse, persistent
+/// watches and their removal, containers, and rarer reads.
 fn rarer_script(dice: &mut Dice, length: usize) -> Vec<Operation> {
     let paths = ["/", "/a", "/b", "/a/c", "/b/e"];
     let acls = [
@@ -151,7 +151,7 @@ fn nothing_breaks_the_ensemble() {
     }
 }
 
-/// Clients with and without a chroot, and such as give their sessions up. All monitors look on.
+/// Clients with and without a chroot, and clients that give up their sessions. All monitors run.
 #[test]
 fn nothing_breaks_what_few_programs_use() {
     let (first, count) = (number("WILD_SEED", 0), number("WILD_SEEDS", 60));

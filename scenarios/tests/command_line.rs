@@ -1,18 +1,18 @@
-//! The command line as a user meets it: what it says about bad input, and its exit codes.
+//! The command line as users see it: its messages about bad input, and its exit codes.
 #![cfg(feature = "cli")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a command wrote and how it ended.
+/// The output of a command, and its exit code.
 struct Outcome {
     code: Option<i32>,
     stdout: String,
     stderr: String,
 }
 
-/// An empty directory of its own for each test.
+/// Creates an empty directory for a test.
 fn directory(test: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command-line").join(test);
     let _ = fs::remove_dir_all(&path);
@@ -39,7 +39,7 @@ fn vivarium(arguments: &[&str]) -> Outcome {
     vivarium_in(Path::new(env!("CARGO_TARGET_TMPDIR")), arguments)
 }
 
-/// A command that must be refused in one sentence with exit code 3; returns the sentence.
+/// Runs a command that must be refused in one sentence with exit code 3; returns the sentence.
 fn refused_in(directory: &Path, arguments: &[&str]) -> String {
     let outcome = vivarium_in(directory, arguments);
     let Outcome { code, stdout, stderr } = outcome;
@@ -168,7 +168,7 @@ fn a_table_of_a_recipe_is_written_for_its_documentation() {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let asked = ["recipes", "counter", "counter", "--seeds", "200", "--max-states", "1_000"];
     let outcome = vivarium_in(directory, &[&asked[..], &["--write", "."]].concat());
-    // Most of its searches do not end within so few states.
+    // Most of its searches do not end within this number of states.
     assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
     assert_eq!(outcome.stdout.matches("counter: clients count").count(), 1, "{}", outcome.stdout);
     let page = fs::read_to_string(directory.join("counter.md")).expect("it was written");
@@ -387,7 +387,7 @@ fn a_sweep_that_keeps_going_counts_the_violating_seeds() {
     assert!(sentence.ends_with("do not go together: leave out one of them"), "{sentence}");
 }
 
-/// The value behind a name in the report of a violation.
+/// Returns the value after a name in the report of a violation.
 fn field<'a>(report: &'a str, name: &str) -> &'a str {
     let lines = report.lines().filter_map(|line| line.strip_prefix("  ")?.strip_prefix(name));
     lines.map(str::trim).next().unwrap_or_else(|| panic!("no {name} in\n{report}"))
@@ -420,13 +420,13 @@ fn a_violation_comes_with_its_case_and_both_replays_give_the_same_run() {
     truncated_and_foreign_copies(&directory, file);
 }
 
-/// The text with a part of it changed, which is there.
+/// Replaces a part of the text, which must exist.
 fn replaced(text: &str, from: &str, to: &str) -> String {
     assert!(text.contains(from), "no {from} in {text}");
     text.replace(from, to)
 }
 
-/// A real case, cut short, from a newer version, and of a scenario that is not there.
+/// Copies of a real case: cut short, of a newer version, and of a scenario that does not exist.
 fn truncated_and_foreign_copies(directory: &Path, file: &str) {
     let text = fs::read_to_string(directory.join(file)).expect("it was just written");
     let refused_text = |text: &str| {
@@ -456,7 +456,7 @@ fn a_case_file_that_cannot_be_written_is_a_sentence_in_the_report() {
     assert!(sentence.contains("cannot be written: "), "{sentence}");
 }
 
-/// A case of version 1, which knew no grains, is one of the ensemble.
+/// A case of version 1, which has no grain, is a case of the ensemble grain.
 #[test]
 fn a_case_of_version_1_replays() {
     let directory = directory("version-1");

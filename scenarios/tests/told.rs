@@ -1,5 +1,4 @@
-//! What a user's own test tells when it fails, and what it can be asked: each a process of its own, as
-//! cargo runs it.
+//! The output of a user's failing test, and its options: each test is a process of its own, as with cargo.
 
 use std::process::Command;
 use vivarium::prelude::*;
@@ -40,8 +39,8 @@ fn a_search() {
     workers().explore(&Exploration::new().timers(1));
 }
 
-/// Client 1 waits for a znode that nobody ever makes, and meanwhile client 2 goes on for a while. Run as
-/// the ones above.
+/// Client 1 waits for a znode that no client ever creates, while client 2 continues for some time. Run like the ones
+/// above.
 #[test]
 #[ignore = "it is meant to fail: what it prints is looked at by other tests"]
 fn a_hang() {
@@ -62,7 +61,7 @@ fn a_hang() {
     Test::of_roles("hang", [Role::new("waits", waits), Role::new("works", works)]).seeds(1).run();
 }
 
-/// What a test prints under these variables.
+/// Returns the output of a test with these environment variables.
 fn printed(test: &str, variables: &[(&str, &str)]) -> String {
     let program = std::env::current_exe().expect("a test has a program");
     let mut command = Command::new(program);
@@ -75,13 +74,13 @@ fn printed(test: &str, variables: &[(&str, &str)]) -> String {
     String::from_utf8_lossy(&run.stderr).into_owned()
 }
 
-/// What stands behind this in a line of its own.
+/// Returns the text after this mark on its line.
 fn behind<'t>(text: &'t str, mark: &str) -> &'t str {
     let at = text.find(mark).unwrap_or_else(|| panic!("no {mark:?} in {text}")) + mark.len();
     text[at..].lines().next().unwrap_or_default().trim()
 }
 
-/// The report without what differs from machine to machine.
+/// Returns the report without parts that differ between machines.
 fn portable(text: &str) -> String {
     let from = text.find("VIOLATED").expect("it is violated");
     let to = text[from..].find("note: run with").map_or(text.len(), |at| from + at);
@@ -106,7 +105,7 @@ fn a_report_is_as_wide_as_is_said() {
     insta::assert_snapshot!(portable(report).lines().take(60).collect::<Vec<_>>().join("\n"));
 }
 
-/// The way that a search has found to the same is a case of its own.
+/// The search's way to the same violation has a case of its own.
 #[cfg(feature = "explore")]
 #[test]
 fn the_shorter_way_to_a_failure_is_seen_again() {
@@ -121,7 +120,7 @@ fn the_shorter_way_to_a_failure_is_seen_again() {
     assert!(again.contains("gave the recorded run"), "{again}");
 }
 
-/// Not what went on long after.
+/// The report does not show what continued long after the hang.
 #[test]
 fn a_hang_is_told_where_it_began() {
     let text = printed("a_hang", &[]);
@@ -129,7 +128,7 @@ fn a_hang_is_told_where_it_began() {
     insta::assert_snapshot!(portable(last));
 }
 
-/// The seed's line, the case's and the timeline's lead to the same.
+/// The commands for the seed, the case and the timeline lead to the same run.
 #[test]
 fn a_failing_sweep_is_seen_again() {
     let text = printed("a_sweep", &[]);

@@ -1,8 +1,8 @@
-//! What a search over servers offers is what can happen, and all of it: without reductions and with a
-//! budget for everything, the offers of a state are the steps that its ensemble allows.
+//! A search over servers offers exactly the possible steps: without reductions, and with a budget for everything, the
+//! offers of a state are the steps that its ensemble allows.
 //!
-//! Random walks under the oracle. A step that is allowed and not offered has to be one of those that a
-//! search leaves out for a reason of its own, each told below.
+//! The tests use random walks with elections by oracle. A step that is allowed and not offered must be one that a
+//! search leaves out for a reason of its own; each reason is documented below.
 
 #![cfg(feature = "explore")]
 
@@ -17,7 +17,7 @@ use vivarium_model::release::Bug;
 use vivarium_model::step::{OldEpochs, Step, Tail, Unwritten};
 use vivarium_sim::every::servers::{Action, Budget, Election, EnsembleModel, State};
 
-/// Slots of connections that are asked about: under the oracle the lowest are taken.
+/// The slots of connections that are asked about: with elections by oracle, the lowest ones are used.
 const SLOTS: u8 = 6;
 
 fn election(any: bool) -> Election {
@@ -39,10 +39,9 @@ fn model(servers: u8, election: Election, reductions: bool) -> EnsembleModel {
     EnsembleModel::new(config, plenty, election, reductions, property::servers())
 }
 
-/// Every step that one can think of. Not there, because a search means something else by them or knows
-/// that they come to the same: time limits, which are [`Step::Rejoin`] and counted, and pings, which only
-/// put them off; cuts, which are breaks; records half written, which a start ignores; and more packets
-/// that survive than there are.
+/// Returns every conceivable step, except those that a search replaces or knows to be redundant: time limits, which
+/// are [`Step::Rejoin`] and counted, and pings, which only postpone them; cuts, which are breaks; half-written
+/// records, which a start ignores; and more surviving packets than there are.
 fn conceivable(ensemble: &Ensemble) -> Vec<Step> {
     let servers = || ensemble.config().server_ids();
     let mut steps = Vec::new();
@@ -133,7 +132,7 @@ fn offers(model: &EnsembleModel, state: &State) -> Vec<Action> {
     actions
 }
 
-/// A random walk: most of its steps are no faults. Calls `look` in every state.
+/// Makes a random walk, most of whose steps are no faults. Calls `look` in every state.
 fn walk(model: &EnsembleModel, seed: u64, mut look: impl FnMut(&State, &[Action])) {
     let mut dice = Dice(seed);
     let mut state = model.init_states().remove(0);
@@ -144,7 +143,7 @@ fn walk(model: &EnsembleModel, seed: u64, mut look: impl FnMut(&State, &[Action]
         let calm: Vec<Action> = actions.iter().copied().filter(is_calm).collect();
         let from = if dice.roll(8) == 0 || calm.is_empty() { actions } else { calm };
         let Some(action) = from.get(dice.roll(from.len())) else { return };
-        // An offer that is not enabled would be a panic here.
+        // An offer that is not enabled would panic here.
         state = model.next_state(&state, *action).expect("what is offered can happen");
     }
 }
@@ -152,7 +151,7 @@ fn walk(model: &EnsembleModel, seed: u64, mut look: impl FnMut(&State, &[Action]
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// Without reductions: what is allowed is offered, and what is offered is allowed.
+    /// Without reductions: every allowed step is offered, and every offered step is allowed.
     #[test]
     fn offers_are_what_is_allowed(seed: u64, servers in 2_u8..=3, any: bool) {
         let model = model(servers, election(any), false);
@@ -171,7 +170,7 @@ proptest! {
         prop_assert!(allowed > 500 && refused > 1_000, "{allowed} and {refused}");
     }
 
-    /// With reductions and eager steps: what is offered is allowed, and can be taken to the end.
+    /// With reductions and eager steps: every offered step is allowed, and can be completed.
     #[test]
     fn reduced_offers_are_allowed(seed: u64, servers in 2_u8..=3, any: bool) {
         let model = model(servers, election(any), true);

@@ -1,5 +1,5 @@
-//! Clients outside of a run may send anything: no input panics, violates a property of correct servers, or makes a run
-//! that its case does not repeat.
+//! Clients outside of a run may send anything: no input panics, violates a property of correct servers, or makes a
+//! run that its case does not repeat.
 
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use vivarium_model::time::Duration;
 use vivarium_model::zxid::Zxid;
 use vivarium_sim::replica::{Replica, replay};
 
-/// One thing that a hostile or a clumsy client, or a fault, does. Connections are named by their place among those that
-/// were opened, and there may be none.
+/// One action of a hostile or faulty client, or a fault. A connection is identified by its index among those that
+/// were opened; there may be none.
 #[derive(Clone, Debug)]
 enum Does {
     /// Connects to a server, which may not exist.
     Opens(u8),
-    /// Sends on a connection, whatever its state.
+    /// Sends on a connection in any state.
     Sends(usize, Packet),
     /// Sends on a connection that was never opened.
     SendsNowhere(u16, u8),
@@ -32,7 +32,7 @@ enum Does {
 
 #[derive(Clone, Debug)]
 enum Packet {
-    /// A new session, or that of another connection, with a zxid that it has seen.
+    /// Requests a new session, or that of another connection, with a zxid that it has seen.
     Connect(Option<usize>, u64),
     Ask(u32, Request),
     Ping,
@@ -96,7 +96,7 @@ fn does() -> impl Strategy<Value = Does> {
     ]
 }
 
-/// A replica and what its clients know.
+/// A replica, and the connections and sessions of its clients.
 struct Run {
     replica: Replica,
     connections: Vec<ClientConnection>,

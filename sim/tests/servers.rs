@@ -1,7 +1,7 @@
-//! The explorer on the ensemble grain: small budgets are exhausted, the servers' bugs are found, and
-//! the reductions change neither.
+//! Searches at the ensemble grain: small budgets are exhausted, the servers' bugs are found, and the reductions
+//! change neither.
 //!
-//! A test runs what takes seconds; `cargo run --release --example ladder` climbs further.
+//! The tests take seconds; `cargo run --release --example ladder` goes further.
 
 #![cfg(feature = "explore")]
 
@@ -63,7 +63,7 @@ fn small_rungs_are_exhausted_with_and_without_reductions() {
     }
 }
 
-/// The property that objects to a bug within a budget, and how many steps it takes.
+/// Returns the property that a bug violates within a budget, and the number of steps.
 fn objection(rung: [u8; 5], bug: Bug, reductions: bool) -> (String, u32) {
     match explore(&model(rung, Bugs::NONE.with(bug), reductions)).ending {
         Ending::Violated(found) => (found.objection.property, found.length),
@@ -83,7 +83,7 @@ fn bugs_of_two_servers_are_found_with_and_without_reductions() {
         let plain = objection(rung, bug, PLAIN);
         assert!(reduced.0.starts_with(property), "{bug}: {reduced:?}");
         assert!(plain.0.starts_with(property), "{bug}: {plain:?}");
-        // A reduction takes steps early that the shortest way may do without.
+        // A reduction takes some steps early that the shortest way may not need.
         assert!(plain.1 <= reduced.1, "{bug}: {plain:?}, {reduced:?}");
     }
 }
@@ -100,7 +100,7 @@ fn bugs_that_need_three_servers_are_found() {
     }
 }
 
-/// Every level with a model of its own, which knows nothing but the states of that level.
+/// Each level has a model of its own, which knows only the states of that level.
 #[test]
 fn renewed_models_lead_to_the_same_states() {
     let rung = [2, 1, 1, 0, 0];
@@ -124,7 +124,7 @@ fn renewed_models_lead_to_the_same_states() {
     assert_eq!(seen.len() as u64, distinct_if_exhausted(rung, REDUCED));
 }
 
-/// Servers with one write and one fsync that may fail.
+/// Returns a model of servers with one write and one fsync that may fail.
 fn with_an_fsync_error(servers: u8, bugs: Bugs, reductions: bool) -> EnsembleModel {
     let mut config = Config::new(servers, 0);
     config.bugs = bugs;
@@ -146,7 +146,7 @@ fn a_failed_fsync_costs_nothing_that_was_promised_with_and_without_reductions() 
     assert!(without[0] < distinct[0] && without[1] < distinct[1], "{without:?} {distinct:?}");
 }
 
-/// A server applies what the others' acks have committed before its own fsync of it, which then fails.
+/// A server applies a transaction that the others' acks have committed before its own fsync of it, which then fails.
 #[test]
 fn memory_that_outlives_a_failed_fsync_is_found_with_and_without_reductions() {
     let bugs = Bugs::NONE.with(Bug::FsyncErrorKeepsMemory);
@@ -160,9 +160,9 @@ fn memory_that_outlives_a_failed_fsync_is_found_with_and_without_reductions() {
     assert!(plain.1 <= reduced.1, "{plain:?}, {reduced:?}");
 }
 
-/// A server that goes on behind half a record acknowledges what its next start will not find; and one that keeps
-/// what it could not write has a start find what was never committed. (That takes three servers: without reductions
-/// a million states.)
+/// A server that continues after half a record acknowledges transactions that its next start will not find. If a
+/// server keeps a record that it could not write, a start finds a transaction that was never committed. (The latter
+/// needs three servers: without reductions a million states.)
 #[test]
 fn what_a_failed_write_leaves_is_found() {
     let found = |bug, servers, reductions| {
@@ -182,8 +182,8 @@ fn what_a_failed_write_leaves_is_found() {
     assert!(found(Bug::FailedWriteComesLater, 3, REDUCED).0.starts_with("S6"));
 }
 
-/// Three servers that snapshot with every second transaction. What a snapshot is taken of is told by
-/// every order of appends and commits, so nothing is reduced, and breadth first it is too much.
+/// Searches three servers that take a snapshot with every second transaction. The content of a snapshot depends on
+/// the order of appends and commits, so nothing is reduced, and a breadth-first search would be too large.
 fn with_snapshots([txns, crashes]: [u8; 2], bugs: Bugs, max_states: u64) -> Ending<Action> {
     let mut config = Config::new(3, 0);
     (config.snap_count, config.bugs) = (2, bugs);
@@ -194,8 +194,8 @@ fn with_snapshots([txns, crashes]: [u8; 2], bugs: Bugs, max_states: u64) -> Endi
     search(&model, &options, &Silent).ending
 }
 
-/// A commit that the server has not appended (no crash is needed to see what a start would load then), or
-/// not fsynced, is in its snapshot.
+/// A snapshot contains a commit that the server has not appended (no crash is needed to see what a start would then
+/// load) or not fsynced.
 #[test]
 fn a_snapshot_that_is_ahead_of_the_log_is_found() {
     let bugs = Bugs::NONE.with(Bug::SnapshotAheadOfLog);
@@ -212,8 +212,8 @@ fn a_snapshot_that_is_ahead_of_the_log_is_found() {
     }
 }
 
-/// Half a million states, too many for a build for tests: `.ci/run` has the release build of the
-/// command line do the same search.
+/// This takes half a million states, too many for a test build: `.ci/run` makes the same search with the release
+/// build of the command line.
 #[test]
 #[ignore = "half a million states: .ci/run does this search with the release build"]
 fn a_server_that_its_leader_ignores_is_missing_in_the_end() {
@@ -221,7 +221,7 @@ fn a_server_that_its_leader_ignores_is_missing_in_the_end() {
     assert!(found.starts_with("L2"), "{found}");
 }
 
-/// Rounds of elections have no end, so a search that says it saw everything would be wrong.
+/// Rounds of elections have no end, so a search that claimed to be exhaustive would be wrong.
 #[test]
 fn the_election_of_the_code_is_bounded_by_its_rounds() {
     for reductions in [PLAIN, REDUCED] {
@@ -245,7 +245,7 @@ fn stateright_counts_the_same_states() {
     }
 }
 
-/// The states on the way to a violation, and the steps of the world that lead there.
+/// Returns the last state of a path to a violation, and the steps of the world that lead there.
 fn replayed(model: &EnsembleModel, path: &[Action]) -> (State, Vec<vivarium_model::step::Step>) {
     let mut state = model.init_states().remove(0);
     let mut steps = Vec::new();
@@ -256,7 +256,7 @@ fn replayed(model: &EnsembleModel, path: &[Action]) -> (State, Vec<vivarium_mode
     (state, steps)
 }
 
-/// What a case holds is enough to see the violation again, without the explorer.
+/// The content of a case is enough to see the violation again, without the search.
 #[test]
 fn the_steps_of_a_counterexample_lead_to_it_in_a_plain_world() {
     let bugs = Bugs::NONE.with(Bug::TruncKeepsRecordBeyond);

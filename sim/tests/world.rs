@@ -16,7 +16,7 @@ use vivarium_sim::{
     SweepReport, check_determinism, replay, run, sweep,
 };
 
-/// Clients that create, change and delete znodes side by side, whatever becomes of each request.
+/// Clients that create, change and delete znodes side by side, whatever the result of each request.
 fn scenario(faults: FaultSet) -> Scenario {
     Scenario {
         name: "churn".into(),

@@ -1,9 +1,9 @@
-//! Identities: what is sent, when, and what a refusal comes to (rules 1.9 and 2.8.7).
+//! Identities: which packets are sent, when, and what a refusal causes (rules 1.9 and 2.8.7).
 
 use crate::scene::*;
 
-/// Each server hears of all identities, right after it has accepted the session: before the watches,
-/// and before what is queued. One that is added twice is sent twice and kept once.
+/// Each server receives all identities right after it has accepted the session: before the watches and before queued
+/// requests. An identity that is added twice is sent twice and kept once.
 #[test]
 fn every_server_is_told_of_every_identity() {
     let mut scene = Scene::new();
@@ -89,8 +89,8 @@ fn every_server_is_told_of_every_identity() {
     "#);
 }
 
-/// A refusal is final: the state first, then every request, in flight or not, then the watches. The
-/// monitors hear of the losses before they hear of the session's end.
+/// A refusal is final: the state changes first, then every request fails, in flight or not, then the watches. The
+/// monitors learn of the losses before the end of the session.
 #[test]
 fn a_refused_identity_ends_the_session() {
     let mut scene = Scene::connected();
@@ -138,8 +138,8 @@ fn a_refused_identity_ends_the_session() {
     "#);
 }
 
-/// After the end of the session, in a scope of another one, and while it is being closed nothing is
-/// added.
+/// No identity is added after the end of the session, in a scope of another session, or while the session is being
+/// closed.
 #[test]
 fn an_identity_needs_a_session() {
     let mut scene = Scene::connected();

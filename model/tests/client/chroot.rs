@@ -1,4 +1,4 @@
-//! The chroot: which paths servers and monitors see, and which the program (rule 1.1.5).
+//! The chroot: which paths servers and monitors see, and which paths the program sees (rule 1.1.5).
 
 use crate::scene::*;
 use vivarium_model::acl::AclList;
@@ -8,7 +8,7 @@ fn rooted() -> Scene {
     Scene::connected_of(|config| config.chroot = "/app".into())
 }
 
-/// What a request is when it is sent.
+/// Returns the form in which a request is sent.
 fn sent(request: Request) -> String {
     let mut scene = rooted();
     scene.request(0, request);
@@ -31,7 +31,7 @@ fn every_path_is_put_behind_it() {
             "create /app/q/ (PersistentSequential)",
         ),
         (delete("/a"), "delete /app/a"),
-        // The root cannot be deleted, and so it is not the chroot that is.
+        // The root cannot be deleted, so this does not mean the chroot.
         (delete("/"), "delete /"),
         (
             Request::Multi(vec![
@@ -58,7 +58,7 @@ fn every_path_is_put_behind_it() {
             "multiRead [getData /app/a, getChildren /app/a]",
         ),
         (Request::GetAllChildrenNumber { path: path() }, "getAllChildrenNumber /app/a"),
-        // Apache's client does not put it behind the chroot.
+        // Apache's client does not add the chroot to this prefix.
         (Request::GetEphemerals { prefix: path() }, "getEphemerals /a"),
         (Request::WhoAmI, "whoAmI"),
         (
@@ -75,7 +75,7 @@ fn every_path_is_put_behind_it() {
     }
 }
 
-/// `/app` and `le` would make a valid path: the client has to refuse it.
+/// The path `le` added to the chroot would be valid, so the client has to refuse it.
 #[test]
 fn invalid_paths_are_refused_at_once() {
     let requests = [
@@ -96,7 +96,7 @@ fn invalid_paths_are_refused_at_once() {
     }
 }
 
-/// The program is told of its own paths, the monitors of the real ones; the next server too.
+/// The program sees its own paths; the monitors and the next server see the real ones.
 #[test]
 fn the_program_sees_what_is_below() {
     let mut scene = rooted();
@@ -163,7 +163,7 @@ fn created_paths_lose_it() {
     assert!(told.expect("an answer").contains("Created(\"/q/n-0000000007\""), "{told:?}");
 }
 
-/// No chroot, and one that is none, change nothing: servers judge the paths.
+/// An empty chroot and the chroot `/` change nothing: servers judge the paths.
 #[test]
 fn without_one_paths_are_left_alone() {
     for chroot in ["", "/"] {

@@ -2,8 +2,8 @@
 
 use crate::scene::*;
 
-/// A connection attempt may take a third of the timeout, for there are three servers. Silence ends
-/// the connection after two thirds; after one third of sending nothing a ping is due.
+/// A connection attempt may take a third of the timeout, because there are three servers. Silence ends the connection
+/// after two thirds; a ping is due after a third without a request.
 #[test]
 fn it_connects_asks_and_pings() {
     let mut scene = Scene::new();
@@ -50,8 +50,8 @@ fn it_connects_asks_and_pings() {
     "#);
 }
 
-/// What is asked while there is no connection waits for the next attempt. Its success sends it, its
-/// failure fails it; nothing was sent, so the monitors have lost nothing.
+/// A request that is made while there is no connection waits for the next attempt. If the attempt succeeds, the
+/// request is sent; otherwise it fails, and the monitors report no loss, because nothing was sent.
 #[test]
 fn requests_queue_while_connecting() {
     let mut scene = Scene::new();
@@ -92,8 +92,8 @@ fn requests_queue_while_connecting() {
     "#);
 }
 
-/// Refused, silent and refused again: round robin over the list, with a random delay from the
-/// second attempt on, and no word to a program that never was connected.
+/// Refused, silent, and refused again: the client goes round robin through the list, with a random delay from the
+/// second attempt on, and reports nothing to a program that was never connected.
 #[test]
 fn refused_connections_go_round_the_list() {
     let mut scene = Scene::new();
@@ -133,7 +133,7 @@ fn refused_connections_go_round_the_list() {
     "#);
 }
 
-/// A connection on which nothing is heard is closed from this side.
+/// The client closes a connection on which it receives nothing.
 #[test]
 fn a_silent_server_is_left() {
     let mut scene = Scene::connected();
@@ -154,7 +154,7 @@ fn a_silent_server_is_left() {
     "#);
 }
 
-/// Two thirds of the *negotiated* timeout count, and a ping is due after ten seconds at the latest.
+/// The *negotiated* timeout counts: two thirds of it, and a ping is due after ten seconds at the latest.
 #[test]
 fn timers_follow_the_negotiated_timeout() {
     let mut scene = Scene::new();
@@ -184,7 +184,7 @@ fn timers_follow_the_negotiated_timeout() {
     "#);
 }
 
-/// A killed process says nothing. Started again, it is as new.
+/// A killed process sends nothing. Started again, it is as new.
 #[test]
 fn a_killed_process_is_silent() {
     let mut scene = Scene::connected();
@@ -211,7 +211,7 @@ fn a_killed_process_is_silent() {
     "#);
 }
 
-/// Who is stuck must be able to say on what.
+/// A machine that is stuck must be able to say what it waits for.
 #[test]
 fn it_says_what_it_waits_for() {
     let mut scene = Scene::new();

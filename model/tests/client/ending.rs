@@ -1,10 +1,10 @@
-//! The end of a session, by expiry and by closing, and what comes after.
+//! The end of a session, by expiry and by closing, and what follows.
 
 use crate::scene::*;
 
-/// Expired is the last word on a session. The state comes first, then everything that hung on it
-/// fails. The program begins a new session itself, and that one knows nothing of the old: no watch,
-/// no zxid, requests from 1.
+/// Expired is the last state of a session. The state comes first, then everything that depends on the session fails.
+/// The program begins a new session itself, which has nothing of the old one: no watch, no zxid, and request numbers
+/// from 1.
 #[test]
 fn expiry_and_a_new_session() {
     let mut scene = Scene::connected();
@@ -45,7 +45,7 @@ fn expiry_and_a_new_session() {
     "#);
 }
 
-/// A program that waits to be connected when its session expires gets what it waits for: a new one.
+/// A program that waits to be connected when its session expires gets a new session.
 #[test]
 fn connect_outlasts_the_session() {
     let mut scene = Scene::connected();
@@ -77,8 +77,8 @@ fn connect_outlasts_the_session() {
     "#);
 }
 
-/// Close goes behind what was asked before and waits for its reply. What is asked meanwhile fails
-/// with ConnectionLoss, what is asked later with SessionExpired; watches end with the session.
+/// Close follows earlier requests and waits for its reply. Requests made meanwhile fail with ConnectionLoss, later
+/// ones with SessionExpired; watches end with the session.
 #[test]
 fn close_waits_for_its_reply() {
     let mut scene = Scene::connected();
@@ -121,8 +121,8 @@ fn close_waits_for_its_reply() {
     "#);
 }
 
-/// The connection breaks before closeSession is answered: the client does not come back for it. It
-/// counts as closed here, and lives at the servers until it expires if the request was lost.
+/// The connection breaks before closeSession is answered: the client does not reconnect for it. The session counts as
+/// closed at the client, and lives at the servers until it expires if the request was lost.
 #[test]
 fn close_without_a_reply() {
     let mut scene = Scene::connected();
@@ -147,8 +147,8 @@ fn close_without_a_reply() {
     "#);
 }
 
-/// A session that is closed before it began is given up with the attempt, or begun for the purpose.
-/// A `Connect` that waits is for the session after it.
+/// A session that is closed before it began is given up with the attempt, or begun only to be closed. A waiting
+/// `Connect` is for the next session.
 #[test]
 fn close_while_connecting() {
     let mut scene = Scene::new();
@@ -196,7 +196,7 @@ fn close_while_connecting() {
     "#);
 }
 
-/// The expiry came before the close: there was nothing left to close.
+/// The expiry precedes the close: no session is left to close.
 #[test]
 fn close_of_an_expired_session() {
     let mut scene = Scene::connected();

@@ -6,8 +6,8 @@ fn patient_no_more() -> Scene {
     Scene::connected_of(|config| config.expires_locally = true)
 }
 
-/// Whatever is read puts it off; what ends is not the connection but the session. No server has said
-/// so, and the monitors see that.
+/// Every packet that is read postpones the client's own expiry. Silence ends the session and not only the connection.
+/// No server has expired the session, and the monitors see that.
 #[test]
 fn silence_ends_the_session() {
     let mut scene = patient_no_more();
@@ -49,7 +49,7 @@ fn silence_ends_the_session() {
     "#);
 }
 
-/// Between two attempts there is no connection to be closed. A `Connect` that waits begins anew.
+/// Between two attempts there is no connection to close. A waiting `Connect` begins a new session.
 #[test]
 fn silence_ends_the_session_between_two_attempts() {
     let mut scene = patient_no_more();
@@ -68,8 +68,8 @@ fn silence_ends_the_session_between_two_attempts() {
     "#);
 }
 
-/// A server that says it first, a close, and a killed process leave nothing armed. A session that no
-/// server has begun is never given up.
+/// An expiry by the server, a close and a killed process leave no timer armed. A session that no server has begun is
+/// never given up.
 #[test]
 fn nothing_is_given_up_twice() {
     let armed = |scene: &Scene| scene.machine.is_armed(ClientTimer::Expiry);
@@ -99,7 +99,7 @@ fn nothing_is_given_up_twice() {
     assert_eq!(scene.transcript, "timer Expiry fires\n");
 }
 
-/// Clients up to 3.9.2 wait for ever.
+/// Clients up to 3.9.2 wait without limit.
 #[test]
 fn by_default_nobody_gives_up() {
     let mut scene = Scene::connected();

@@ -1,5 +1,5 @@
-//! Random lives of a client machine under the monitors of client machines (H15, H16): chroot, identities, pinned
-//! scopes, read-only servers and granted timeouts, in any order.
+//! Random lives of a client machine, checked by the monitors of client machines (H15, H16): chroot, identities,
+//! pinned scopes, read-only servers and granted timeouts, in any order.
 
 use super::scene::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -32,7 +32,7 @@ impl Dice {
     }
 }
 
-/// A machine, what is around it, and the monitors.
+/// A machine, its surroundings, and the monitors.
 struct Life {
     dice: Dice,
     machine: ClientMachine,
@@ -48,7 +48,7 @@ struct Life {
     calls: u16,
     sessions: u64,
     zxid: u64,
-    /// The first.
+    /// The first objection.
     objection: Option<Objection>,
 }
 
@@ -91,7 +91,7 @@ impl Life {
         self.objection = self.objection.take().or(judged.err());
     }
 
-    /// The machine does something.
+    /// Lets the machine act, and handles the effects.
     fn act(&mut self, act: impl FnOnce(&mut ClientMachine, &mut Vec<ClientEffect>)) {
         let mut effects = Vec::new();
         act(&mut self.machine, &mut effects);
@@ -232,7 +232,7 @@ impl Life {
         self.reads(ServerPacket::Notification(WatchedEvent { kind, path, zxid: Zxid(self.zxid) }));
     }
 
-    /// One thing happens, or the next timer fires: whichever comes first.
+    /// One thing happens, or the next timer fires, whichever comes first.
     fn turn(&mut self) {
         let then = self.now + Duration::from_millis(self.dice.roll(700));
         let next = self.timers.iter().min_by_key(|(_, at)| **at).map(|(timer, at)| (*timer, *at));
@@ -292,7 +292,7 @@ impl Life {
     }
 }
 
-/// What is said against one life.
+/// Returns the first objection to one life.
 fn judged(seed: u64, bugs: Bugs) -> Option<Objection> {
     let mut life = Life::new(seed, bugs);
     life.passes(Exchange::Started);

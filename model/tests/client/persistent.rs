@@ -1,11 +1,11 @@
-//! Watches that stay, and the removal of watches (rule 3.3).
+//! Persistent watches, and the removal of watches (rule 3.3).
 
 use crate::scene::*;
 
 const BOTH: [AddWatchMode; 2] = [AddWatchMode::Persistent, AddWatchMode::PersistentRecursive];
 
-/// One notification is for everybody who watches, however: the one-shot watch is answered and gone,
-/// the others stay. What happens below is for the recursive one alone.
+/// One notification serves all watches of a path, of every kind: the one-shot watch fires and is gone, the persistent
+/// ones remain. Events of descendants go only to the recursive watch.
 #[test]
 fn watches_that_stay_beside_one_that_does_not() {
     let mut scene = Scene::connected();
@@ -45,7 +45,7 @@ fn watches_that_stay_beside_one_that_does_not() {
     "#);
 }
 
-/// It is registered when the reply arrives, and also where a server says that there is no znode.
+/// A watch is registered when the reply arrives, even if the reply is NoNode.
 #[test]
 fn the_reply_registers_it() {
     for (result, registered) in [
@@ -68,7 +68,7 @@ fn the_reply_registers_it() {
     }
 }
 
-/// The next server is told of all of them in one packet; of an abandoned one it is not.
+/// One packet tells the next server of all watches, except abandoned ones.
 #[test]
 fn a_moved_session_takes_them_along() {
     let mut scene = Scene::connected();
@@ -99,7 +99,7 @@ fn a_moved_session_takes_them_along() {
     "#);
 }
 
-/// A watch that stays ends once: with the session.
+/// A persistent watch ends once, with the session.
 #[test]
 fn it_ends_with_the_session() {
     let mut scene = Scene::connected();
@@ -118,8 +118,7 @@ fn it_ends_with_the_session() {
     "#);
 }
 
-/// The watches are told of their removal before the program hears that it succeeded. Those of other
-/// types stay.
+/// The removal is reported to the watches before the program's call succeeds. Watches of other types remain.
 #[test]
 fn removed_watches_are_told() {
     let mut scene = Scene::connected();
@@ -154,14 +153,14 @@ fn removed_watches_are_told() {
     "#);
 }
 
-/// What the server says, what the client has, and whether it is to drop its own in any case decide
-/// together what the program hears, and whether the watch is still there.
+/// Three things together decide the program's answer and whether the watch remains: the server's answer, whether the
+/// client has the watch, and whether the removal is local.
 #[test]
 fn what_a_removal_comes_to() {
     let lost = None;
     let ok = Some(Ok(Response::Watches));
     let none = Some(Err(Error::NoWatcher));
-    // Whether the client has it, local, the server's answer: the program's answer, whether it stays.
+    // Whether the client has it, local, the server's answer: the program's answer, whether it remains.
     let cases = [
         (true, false, &ok, "Watches", false),
         (true, false, &none, "NoWatcher", true),
@@ -197,7 +196,7 @@ fn what_a_removal_comes_to() {
     }
 }
 
-/// While the session is being closed nothing is sent, but the client's own watches are still there.
+/// While the session is being closed, no request is sent, but the client's own watches still exist.
 #[test]
 fn a_local_removal_behind_a_close() {
     let mut scene = Scene::connected();

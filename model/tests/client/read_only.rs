@@ -1,4 +1,4 @@
-//! Read-only servers, as a client sees them (rule 2.7).
+//! Read-only servers, seen by a client (rule 2.7).
 
 use crate::scene::*;
 
@@ -10,8 +10,8 @@ fn modest() -> Scene {
 
 const FAKE: SessionId = SessionId(0xf);
 
-/// A read-only server makes a session id up, which the next server is not asked for. Its own
-/// identities and watches the client takes along.
+/// A read-only server makes up a session id, which the client does not request from the next server. The client keeps
+/// its own identities and watches.
 #[test]
 fn a_made_up_session_is_forgotten() {
     let mut scene = modest();
@@ -73,7 +73,7 @@ fn a_made_up_session_is_forgotten() {
     "#);
 }
 
-/// A session that a server with a quorum has begun is asked for again, whoever is asked.
+/// The client requests a session that a server with a quorum has begun from every server.
 #[test]
 fn a_real_session_is_kept() {
     let mut scene = modest();
@@ -92,8 +92,7 @@ fn a_real_session_is_kept() {
     "#);
 }
 
-/// The client stays longer with each read-only server, up to a minute; a better one makes it
-/// impatient again.
+/// The client stays longer with each read-only server, up to a minute; a server with a quorum resets this time.
 #[test]
 fn it_looks_for_a_better_server_ever_more_seldom() {
     let mut scene = modest();

@@ -2,9 +2,9 @@
 
 use crate::scene::*;
 
-/// The delete was sent and its reply never came: it may have been applied or not, nobody sends it
-/// again, and the next server is asked for the same session. The program hears of the failures
-/// first and of the disconnection then.
+/// A delete was sent and its reply was lost: it may have been applied or not, it is not repeated, and the client
+/// requests the same session from the next server. The program learns of the failures first, and then of the
+/// disconnection.
 #[test]
 fn a_lost_reply() {
     let mut scene = Scene::connected();
@@ -51,7 +51,8 @@ fn a_lost_reply() {
     "#);
 }
 
-/// A reply that is not for the oldest request: one side has lost count. The connection is torn down.
+/// A reply that does not belong to the oldest request shows that one side has lost count. The client closes the
+/// connection.
 #[test]
 fn replies_out_of_order_end_the_connection() {
     let mut scene = Scene::connected();
@@ -81,7 +82,7 @@ fn replies_out_of_order_end_the_connection() {
     "#);
 }
 
-/// A scope is for one session: on another, or before there is one, its requests fail at once.
+/// A scope belongs to one session: in another session, or before any session, its requests fail immediately.
 #[test]
 fn a_scoped_request_on_another_session() {
     let scoped = |session: u64| Operation::Request {
@@ -105,8 +106,8 @@ fn a_scoped_request_on_another_session() {
     "#);
 }
 
-/// An abandoned call is answered by nobody, but its request goes its way, and its slot serves the
-/// next call. Of two that watch /b one is left to hear of it.
+/// An abandoned call gets no outcome, but its request is sent, and its slot serves the next call. Of two watches of
+/// /b, one remains and gets the event.
 #[test]
 fn abandoned_calls_hear_nothing() {
     let mut scene = Scene::connected();
@@ -137,7 +138,7 @@ fn abandoned_calls_hear_nothing() {
     "#);
 }
 
-/// The last zxid is that of the last reply that had one; a notification's does not count.
+/// The last zxid is that of the last reply with a zxid; a notification's zxid does not count.
 #[test]
 fn the_last_zxid_is_a_replys() {
     let mut scene = Scene::connected();

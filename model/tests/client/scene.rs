@@ -1,4 +1,4 @@
-//! A machine driven by hand, what it wants done, in words, and all names that a scene needs.
+//! A machine that a test drives step by step, with a transcript of its effects, and the names that scenes need.
 
 use std::fmt::Write;
 pub(crate) use std::sync::Arc;
@@ -21,19 +21,19 @@ pub(crate) use vivarium_model::zxid::{Epoch, Zxid};
 pub(crate) const SESSION: SessionId = SessionId(0xa);
 const CONNECTION: ClientConnection = ClientConnection { client: ClientId(1), slot: 0 };
 
-/// A machine with servers 1 to 3 and a timeout of 6 s, and the transcript of what happens to it.
+/// A machine with servers 1 to 3 and a timeout of 6 s, and the transcript of its life.
 pub(crate) struct Scene {
     pub machine: ClientMachine,
     pub transcript: String,
 }
 
 impl Scene {
-    /// Nothing has happened yet.
+    /// Creates a scene in which nothing has happened yet.
     pub(crate) fn new() -> Scene {
         Scene::of(|_| {})
     }
 
-    /// The same with a configuration of its own.
+    /// Creates a scene with a configuration of its own.
     pub(crate) fn of(configure: impl FnOnce(&mut ClientConfig)) -> Scene {
         let servers = [1, 2, 3].map(ServerId).to_vec();
         let mut config = ClientConfig::new(Duration::from_secs(6), servers);
@@ -44,12 +44,12 @@ impl Scene {
         }
     }
 
-    /// Connected to server 1; how it came to that is not in the transcript.
+    /// Creates a scene that is connected to server 1; the transcript does not show how.
     pub(crate) fn connected() -> Scene {
         Scene::connected_of(|_| {})
     }
 
-    /// The same with a configuration of its own.
+    /// The same as `connected`, with a configuration of its own.
     pub(crate) fn connected_of(configure: impl FnOnce(&mut ClientConfig)) -> Scene {
         let mut scene = Scene::of(configure);
         scene.start();
@@ -58,7 +58,7 @@ impl Scene {
         scene
     }
 
-    /// Does something to the machine and writes down its effects.
+    /// Lets the machine act, and adds its effects to the transcript.
     pub(crate) fn act(
         &mut self,
         what: &str,
@@ -126,13 +126,13 @@ impl Scene {
         self.accept_by(session, false);
     }
 
-    /// By a server that may be a read-only one.
+    /// Accepts the session by a server that may be read-only.
     pub(crate) fn accept_by(&mut self, session: SessionId, read_only: bool) {
         let timeout = Duration::from_secs(6);
         self.read(ServerPacket::Connected { session, timeout, read_only });
     }
 
-    /// Adds a watch that stays, with slots `call` and `watch`, and has it registered.
+    /// Adds a persistent watch, with slots `call` and `watch`, and registers it.
     pub(crate) fn add_watch(&mut self, call: u16, watch: u16, path: &str, mode: AddWatchMode) {
         let xid = self.machine.next_xid().0;
         self.watch(call, watch, Request::AddWatch { path: path.into(), mode });
@@ -145,7 +145,7 @@ impl Scene {
         self.call(call, Operation::RemoveWatches { path, kind, local, scope: None });
     }
 
-    /// Proves an identity.
+    /// Adds an identity.
     pub(crate) fn add_auth(&mut self, call: u16, auth: &str) {
         let auth = Arc::from(auth.as_bytes());
         self.call(call, Operation::AddAuth { scheme: "digest".into(), auth, scope: None });
@@ -168,7 +168,7 @@ impl Scene {
         self.act(&format!("timer {timer:?} fires"), |machine, out| machine.timer(timer, out));
     }
 
-    /// Loses the connection and gets server 2 to take the session.
+    /// Loses the connection, and lets server 2 accept the session.
     pub(crate) fn moves(&mut self) {
         self.lost();
         self.fires(ClientTimer::Reconnect);
@@ -212,7 +212,7 @@ pub(crate) fn children() -> Result<Response, Error> {
     Ok(Response::Children(Vec::new(), Stat::default()))
 }
 
-/// An effect as a line; the monitors' Sent only repeats the line before it.
+/// Returns an effect as a line; leaves out the monitors' Sent, which repeats the line before it.
 pub(crate) fn in_words(effect: &ClientEffect) -> Option<String> {
     Some(match effect {
         ClientEffect::Open { server } => format!("open a connection to {server}"),

@@ -1,10 +1,9 @@
-//! Watches, at one server and from one to the next.
+//! Watches at one server, and across servers.
 
 use crate::scene::*;
 
-/// A moved session takes its watches along: before anything else the new server is told which there
-/// are and what has been seen. The notification did not move the last zxid (1:7), so what it
-/// announced will be announced again if it is watched again.
+/// A moved session keeps its watches: the new server first receives the list of watches and the last zxid. The
+/// notification did not change the last zxid (1:7), so its event is reported again if the path is watched again.
 #[test]
 fn a_moved_session_sets_its_watches_again() {
     let mut scene = Scene::connected();
@@ -35,7 +34,7 @@ fn a_moved_session_sets_its_watches_again() {
     "#);
 }
 
-/// A watch whose request failed is none: nothing is set again.
+/// A request that failed leaves no watch: none is set again.
 #[test]
 fn failed_requests_register_no_watch() {
     let mut scene = Scene::connected();
@@ -58,8 +57,8 @@ fn failed_requests_register_no_watch() {
     "#);
 }
 
-/// Several calls watch one path: the server sends one notification, each call gets it, in the order
-/// in which the watches were registered. A change of the children is none of the data.
+/// Several calls watch one path: the server sends one notification, and each call gets it, in the order in which the
+/// watches were registered. A change of the children does not fire data watches.
 #[test]
 fn one_notification_for_all_who_watch() {
     let mut scene = Scene::connected();
@@ -90,8 +89,8 @@ fn one_notification_for_all_who_watch() {
     "#);
 }
 
-/// A watch that was abandoned with its request in flight is never registered, and one that was
-/// abandoned later is not set again.
+/// A watch that was abandoned while its request was in flight is never registered, and a watch that was abandoned
+/// later is not set again.
 #[test]
 fn abandoned_watches_are_not_set_again() {
     let mut scene = Scene::connected();

@@ -19,11 +19,11 @@ use vivarium_model::release::{Bug, Release};
 use vivarium_model::step::Step;
 use vivarium_model::timer::{ServerTimer, Timer};
 
-/// What a command says, or why it cannot be followed.
+/// The output of a command, or the reason for which it failed.
 type Said = Result<String, String>;
 type Command = fn(&mut Console, &[&str]) -> Result<(), String>;
 
-/// Every command, with its arguments for people.
+/// Every command, with a description of its arguments.
 pub(crate) const COMMANDS: &[(&str, &str, Command)] = &[
     (
         "ensemble",
@@ -62,7 +62,7 @@ pub(crate) const COMMANDS: &[(&str, &str, Command)] = &[
     ("show", "all|story: whether acks and applies are told", show),
 ];
 
-/// An ensemble and what the story holds back.
+/// An ensemble, and the steps that the story holds back.
 #[derive(Default)]
 pub(crate) struct Console {
     engine: Option<Engine<Puppets>>,
@@ -73,7 +73,7 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// Follows one line and returns what happened.
+    /// Executes one line, and returns what happened.
     pub(crate) fn run(&mut self, line: &str) -> Said {
         let mut words: Vec<&str> = line.split_whitespace().collect();
         let name = words.remove(0);
@@ -114,7 +114,7 @@ impl Console {
         self.engine().step(step).map_err(|objection| objection.to_string())
     }
 
-    /// Does the first due step that is neither held back nor blocked.
+    /// Takes the first due step that is neither held back nor blocked.
     fn go(&mut self) -> Result<bool, String> {
         for at in 0..self.engine().due.len() {
             let step = self.engine().due[at];
@@ -124,7 +124,7 @@ impl Console {
             }
             self.engine().due.remove(at);
             if matches!(self.step(step)?, Status::Blocked(_)) {
-                // It stays in its place among the equal ones.
+                // The step keeps its place among equal ones.
                 let step = self.engine().due.pop().expect("a blocked step stays due");
                 self.engine().due.insert(at, step);
                 continue;
@@ -134,7 +134,7 @@ impl Console {
         Ok(false)
     }
 
-    /// Lets the time pass up to the next timer, if it is not later than `until`.
+    /// Lets time pass until the next timer, if it is not later than `until`.
     fn let_time_pass(&mut self, until: u64) -> Result<bool, String> {
         match self.engine().next_timer() {
             Some((timer, at)) if at <= until => {
@@ -163,7 +163,7 @@ impl Console {
     }
 }
 
-/// How a story calls a due step.
+/// Returns the name of a due step in stories.
 fn kind(engine: &Engine<Puppets>, step: &Step) -> String {
     let ensemble = engine.world.ensemble();
     match step {
@@ -187,7 +187,7 @@ fn kind(engine: &Engine<Puppets>, step: &Step) -> String {
     }
 }
 
-/// `name=value` among the words.
+/// Finds `name=value` among the words.
 pub(crate) fn value<T: std::str::FromStr>(
     words: &[&str],
     name: &str,
@@ -200,7 +200,7 @@ pub(crate) fn value<T: std::str::FromStr>(
 fn ensemble(console: &mut Console, words: &[&str]) -> Result<(), String> {
     let mut config = Config::new(value(words, "servers", 3)?, value(words, "clients", 0)?);
     config.commit_log_count = value(words, "commit-log", config.commit_log_count)?;
-    // Stories are of few znodes and short logs: they say so where a leader sends from its log on disk.
+    // Stories have few znodes and short logs, so they state explicitly that a leader sends from its log on disk.
     config.txn_log_sync =
         if words.contains(&"txn-log-sync") { TxnLogSync::Unlimited } else { TxnLogSync::Off };
     config.snap_count = value(words, "snap-count", config.snap_count)?;
@@ -227,7 +227,7 @@ fn ensemble(console: &mut Console, words: &[&str]) -> Result<(), String> {
     }
     *console = Console::default();
     console.engine = Some(Engine::with_host(config, Puppets::default()));
-    // Programs start when the story says so.
+    // Programs start when the story starts them.
     console.engine().due.retain(|step| !matches!(step, Step::Start(_)));
     console.engine().events.clear();
     Ok(())
@@ -243,7 +243,7 @@ fn begin(console: &mut Console, _words: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// An ACL by which one user has all permissions, and every client may write and change the ACL.
+/// Returns an ACL that gives one user all permissions, and lets every client write and change the ACL.
 fn only(user: &str) -> AclList {
     let user = Id::new("digest", format!("{user}:hash"));
     AclList::new([
@@ -252,7 +252,7 @@ fn only(user: &str) -> AclList {
     ])
 }
 
-/// A long path, in bytes. It has dots behind what it is called (two letters), which are told as an ellipsis.
+/// The length of a long path, in bytes: a name of two letters, followed by dots, which are printed as an ellipsis.
 const LONG_PATH: usize = 400;
 
 fn client(console: &mut Console, words: &[&str]) -> Result<(), String> {
@@ -310,7 +310,7 @@ fn run(console: &mut Console, words: &[&str]) -> Result<(), String> {
         while console.go()? {}
         return Ok(());
     };
-    // A client that does not know yet that its connection is gone takes itself for connected.
+    // A client that does not know yet that its connection is gone still seems connected.
     while *goal == "connected" && console.go()? {}
     let start = console.engine().steps;
     while !reached(console, goal)? {

@@ -1,4 +1,4 @@
-//! The commands of a story that do harm.
+//! The commands of a story that inject faults.
 
 use crate::console::{Console, value};
 use vivarium_model::effect::Status;
@@ -50,7 +50,7 @@ pub(crate) fn miss_wake_up(console: &mut Console, words: &[&str]) -> Result<(), 
     fault(console, Step::MissWakeUp(server))
 }
 
-/// Both directions between two servers.
+/// Returns both directions between two servers.
 fn both(console: &mut Console, words: &[&str]) -> Result<[(Machine, Machine); 2], String> {
     let (one, other) = (console.server(words.first())?, console.server(words.get(1))?);
     let (one, other) = (Machine::Server(one), Machine::Server(other));

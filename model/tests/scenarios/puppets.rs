@@ -1,12 +1,12 @@
-//! Programs that wait for what a story has them do.
+//! Programs that wait for the commands of a story.
 
 use std::collections::BTreeMap;
 use vivarium_model::host::{Host, Input, Operation, Outcome, Output};
 use vivarium_model::id::{CallId, ClientId};
 use vivarium_model::op::Request;
 
-/// Programs that do what the console tells them. Each always awaits a cancellation, and the engine
-/// cancels to wake it.
+/// Programs that execute the console's commands. Each always awaits a cancellation, and the engine cancels it to wake
+/// it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Puppets {
     pub(crate) orders: BTreeMap<ClientId, Vec<Operation>>,

@@ -1,4 +1,4 @@
-//! Events, disks and trees in ZooKeeper's words.
+//! Formats events, disks and trees in ZooKeeper's words.
 
 use vivarium_model::acl::AclList;
 use vivarium_model::ensemble::Ensemble;
@@ -6,8 +6,7 @@ use vivarium_model::event::Event;
 use vivarium_model::id::ServerId;
 use vivarium_model::op::{OpResult, Request, Response, SessionState};
 
-/// One line for an event that belongs into a story, `None` for the rest. `all` also tells of acks
-/// and applies.
+/// Returns one line for an event that belongs in a story, `None` for others. `all` includes acks and applies.
 pub(crate) fn event(event: &Event, all: bool) -> Option<String> {
     Some(match event {
         Event::Elected { server, leader, round } if server == leader => {
@@ -102,7 +101,7 @@ fn op_result(result: &OpResult) -> String {
     }
 }
 
-/// The log (what stands right of `|` is not durable), the snapshots and the epoch files.
+/// Returns the log (transactions to the right of `|` are not durable), the snapshots and the epoch files.
 pub(crate) fn disk(ensemble: &Ensemble, server: ServerId) -> String {
     let disk = ensemble.disk(server);
     let durable = disk.log().len() - disk.unsynced();
@@ -123,7 +122,7 @@ pub(crate) fn disk(ensemble: &Ensemble, server: ServerId) -> String {
     )
 }
 
-/// The znodes of a server's memory, those of every database left out.
+/// Returns the znodes of a server's memory, without those of every database.
 pub(crate) fn tree(ensemble: &Ensemble, server: ServerId) -> String {
     let Some(process) = ensemble.server(server) else { return "down".into() };
     let tree = process.tree();

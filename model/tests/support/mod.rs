@@ -1,5 +1,5 @@
-//! A small engine for tests of the model alone: due steps in any order, timers when nothing is due,
-//! and programs that are scripts (cloneable, unlike futures).
+//! A small engine for tests of the model alone: it takes due steps in any order, fires timers when nothing is due,
+//! and runs programs that are scripts (which can be cloned, unlike futures).
 
 // Each test binary uses a part of this.
 #![allow(dead_code)]
@@ -21,12 +21,12 @@ use vivarium_model::time::Time;
 use vivarium_model::timer::Timer;
 use vivarium_model::world::World;
 
-/// A host whose programs are lists of operations, each begun when the one before is answered.
+/// A host whose programs are lists of operations; each begins when the previous one is answered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Scripts {
     scripts: Vec<Vec<Operation>>,
     at: Vec<usize>,
-    /// Every answer, by client.
+    /// Every input, by client.
     pub heard: Vec<Vec<Input>>,
 }
 
@@ -44,7 +44,7 @@ impl Host for Scripts {
 
     fn feed(&mut self, client: ClientId, input: Input, outputs: &mut Vec<Output>) {
         let index = client.index();
-        // A watch has a call slot of its own; what it hears begins nothing.
+        // A watch has a call slot of its own; its events begin no operation.
         let goes_on = matches!(input, Input::Start | Input::Reply { call: CallId(0), .. });
         self.heard[index].push(input);
         if !goes_on {
@@ -62,7 +62,7 @@ impl Host for Scripts {
     fn kill(&mut self, _client: ClientId) {}
 }
 
-/// A request as a script's operation.
+/// Returns a request as a script's operation.
 pub(crate) fn ask(request: Request) -> Operation {
     Operation::Request { request: Arc::new(request), watch: None, scope: None }
 }
@@ -84,7 +84,7 @@ pub(crate) fn children(path: &str) -> Operation {
     ask(Request::GetChildren { path: path.into(), watch: false })
 }
 
-/// A few writes and reads that collide with other clients'.
+/// Returns a few writes and reads that conflict with those of other clients.
 pub(crate) fn busy_script(client: u8) -> Vec<Operation> {
     vec![
         Operation::Connect,
@@ -115,7 +115,6 @@ impl Dice {
     }
 }
 
-/// The engine.
 #[derive(Clone)]
 pub(crate) struct Engine<H = Scripts> {
     pub world: World<H>,
@@ -126,7 +125,7 @@ pub(crate) struct Engine<H = Scripts> {
     pub steps: u64,
     disks: Disks,
     elections: Elections,
-    /// Prints every step: for whoever looks into a failing seed.
+    /// Prints every step, to examine a failing seed.
     pub verbose: bool,
 }
 
@@ -137,9 +136,9 @@ impl Engine {
 }
 
 impl<H: Host> Engine<H> {
-    /// An engine for programs of another kind.
+    /// Creates an engine for programs of another kind.
     pub(crate) fn with_host(config: Config, host: H) -> Engine<H> {
-        // Here timers fire whenever the test likes, so a session can end early, and a client be late.
+        // Here timers fire at any time the test chooses, so a session can end early, and a client can be late.
         let mut monitors = vivarium_model::property::zookeeper();
         monitors.retain(|monitor| !["S14", "H16"].contains(&&monitor.name()[..3]));
         let world = World::new(Arc::new(config), host, monitors);
@@ -168,21 +167,21 @@ impl<H: Host> Engine<H> {
                     self.due.push(Step::Random { client, call, value: 7 });
                 }
                 Effect::Arm { timer, after, spread } => {
-                    // The whole spread: machines that try again at once leave no time to others.
+                    // The maximum of the spread: machines that retry immediately leave no time for others.
                     let deadline = self.now + (after + spread).as_micros() as u64;
                     self.timers.insert(timer, deadline);
                 }
                 Effect::Disarm(timer) => {
                     self.timers.remove(&timer);
                 }
-                // Blocked steps simply stay due here.
+                // Blocked steps remain due here.
                 Effect::Unblocked(_) => {}
             }
         }
         self.events.extend(effects.events);
     }
 
-    /// Does one step; a blocked one stays due.
+    /// Takes one step; a blocked one remains due.
     pub(crate) fn step(&mut self, step: Step) -> Result<Status, Objection> {
         let mut effects = Effects::default();
         if self.verbose {
@@ -192,7 +191,7 @@ impl<H: Host> Engine<H> {
         self.elections.before(&step, self.world.ensemble());
         let status = self.world.apply(Time(self.now), &step, &mut effects);
         if !matches!(status, Ok(Status::Done)) && status.is_ok() {
-            // Such a step is not recorded, so a replay would miss whatever it changed.
+            // A refused step is not recorded, so a replay would miss its changes.
             let after = self.world.ensemble().fingerprint();
             assert_eq!(before, after, "{step} did not happen and changed something");
             assert!(effects.effects.is_empty() && effects.events.is_empty(), "{step}");
@@ -213,7 +212,7 @@ impl<H: Host> Engine<H> {
         } else {
             self.steps += 1;
         }
-        // Last, so that a story can go on behind such an objection.
+        // Last, so that a story can continue after such an objection.
         decided?;
         if status == Status::Done {
             self.disks.after(&step, self.world.ensemble(), self.world.history())?;
@@ -221,9 +220,8 @@ impl<H: Host> Engine<H> {
         Ok(status)
     }
 
-    /// Fires a timer whose time has come, or does a due step, any of them, or else lets the time
-    /// pass until the next timer. `false`: nothing to do.
-    /// Equal steps are in order by nature; whichever of different ones comes first is chance.
+    /// Fires a timer whose time has come, or takes any due step, or else lets time pass until the next timer. Returns
+    /// false if there is nothing to do. Equal steps keep their order; the order of different ones is random.
     pub(crate) fn go(&mut self, dice: &mut Dice) -> Result<bool, Objection> {
         self.now += 1 + dice.roll(500) as u64;
         // Machines that keep each other busy must not stop the clock for all others.
@@ -242,14 +240,14 @@ impl<H: Host> Engine<H> {
         Ok(true)
     }
 
-    /// The timer that fires next, and when.
+    /// Returns the timer that fires next, and its time.
     pub(crate) fn next_timer(&self) -> Option<(Timer, u64)> {
         self.timers.iter().min_by_key(|(_, at)| **at).map(|(timer, at)| (*timer, *at))
     }
 }
 
 impl<H: Host> Engine<H> {
-    /// A fault, or the end of one, drawn from the dice; some draws hit nothing.
+    /// Returns a fault, or the end of one, drawn from the dice; some draws have no effect.
     pub(crate) fn fault(&mut self, dice: &mut Dice) -> Step {
         use vivarium_model::id::{Machine, ServerId};
         use vivarium_model::step::{OldEpochs, Tail};
@@ -316,7 +314,7 @@ impl<H: Host> Engine<H> {
             .all(|at| ensemble.program(ClientId::at(at)) == ProgramState::Finished)
     }
 
-    /// Who waits for what, for the message of a failing test.
+    /// Returns what each machine waits for, for the message of a failing test.
     pub(crate) fn picture(&self) -> String {
         let ensemble = self.world.ensemble();
         let mut lines = vec![format!("at {} after {} steps", Time(self.now), self.steps)];

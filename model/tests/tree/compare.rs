@@ -1,17 +1,17 @@
-//! Whether a tree is the reference in everything that can be asked of it.
+//! Compares a tree with the reference in everything that can be asked of it.
 
 use crate::reference::Reference;
 use std::fmt::Debug;
 use vivarium_model::tree::DataTree;
 use vivarium_model::zxid::Zxid;
 
-/// The first thing in which the tree is not the reference, statistics of quotas included.
+/// Returns the first difference between the tree and the reference, including statistics of quotas.
 pub(crate) fn compare(tree: &DataTree, reference: &Reference) -> Result<(), String> {
     compare_all(tree, reference, |_| false)
 }
 
-/// The same for a tree that was recovered from a snapshot with this label. The statistics of quotas
-/// must be right where the counting has been orderly since then; and all of them once more loaded.
+/// The same for a tree that was recovered from a snapshot with this label. Statistics of quotas must be right if
+/// counting has been orderly since then; and all of them must be right once more after loading.
 pub(crate) fn compare_recovered(
     tree: &DataTree,
     reference: &Reference,
@@ -23,7 +23,7 @@ pub(crate) fn compare_recovered(
     expected.count_quotas_anew();
     same(|| "digest after counting".to_owned(), &again.digest(), &tree.digest())?;
     for (path, fields) in expected.znodes.range("/zookeeper/quota".to_owned()..) {
-        // Without limits nobody counts, and whatever the statistics said last they go on to say.
+        // Without limits nothing is counted, so the statistics keep their last content.
         let has_limits = expected.znodes.contains_key(&path.replace("_stats", "_limits"));
         if path.ends_with("/zookeeper_stats") && has_limits {
             let node = again.node(path).ok_or_else(|| format!("no {path}"))?;

@@ -1,5 +1,5 @@
-//! A snapshot taken piece by piece while transactions are applied (rule 6.9.2): each piece shows
-//! the tree of its own moment, and the label that of the beginning.
+//! A snapshot taken piece by piece while transactions are applied (rule 6.9.2): each piece shows the tree of its own
+//! moment, and the label is that of the beginning.
 
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -10,11 +10,10 @@ use vivarium_model::tree::{DataTree, Znode};
 use vivarium_model::txn::Txn;
 use vivarium_model::zxid::Zxid;
 
-/// How a snapshot goes on once it has begun: again and again, so many transactions are applied, then
-/// so many znodes taken.
+/// The rhythm of a snapshot: repeatedly, a number of transactions to apply, then a number of znodes to take.
 pub(crate) type Rhythm = Vec<(usize, usize)>;
 
-/// Nothing is applied meanwhile.
+/// No transaction is applied during the snapshot.
 pub(crate) const AT_ONCE: (usize, usize) = (0, 1_000);
 
 pub(crate) fn rhythm() -> impl Strategy<Value = Rhythm> {
@@ -27,12 +26,12 @@ pub(crate) struct Snapshot {
     pub label: Zxid,
     sessions: Vec<(SessionId, Duration)>,
     pub znodes: Vec<(ZnodePath, Arc<Znode>)>,
-    /// Whether who loads it counts quotas anew.
+    /// Whether a server that loads it counts quotas anew.
     pub counted_anew: bool,
 }
 
 impl Snapshot {
-    /// The snapshot that begins with this tree, to which `coming` is applied meanwhile.
+    /// Takes the snapshot that begins with this tree, while `coming` is applied.
     pub(crate) fn take(
         tree: &DataTree,
         coming: &[Arc<Txn>],
@@ -61,7 +60,7 @@ impl Snapshot {
         snapshot
     }
 
-    /// The tree as a server loads it, before it replays anything.
+    /// Returns the tree as a server loads it, before it replays transactions.
     pub(crate) fn load(&self) -> DataTree {
         let mut tree = DataTree::empty();
         for (session, timeout) in &self.sessions {
@@ -77,7 +76,7 @@ impl Snapshot {
         tree
     }
 
-    /// The tree of this snapshot after all of these transactions that are above its label.
+    /// Returns the tree of this snapshot after those of the transactions that are above its label.
     pub(crate) fn recover(&self, txns: &[Arc<Txn>]) -> DataTree {
         let mut tree = self.load();
         for txn in txns.iter().filter(|txn| txn.zxid > self.label) {

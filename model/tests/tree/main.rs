@@ -1,11 +1,9 @@
-//! The data tree against an independent reference, over transactions that `prep` makes of random
-//! requests.
+//! The data tree compared with an independent reference, over transactions that `prep` makes of random requests.
 //!
-//! Five promises: the tree does what rules 1.3, 1.5, 1.9 and 1.10 say, field by field; it shows
-//! everybody what they may see (rule 1.8.1); its digest is that of its content; `prep` makes the
-//! same transactions however far the tree lags behind it; and from every snapshot, clean or fuzzy,
-//! the replay of what came after its label leads to the same tree (S6; rules 1.3.2, 1.3.3 and 6.9).
-//! Each check is shown to object to a planted fault.
+//! Five promises: the tree follows rules 1.3, 1.5, 1.9 and 1.10, field by field; it shows all clients what they may
+//! see (rule 1.8.1); its digest is that of its content; `prep` makes the same transactions however far the tree lags;
+//! and from every snapshot, clean or fuzzy, the replay of the transactions after its label leads to the same tree
+//! (S6; rules 1.3.2, 1.3.3 and 6.9). Each check is shown to fail for a planted fault.
 
 mod compare;
 mod fuzzy;
@@ -41,14 +39,13 @@ proptest! {
         }
     }
 
-    /// Hard limits of quotas are the exception: they are held against what is applied (rule
-    /// 1.10.2).
+    /// Hard limits of quotas are the exception: they are compared with the tree as applied so far (rule 1.10.2).
     #[test]
     fn prep_decides_alike_however_far_the_tree_lags(actions in actions(), lag in 1_usize..40) {
         prop_assert_eq!(lead_lagging(&actions, 0, false), lead_lagging(&actions, lag, false));
     }
 
-    /// But for statistics that a client wrote: what is counted after that is counted twice.
+    /// Statistics that a client wrote are the exception: later changes are counted twice.
     #[test]
     fn applying_a_transaction_twice_is_applying_it_once(actions in actions()) {
         let txns = lead(&actions);
@@ -67,8 +64,7 @@ proptest! {
     }
 }
 
-/// What the random requests amount to: without enough of each kind the properties above would hold
-/// of nothing.
+/// Checks the kinds of the random requests: without enough of each kind, the properties above would hold vacuously.
 #[test]
 fn the_random_requests_reach_every_kind_of_transaction() {
     let mut seen = BTreeMap::<String, usize>::new();

@@ -1,5 +1,4 @@
-//! Planted faults, each of which the checks of this test must object to; and what a replay meets,
-//! told by hand.
+//! Planted faults, each of which the checks of this test must detect; and special cases of a replay, written by hand.
 
 use crate::compare::{compare, compare_recovered};
 use crate::fuzzy::{AT_ONCE, Rhythm, Snapshot};
@@ -34,7 +33,7 @@ fn set_acl(at: &str, acl: AclList, aversion: i32) -> TxnBody {
     TxnBody::SetAcl { path: path(at), acl, aversion }
 }
 
-/// The transactions of epoch 1 with these bodies, in order.
+/// Returns the transactions of epoch 1 with these bodies, in order.
 fn txns(bodies: impl IntoIterator<Item = TxnBody>) -> Vec<Arc<Txn>> {
     let txn = |(at, body)| {
         let zxid = Zxid::new(Epoch(1), at as u32 + 1);
@@ -55,12 +54,12 @@ fn reference(txns: &[Arc<Txn>]) -> Reference {
     Reference::of(txns)
 }
 
-/// The snapshot that begins behind so many transactions.
+/// Returns the snapshot that begins after this number of transactions.
 fn snapshot(txns: &[Arc<Txn>], begin: usize, rhythm: &[(usize, usize)]) -> Snapshot {
     Snapshot::take(&fold(&txns[..begin]), &txns[begin..], rhythm)
 }
 
-/// Each of these leaves a trace of its own.
+/// Returns transactions of every kind, each with an effect of its own.
 fn every_kind() -> Vec<Arc<Txn>> {
     txns([
         TxnBody::CreateSession { timeout: Duration::from_secs(6) },
@@ -116,8 +115,7 @@ fn a_transaction_with_another_counter_is_noticed() {
     }
 }
 
-/// A snapshot that is labelled with the zxid of its end has promised transactions that its first
-/// pieces do not show.
+/// A snapshot that is labelled with the zxid of its end claims transactions that its first pieces do not contain.
 #[test]
 fn a_snapshot_labelled_too_high_is_noticed() {
     let txns = every_kind();
@@ -127,8 +125,8 @@ fn a_snapshot_labelled_too_high_is_noticed() {
     assert!(compare(&snapshot.recover(&txns), &reference(&txns)).is_err());
 }
 
-/// The child is caught in the snapshot and its parent is not: `/a` came to be when the cursor had
-/// passed it, and `/a-` stands between the two.
+/// The snapshot contains a child without its parent: `/a` was created after the cursor had passed its place, and
+/// `/a-` is between the two.
 #[test]
 fn a_snapshot_with_a_child_and_no_parent_recovers() {
     let txns = txns([create("/a-", 1), create("/a", 2), create("/a/x", 1)]);
@@ -137,7 +135,7 @@ fn a_snapshot_with_a_child_and_no_parent_recovers() {
     assert_eq!(compare(&recovered, &reference(&txns)), Ok(()));
 }
 
-/// What replay over a snapshot of the future meets: nothing goes back (rules 1.3.2 and 1.3.3).
+/// Replay over a snapshot of a later state undoes nothing (rules 1.3.2 and 1.3.3).
 #[test]
 fn an_old_transaction_takes_nothing_back() {
     let txns = txns([create("/p", 1), create("/p/a", 1), create("/p/b", 2), delete("/p/a")]);
@@ -152,7 +150,7 @@ fn an_old_transaction_takes_nothing_back() {
     assert_eq!(compare(&tree, &reference(&txns)), Ok(()));
 }
 
-/// A delete whose child is gone already still moves the parent's pzxid (ZOOKEEPER-3125).
+/// A delete of a child that is already gone still changes the parent's pzxid (ZOOKEEPER-3125).
 #[test]
 fn a_delete_of_nothing_touches_the_parent() {
     let txns = txns([create("/p", 1), create("/p/a", 1), delete("/p/a"), delete("/p/a")]);
@@ -162,7 +160,7 @@ fn a_delete_of_nothing_touches_the_parent() {
     assert_eq!(tree.node("/p").expect("there").pzxid, txns[3].zxid);
 }
 
-/// A snapshot that keeps everything but one thing of one znode.
+/// A snapshot that lacks one field of one znode.
 #[test]
 fn a_field_that_a_snapshot_loses_is_noticed() {
     let txns = every_kind();
@@ -189,7 +187,7 @@ fn a_field_that_a_snapshot_loses_is_noticed() {
     }
 }
 
-/// The list of containers and TTL znodes is compared apart from the marks in the znodes.
+/// The list of containers and TTL znodes is compared separately from the marks in the znodes.
 #[test]
 fn a_list_of_containers_that_lacks_one_is_noticed() {
     let txns = every_kind();
@@ -208,7 +206,7 @@ fn acls_replayed_in_another_order_are_noticed() {
     let (read, all) = (AclList::read_unsafe(), AclList::creator_all());
     let txns = txns([create("/a", 1), set_acl("/a", read, 1), set_acl("/a", all, 2)]);
     let expected = reference(&txns);
-    // From a snapshot of the future: the create takes the ACL back, and the changes bring it again.
+    // From a snapshot of a later state: the create resets the ACL, and the changes set it again.
     let snapshot = snapshot(&txns, 0, &[(3, 1)]);
     assert_eq!(snapshot.label, Zxid::ZERO);
     let label = snapshot.label;
@@ -222,8 +220,8 @@ fn acls_replayed_in_another_order_are_noticed() {
     assert!(compare_recovered(&snapshot.recover(&relative), &expected, label).is_err());
 }
 
-/// `/a/x` comes when `/a` has been passed and the statistics have not: they count a znode that the
-/// snapshot does not hold, and the replay brings it.
+/// `/a/x` is created when the cursor has passed `/a` but not the statistics: these count a znode that the snapshot
+/// does not contain, and the replay creates it.
 #[test]
 fn statistics_counted_twice_are_noticed() {
     let txns = txns([
@@ -318,7 +316,7 @@ fn orphans_are_killed_without_a_transaction() {
     assert_eq!(diverged.last_processed(), tree.last_processed());
     assert_eq!(diverged.digest(), diverged.recomputed_digest());
 
-    // An ephemeral that the closeSession does not list goes with it all the same.
+    // An ephemeral that the closeSession does not list is deleted all the same.
     let zxid = Zxid::new(Epoch(1), 99);
     let applied = tree.apply(&Txn { zxid, session: SESSION, cxid: Xid(0), time: 0, body: close });
     assert_eq!(applied.changes.len(), 1);

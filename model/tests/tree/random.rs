@@ -1,4 +1,4 @@
-//! Random requests to a leader, and the transactions that it makes of them.
+//! Random requests to a leader, and the transactions that the leader makes of them.
 
 use proptest::prelude::*;
 use proptest::strategy::Union;
@@ -16,7 +16,7 @@ use vivarium_model::tree::{DataTree, EphemeralType};
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::Epoch;
 
-/// What happens at the leader. Sessions are seats: a seat whose session has ended can get a new one.
+/// An action at the leader. Sessions are seats: a seat whose session has ended can get a new one.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     Request {
@@ -34,11 +34,11 @@ pub(crate) enum Action {
     Reattach {
         seat: usize,
     },
-    /// The container manager asks, for the leader itself.
+    /// The container manager deletes a znode, for the leader itself.
     Reap {
         path: Arc<str>,
     },
-    /// A path gets a quota, as the command line of ZooKeeper gives one: limits, then statistics.
+    /// A path gets a quota, as by ZooKeeper's command line: limits, then statistics.
     Limit {
         subject: &'static str,
         limits: String,
@@ -47,7 +47,7 @@ pub(crate) enum Action {
 
 const SEATS: usize = 3;
 
-/// What a connection has proven.
+/// The identities that a connection has proven.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Who {
     Nobody,
@@ -70,8 +70,8 @@ fn user() -> Id {
     Id::new("digest", "user:hash")
 }
 
-/// So few paths that requests meet each other; one of the names makes the order of paths differ from
-/// that of the tree: `/a` < `/a-` < `/a/b`. What has a quota stands before and behind its quota.
+/// Few paths, so that requests conflict; one of the names makes the order of paths differ from that of the tree: `/a`
+/// < `/a-` < `/a/b`. Paths with a quota are before and after their quota.
 fn path() -> impl Strategy<Value = Arc<str>> {
     let paths = [
         ("/a", 5),
@@ -91,7 +91,7 @@ fn path() -> impl Strategy<Value = Arc<str>> {
     Union::new_weighted(paths.into_iter().map(weighted).collect())
 }
 
-/// Paths that get a quota; two of them one inside the other.
+/// Paths that get a quota; one of them is inside another.
 fn subject() -> impl Strategy<Value = &'static str> {
     prop_oneof![2 => Just("/a"), 1 => Just("/a/b"), 4 => Just("/zz")]
 }
@@ -177,7 +177,7 @@ fn limits() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Up to so many things that happen.
+/// Up to this number of actions.
 pub(crate) fn actions_below(limit: usize) -> impl Strategy<Value = Vec<Action>> {
     prop::collection::vec(action(), 1..limit)
 }
@@ -186,7 +186,7 @@ pub(crate) fn actions() -> impl Strategy<Value = Vec<Action>> {
     actions_below(120)
 }
 
-/// A leader with a tree that stays up to `lag` transactions behind.
+/// A leader whose tree lags by up to `lag` transactions.
 struct Leader {
     tree: DataTree,
     prep: Prep,
@@ -198,13 +198,12 @@ struct Leader {
     sessions: u32,
 }
 
-/// The transactions that a new leader makes of these actions, with quotas enforced.
+/// Returns the transactions that a new leader makes of these actions, with quotas enforced.
 pub(crate) fn lead(actions: &[Action]) -> Vec<Arc<Txn>> {
     lead_lagging(actions, 0, true)
 }
 
-/// The transactions that a new leader makes of these actions when its tree stays up to `lag` of
-/// them behind.
+/// Returns the transactions that a new leader makes of these actions while its tree lags by up to `lag` of them.
 pub(crate) fn lead_lagging(actions: &[Action], lag: usize, enforce_quota: bool) -> Vec<Arc<Txn>> {
     let mut config = Config::new(1, 0);
     config.options.extended_types = true;
@@ -297,7 +296,7 @@ fn elsewhere() -> Owner {
     Owner::Learner(LearnerConnection { learner: ServerId(2), slot: 0 })
 }
 
-/// Every kind of transaction, by the names that [`kind`] gives.
+/// Every kind of transaction, by the names that [`kind`] returns.
 pub(crate) const KINDS: [&str; 26] = [
     "Create",
     "Create TTL",

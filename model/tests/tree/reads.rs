@@ -1,5 +1,5 @@
-//! Reads of a tree, by people who have proven this or that, against what the reference says that
-//! they may see (rules 1.8 and 1.9).
+//! Reads of a tree, by clients with different identities, compared with what they may see according to the reference
+//! (rules 1.8 and 1.9).
 
 use crate::random::Who;
 use crate::reference::{Fields, Reference};
@@ -15,7 +15,7 @@ use vivarium_model::tree::DataTree;
 
 type Answer = Result<Response, Error>;
 
-/// Everything that can be asked of a path, with the answer.
+/// Returns every request about a path, with the expected answer.
 fn expected(reference: &Reference, path: &str, who: Who) -> Vec<(Request, Answer)> {
     let text = || -> Arc<str> { path.into() };
     let read = ask(reference, path, who, Permissions::READ);
@@ -67,7 +67,7 @@ fn ask<'a>(
     if may(&fields.acl, who, wanted) { Ok(fields) } else { Err(Error::NoAuth) }
 }
 
-/// The lists that are drawn name everybody, a network that all are in, and the user.
+/// The ACLs that are drawn name every client, a network that contains all clients, and the user.
 fn may(acl: &AclList, who: Who, wanted: Permissions) -> bool {
     let is_meant = |entry: &&Acl| match &*entry.id.scheme {
         "world" | "ip" => true,
@@ -90,7 +90,7 @@ fn is_below(path: &str, above: &str) -> bool {
     above == "/" || path.starts_with(&format!("{above}/"))
 }
 
-/// How often the tree was right to refuse; the first answer that is not the reference's.
+/// Compares all answers with the reference's. Returns the number of refusals, or the first wrong answer.
 pub(crate) fn compare(tree: &DataTree, reference: &Reference, who: Who) -> Result<usize, String> {
     let (auth, config) = (who.auth(), Config::new(1, 1));
     let reader = |session| Reader { session, auth: &auth, config: &config };
@@ -139,7 +139,7 @@ proptest! {
     }
 }
 
-/// What the comparison objects to: a znode that is closed to more people, or to fewer.
+/// The comparison detects a znode that is closed to more clients, or to fewer.
 #[test]
 fn another_acl_is_noticed_by_who_reads() {
     let mut reference = Reference::new();

@@ -1,10 +1,10 @@
-//! S6: from every snapshot point of a random log, the snapshot and the log above its label recover the
-//! tree of the prefix.
+//! S6: from every snapshot point of a random log, the snapshot and the log above its label recover the tree of the
+//! prefix.
 //!
-//! A log is recovered from each of its prefixes, by a snapshot taken at once and by one that took its
-//! time while transactions went on being applied. Undoing is the same thing: a server that must take
-//! transactions back loads a snapshot from below them and replays up to where it should stand, so each
-//! transaction replayed over a clean snapshot must lead to the tree that stood there before.
+//! A log is recovered from each of its prefixes, by a snapshot that was taken at once and by one that was taken while
+//! transactions were applied. Undoing works in the same way: a server that must undo transactions loads an older
+//! snapshot and replays up to the wanted zxid, so each transaction replayed over a clean snapshot must lead to the
+//! tree that existed before.
 
 use crate::compare::{compare, compare_recovered};
 use crate::fuzzy::{AT_ONCE, Rhythm, Snapshot, rhythm};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use vivarium_model::tree::DataTree;
 use vivarium_model::txn::Txn;
 
-/// The trees and references of all prefixes of a log, the empty one first.
+/// Returns the trees and references of all prefixes of a log, the empty one first.
 fn prefixes(txns: &[Arc<Txn>]) -> Vec<(DataTree, Reference)> {
     let mut prefixes = vec![(DataTree::new(), Reference::new())];
     for txn in txns {

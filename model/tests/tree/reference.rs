@@ -1,6 +1,6 @@
-//! A tree written down from rules 1.3, 1.5, 1.9 and 1.10 as plainly as can be, for a leader's own
-//! sequence of transactions: nothing is replayed, so nothing need be idempotent, and counters are
-//! counted here and not taken from the transaction.
+//! A tree according to rules 1.3, 1.5, 1.9 and 1.10, as plain as possible, for a leader's own sequence of
+//! transactions: nothing is replayed, so nothing needs to be idempotent, and counters are counted here and not taken
+//! from the transaction.
 
 use crate::statistics::Quotas;
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ impl Reference {
             let acl = for_all(if is_config { Permissions::READ } else { Permissions::ALL });
             let mut fields = Fields::created(Zxid::ZERO, 0, &[], EphemeralType::Void, &acl);
             if is_config {
-                // As a real server shows it.
+                // As shown by a real server.
                 fields.acl_changes = -1;
             }
             znodes.insert(path.to_owned(), fields);
@@ -60,7 +60,7 @@ impl Reference {
         Reference { znodes, sessions, last_processed: Zxid::ZERO, quotas }
     }
 
-    /// What all transactions of a log leave.
+    /// Returns the tree after all transactions of a log.
     pub(crate) fn of<'a>(txns: impl IntoIterator<Item = &'a std::sync::Arc<Txn>>) -> Reference {
         let mut reference = Reference::new();
         for txn in txns {
@@ -110,7 +110,7 @@ impl Reference {
         match body {
             TxnBody::Create { path, data, ephemeral_type, acl, .. } => {
                 let fields = Fields::created(txn.zxid, txn.time, data, *ephemeral_type, acl);
-                // The answer tells of what was sent, also where it is statistics, which are counted.
+                // The answer has the length of the data that was sent, even for statistics, whose data is counted.
                 let data_length = data.len() as u32;
                 changes.push(self.create(path, fields));
                 OpResult::Created(path.shared(), Stat { data_length, ..self.stat(path) })
@@ -167,7 +167,7 @@ impl Reference {
         change
     }
 
-    /// As a server that starts on this content counts.
+    /// Counts quotas like a server that starts with this content.
     pub(crate) fn count_quotas_anew(&mut self) {
         self.quotas.count_all(&mut self.znodes);
     }
@@ -181,7 +181,7 @@ impl Reference {
         self.paths(|fields| fields.ephemeral_type == EphemeralType::Normal(session))
     }
 
-    /// Containers and TTL znodes.
+    /// Returns the containers and TTL znodes.
     pub(crate) fn reaped(&self) -> Vec<String> {
         self.paths(|fields| {
             matches!(fields.ephemeral_type, EphemeralType::Container | EphemeralType::Ttl(_))
@@ -195,7 +195,7 @@ impl Reference {
 
     pub(crate) fn stat(&self, path: &str) -> Stat {
         let fields = &self.znodes[path];
-        // The znodes that were there from the start were never counted as created.
+        // The znodes that exist from the start were never counted as created.
         let given = match path {
             "/" => 1,
             "/zookeeper" => 2,

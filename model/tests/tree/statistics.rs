@@ -1,9 +1,9 @@
-//! What quotas count (rule 1.10), from the outside: which paths have limits, what their
-//! statistics then say, and which of the statistics can be relied upon.
+//! The counting of quotas (rule 1.10), seen from outside: which paths have limits, what their statistics then
+//! contain, and which of the statistics can be relied upon.
 //!
-//! Statistics are no part of the history. A server that loads a snapshot counts anew, and so can come
-//! to other numbers than one that went on counting, where the counting was not orderly: limits that
-//! came after the statistics, one quota inside another, a client that wrote the statistics.
+//! Statistics are no part of the history. A server that loads a snapshot counts anew, so its numbers can differ from
+//! those of a server that continued counting, if the counting was not orderly: limits that were set after the
+//! statistics, one quota inside another, a client that wrote the statistics.
 
 use crate::reference::{Fields, above};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ const QUOTA: &str = "/zookeeper/quota";
 pub(crate) struct Quotas {
     /// The paths that have limits.
     limited: BTreeSet<String>,
-    /// Since when the statistics of a path say exactly what there is, where they do.
+    /// For each path with exact statistics, the zxid since which they are exact.
     exact: BTreeMap<String, Zxid>,
 }
 
@@ -51,7 +51,7 @@ impl Quotas {
         }
     }
 
-    /// The nearest path above with limits hears of it.
+    /// Adds to the statistics of the nearest path above that has limits.
     pub(crate) fn grew(&self, znodes: &mut Znodes, path: &str, count: i64, bytes: i64) {
         let mut at = path.to_owned();
         while !self.limited.contains(&at) {
@@ -72,14 +72,13 @@ impl Quotas {
         }
     }
 
-    /// Whether these are statistics that someone who loads a snapshot with this label may have other
-    /// numbers in.
+    /// Returns true for statistics in which a server that loads a snapshot with this label may have other numbers.
     pub(crate) fn may_differ(&self, path: &str, label: Zxid) -> bool {
         let since = |subject| self.exact.get(subject).copied();
         subject(path, "zookeeper_stats").is_some_and(|it| since(it).is_none_or(|it| it > label))
     }
 
-    /// How many statistics are exact since this or before.
+    /// Returns the number of statistics that have been exact since this zxid or earlier.
     pub(crate) fn exact_since(&self, label: Zxid) -> usize {
         self.exact.values().filter(|since| **since <= label).count()
     }
@@ -98,7 +97,7 @@ fn written(count: i64, bytes: i64) -> Vec<u8> {
     format!("count={count},bytes={bytes}").into_bytes()
 }
 
-/// The numbers of statistics; none, for what a client wrote there, is -1.
+/// Parses the numbers of statistics; a number that a client's content lacks is -1.
 fn numbers(data: &[u8]) -> (i64, i64) {
     let text = String::from_utf8_lossy(data);
     let after = |name: &str| {
@@ -112,7 +111,7 @@ fn is_within(path: &str, subject: &str) -> bool {
     path == subject || path.starts_with(&format!("{subject}/"))
 }
 
-/// `/a` for `/zookeeper/quota/a/` and a name.
+/// Returns `/a` for `/zookeeper/quota/a/` followed by a name.
 fn subject<'a>(path: &'a str, name: &str) -> Option<&'a str> {
     let subject = path.strip_prefix(QUOTA)?.strip_suffix(name)?.strip_suffix('/')?;
     (!subject.is_empty()).then_some(subject)

@@ -1,4 +1,4 @@
-//! Everything reads as ZooKeeper people speak.
+//! All texts use ZooKeeper's words.
 
 mod events;
 mod packets;

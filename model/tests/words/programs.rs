@@ -1,4 +1,4 @@
-//! What programs are told and what they do; timers; what steps cause.
+//! Inputs and outputs of programs; timers; effects of steps.
 
 use super::{SESSION, create, lines};
 use serde::Serialize;

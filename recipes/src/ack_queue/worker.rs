@@ -1,4 +1,4 @@
-//! A program that uses an acknowledged queue as its contract asks for, for scenarios and as an example.
+//! A program that uses an acknowledged queue according to its contract, for scenarios and as an example.
 
 use super::{AckQueue, AckSeen, Claim, Kept, Mutant, Mutants};
 use std::ops::ControlFlow;
@@ -7,37 +7,36 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::{Program, Round, ZooKeeper, rounds};
 use vivarium_model::time::Duration;
 
-/// What an [`ack_worker`] does: it puts its items, and then works on whatever is there until there is
-/// nothing left to come.
+/// Configures an [`ack_worker`]: it puts its items, and then processes items until no more can come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AckWork {
     /// The queue's directory.
     pub directory: Arc<str>,
-    /// How many items to put, if this is one of the producers.
+    /// How many items to put; `None` if this worker is no producer.
     pub puts: Option<u32>,
-    /// Whether to take.
+    /// Whether this worker takes items.
     pub takes: bool,
     /// How many producers there are.
     pub producers: usize,
-    /// How many of the first claims to requeue.
+    /// How many claims to requeue; these come first.
     pub requeues: u32,
-    /// How many claims behind those to release.
+    /// How many claims to release; these follow the requeued ones.
     pub releases: u32,
-    /// Whether a consumer stops when it is told that its claim is lost ([`Claim::while_held`]).
+    /// Whether a consumer stops its work when its claim is lost ([`Claim::while_held`]).
     pub guard_watch: bool,
-    /// Whether claims, and the work, may be cancelled by the engine, to begin anew.
+    /// Whether the engine may cancel a claim and the work on its item; the worker then claims again.
     pub cancel: bool,
-    /// How long to rest before each put, and to work on each item.
+    /// How long to wait before each put, and to work on each item.
     pub pause: Duration,
-    /// Whether to close the session at the end, and take the ledger away before. Who can be cancelled must:
-    /// what a claim does in the background ends with the program, done or not.
+    /// Whether to delete the ledger and close the session at the end. Required with `cancel`: background tasks of a
+    /// claim end with the program, finished or not.
     pub close: bool,
     /// The queue's mutants.
     pub mutants: Mutants,
 }
 
 impl AckWork {
-    /// One item, on which the same program works.
+    /// One item, which the same program puts and processes.
     pub fn new(directory: impl Into<Arc<str>>) -> AckWork {
         AckWork {
             directory: directory.into(),
@@ -55,20 +54,20 @@ impl AckWork {
     }
 }
 
-/// Where a worker stands between its rounds; it remembers nothing else.
+/// The state of a worker between its rounds; nothing else survives a round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
-    /// At the beginning.
     Open,
-    /// Before the put of this number, or behind all of them.
+    /// Before the put of this number, or after all puts.
     Put(u32, Kept),
-    /// Before a look at what there is to claim, with so many claims of those that are not acknowledged.
+    /// Before it looks for an item to claim; the number counts the claims so far, up to the last one to requeue or
+    /// release.
     Look(u32, Kept),
-    /// Behind the last claim.
+    /// After the last claim.
     Leave(Kept),
 }
 
-/// A program that puts, claims and acknowledges. It returns the server's refusal of the path.
+/// Returns a program that puts, claims and acknowledges. It fails with the server's error for the path.
 pub fn ack_worker(work: AckWork) -> Program {
     rounds(Stage::Open, move |zookeeper, stage| {
         let work = work.clone();
@@ -111,7 +110,7 @@ fn behind_puts(work: &AckWork, kept: Kept) -> Stage {
     if work.takes { Stage::Look(0, kept) } else { Stage::Leave(kept) }
 }
 
-/// Claims an item and works on it, or waits until it is time to look again.
+/// Claims an item and processes it, or waits until it is time to look again.
 async fn look(
     zookeeper: ZooKeeper,
     work: &AckWork,
@@ -132,11 +131,11 @@ async fn look(
         }
     };
     let goes_on: Result<bool, Error> = match work.cancel {
-        // What it had claimed is released.
+        // A claim that was cancelled is released.
         true => zookeeper.cancellable(consuming).await.unwrap_or(Ok(true)),
         false => consuming.await,
     };
-    // Behind those that are not acknowledged, their number makes no difference.
+    // The number of claims matters only up to the last one to requeue or release.
     let claimed = claimed.min(work.requeues + work.releases);
     Ok(match goes_on? {
         true => Stage::Look(claimed, queue.keep()),
@@ -144,7 +143,7 @@ async fn look(
     })
 }
 
-/// Works on an item, and says what became of it.
+/// Processes an item, and acknowledges, requeues or releases it.
 async fn finish(zookeeper: &ZooKeeper, claim: Claim, work: &AckWork, at: u32) {
     let requeued = at <= work.requeues;
     if requeued {
@@ -165,12 +164,12 @@ async fn finish(zookeeper: &ZooKeeper, claim: Claim, work: &AckWork, at: u32) {
         claim.ack().await;
         return;
     }
-    // Somebody else has claimed it by now, or will.
+    // Another consumer has claimed the item by now, or will.
     let node = format!("{queue}/{}", claim.name()).into();
     zookeeper.observe(AckSeen::Lost { queue, node, token });
 }
 
-/// Does what the item asks for: a write outside of ZooKeeper. False where it was refused, since a later
+/// Does the work of an item: a write outside of ZooKeeper. Returns false if the write was refused, because a later
 /// claimer has done it.
 async fn toil(zookeeper: &ZooKeeper, claim: &Claim, work: &AckWork) -> bool {
     rest(zookeeper, work).await;

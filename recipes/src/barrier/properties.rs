@@ -1,11 +1,11 @@
-//! What a barrier promises, as a monitor.
+//! The property of a barrier, as a monitor.
 //!
-//! B1: whoever passes a barrier of which it knew that it was up passes it when that was over. What a program
-//! knows is what it was shown ([`BarrierSeen::Found`]) and what somebody told it beside ZooKeeper
-//! ([`BarrierSeen::Told`]): the transaction that raised it. A wait is justified by a moment of the committed
-//! history behind that transaction at which the znode was absent. There is none exactly if the znode stands
-//! and was created by that transaction or an earlier one; so the monitor looks at nothing but the tree of the
-//! moment. A barrier that was lowered and raised again in between may be passed.
+//! B1: a program that knows that a barrier was raised passes it only after it was lowered. A program knows the
+//! transaction that raised the barrier from its own reads ([`BarrierSeen::Found`]) or from a message outside of
+//! ZooKeeper ([`BarrierSeen::Told`]). A wait is justified if the znode was absent at some moment of the committed
+//! history after that transaction. There is no such moment exactly if the znode exists and was created by that
+//! transaction or an earlier one; so the monitor needs only the current tree. A barrier that was lowered and raised
+//! again in between may be passed.
 
 use super::BarrierSeen;
 use crate::herd::Herd;
@@ -18,7 +18,7 @@ use vivarium_model::path;
 use vivarium_model::property::{Declaration, Declared, LooksBack, Monitor, Objection, View};
 use vivarium_model::zxid::Zxid;
 
-/// All monitors of the barriers in `directory`: the znodes right below it.
+/// Returns all monitors of the barriers in `directory`: its children.
 pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
     vec![Box::new(Witness::new(directory)), Box::new(Herd::unbounded(directory))]
 }
@@ -27,12 +27,13 @@ pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
 #[derive(Clone, Debug, Hash)]
 pub struct Witness {
     directory: Arc<str>,
-    /// What each program knows of each barrier that it has not passed yet: the last transaction that raised it.
+    /// For each program and barrier that it has not passed yet, the last transaction known to it that raised the
+    /// barrier.
     known: BTreeMap<(ClientId, Arc<str>), Zxid>,
 }
 
 impl Witness {
-    /// Watches the barriers right below this directory.
+    /// Watches the barriers that are children of this directory.
     pub fn new(directory: &str) -> Witness {
         Witness { directory: directory.into(), known: BTreeMap::new() }
     }
@@ -112,7 +113,7 @@ mod tests {
     }
 
     impl Scene {
-        /// A barrier is up.
+        /// Returns a scene in which a barrier is raised.
         fn new() -> (Scene, Zxid) {
             let (monitor, history) = (Witness::new("/barriers"), History::new());
             let mut scene = Scene { monitor, history, objection: None };
@@ -186,7 +187,7 @@ mod tests {
         let (mut scene, raised) = Scene::new();
         scene.says(BarrierSeen::Told { node: NODE.into(), raised });
         scene.lower();
-        // Up again: it was down in between.
+        // Raised again: it was absent in between.
         scene.create(NODE);
         assert_eq!(scene.passes(), None);
     }

@@ -1,5 +1,5 @@
-//! Programs that use the barrier as its contract asks for, for scenarios and as an example: an owner that
-//! raises and lowers barriers, and tells the others of each beside ZooKeeper; and waiters.
+//! Programs that use the barrier according to its contract, for scenarios and as an example: an owner, which raises
+//! and lowers barriers and announces each to the waiters outside of ZooKeeper; and waiters.
 
 use super::{Barrier, BarrierSeen, Mutants, WaitError};
 use crate::helpers::{ensure_path, in_sessions, until_known};
@@ -13,24 +13,24 @@ use vivarium_model::path;
 use vivarium_model::time::Duration;
 use vivarium_model::zxid::Zxid;
 
-/// What a [`barrier_owner`] and its [`barrier_waiter`]s do.
+/// Configures a [`barrier_owner`] and its [`barrier_waiter`]s.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BarrierWork {
-    /// Where the barriers are.
+    /// The parent znode of the barriers.
     pub directory: Arc<str>,
-    /// The znode by which the owner says that no other barrier comes.
+    /// The znode that the owner creates after the last barrier.
     pub over: Arc<str>,
     /// How many barriers the owner raises, one after the other.
     pub rounds: u32,
-    /// Who is told of each.
+    /// The clients to which each barrier is announced.
     pub waiters: Vec<ClientId>,
-    /// Whether the owner writes into the znode while the barrier is up.
+    /// Whether the owner writes to the znode while the barrier is raised.
     pub touch: bool,
-    /// How long the barrier stays up.
+    /// How long the barrier stays raised.
     pub hold: Duration,
-    /// How long to wait for a barrier before that one is given up; `None` for ever.
+    /// How long to wait for a barrier before giving it up; `None` for no limit.
     pub patience: Option<Duration>,
-    /// Whether waiting may be cancelled by the engine.
+    /// Whether the engine may cancel waiting.
     pub cancel: bool,
     /// The barrier's mutants.
     pub mutants: Mutants,
@@ -63,19 +63,18 @@ impl BarrierWork {
     }
 }
 
-/// Where an owner stands.
+/// The state of an owner between its rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
-    /// At the beginning.
     Prepare,
-    /// Before the barrier of this number.
+    /// Before it raises the barrier of this number.
     Raise(u32),
 }
 
-/// A program that raises a barrier under a fresh name, tells the waiters, writes into its znode, lowers it, and
-/// so on; at the end it says that it is over. One that dies begins anew.
+/// Returns a program that raises a barrier under a fresh name, announces it to the waiters, writes to its znode,
+/// lowers it, and continues with the next one; finally it creates `over`. A process that is killed begins anew.
 ///
-/// It returns the server's refusal of a path.
+/// The program fails with the server's error for a path.
 pub fn barrier_owner(work: BarrierWork) -> Program {
     rounds(Stage::Prepare, move |zookeeper, stage| {
         let work = work.clone();
@@ -111,14 +110,14 @@ async fn own(
     }
 }
 
-/// Makes the directory, and lowers what an earlier process has left in it.
+/// Creates the directory, and lowers the barriers that an earlier process has left in it.
 async fn prepare(zookeeper: &ZooKeeper, work: &BarrierWork) -> Result<(), Error> {
     let left = in_sessions(zookeeper, |zookeeper, _| async move {
-        // That is a write, also where the directory is there: of what the process before has told to others, all is
-        // seen behind it (recipe rule 1.1.3).
+        // `ensure_path` writes even if the directory exists, so this read observes every barrier that the earlier
+        // process has announced (recipe rule 1.1.3).
         ensure_path(&zookeeper, &work.directory).await?;
         match until_known(&zookeeper, || zookeeper.get_children(&work.directory)).await {
-            // It may be deleted while it is empty.
+            // The owner may delete the directory while it is empty.
             Err(Error::NoNode) => Ok(Vec::new()),
             other => other,
         }
@@ -140,7 +139,7 @@ async fn raise_and_lower(
         zookeeper.send(*waiter, format!("{} {}", raised.0, path::name(node)).as_bytes());
     }
     if work.touch {
-        // Lost or not: it is a write that waiters see, and no more.
+        // The result does not matter: the write only makes waiters see a change.
         let _ = zookeeper.set_data(node, b"still up", Version::Any).await;
     }
     if !work.hold.is_zero() {
@@ -149,9 +148,9 @@ async fn raise_and_lower(
     barrier.lower().await
 }
 
-/// A program that waits for each barrier that it is told of, until it sees that it is over.
+/// Returns a program that waits for each barrier that is announced to it, until the owner has created `over`.
 ///
-/// It returns the server's refusal of a path.
+/// The program fails with the server's error for a path.
 pub fn barrier_waiter(work: BarrierWork) -> Program {
     rounds((), move |zookeeper, ()| {
         let work = work.clone();
@@ -168,7 +167,7 @@ async fn wait(zookeeper: &ZooKeeper, work: &BarrierWork) -> Result<Round<()>, Er
     let waiting = async {
         match work.patience {
             Some(patience) => match barrier.wait_timeout(patience).await {
-                // Impatient: whatever it waited for, it does without.
+                // After a timeout the waiter continues without the barrier.
                 Ok(()) | Err(WaitError::TimedOut) => Ok(()),
                 Err(WaitError::Refused(error)) => Err(error),
             },
@@ -183,10 +182,10 @@ async fn wait(zookeeper: &ZooKeeper, work: &BarrierWork) -> Result<Round<()>, Er
     waited.map(|()| Round::Again(()))
 }
 
-/// The next barrier that somebody tells of; `None` when it is over.
+/// Returns the next barrier that is announced; `None` once the owner has created `over`.
 ///
 /// # Errors
-/// The server's refusal of a path.
+/// The server's error for a path.
 pub async fn next_barrier(
     zookeeper: &ZooKeeper,
     work: &BarrierWork,
@@ -212,7 +211,7 @@ pub async fn next_barrier(
     }
 }
 
-/// What a message says: the barrier's name, and the transaction that raised it.
+/// Parses a message: the barrier's name, and the transaction that raised it.
 fn told(message: &Message) -> Option<(&str, Zxid)> {
     let (raised, name) = std::str::from_utf8(&message.body).ok()?.split_once(' ')?;
     Some((name, Zxid(raised.parse().ok()?)))

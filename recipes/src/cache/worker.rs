@@ -1,4 +1,4 @@
-//! A program that has a cache, and changes what is there, for scenarios and as an example.
+//! A program that has a cache and changes the tree, for scenarios and as an example.
 
 use super::{CacheEvent, CacheSeen, Cached, ChildrenCache, Extent, Mutants, NodeCache, TreeCache};
 use crate::helpers::{ensure_deleted, in_sessions, until_known};
@@ -8,39 +8,39 @@ use vivarium_model::handle::{Either, Program, Round, ZooKeeper, race, rounds};
 use vivarium_model::op::{CreateMode, Op, Version};
 use vivarium_model::time::Duration;
 
-/// A change that somebody makes. One that does not fit what is there changes nothing.
+/// A change of the tree. A step that does not fit the tree changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// The znode is created, persistent.
+    /// Creates the persistent znode.
     Create(Arc<str>),
-    /// It is created, and goes with the session.
+    /// Creates the znode as an ephemeral of the session.
     CreateEphemeral(Arc<str>),
-    /// Its data is written.
+    /// Writes the znode's data.
     Set(Arc<str>),
-    /// It is deleted.
+    /// Deletes the znode.
     Delete(Arc<str>),
-    /// It is deleted and made anew in one transaction.
+    /// Deletes the znode and creates it again in one transaction.
     Replace(Arc<str>),
-    /// It is deleted with its children, one after the other.
+    /// Deletes the znode and its descendants, one after the other.
     DeleteAll(Arc<str>),
 }
 
-/// What a [`cache_worker`] does.
+/// Configures a [`cache_worker`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheWork {
-    /// The znode that its cache is of.
+    /// The znode that the worker caches.
     pub root: Arc<str>,
-    /// What the cache holds.
+    /// The part of the tree that the cache holds.
     pub extent: Extent,
-    /// What it changes, one after the other, before it has the cache.
+    /// The changes that the worker makes, one after the other, before it opens the cache.
     pub before: Vec<Step>,
-    /// What it changes while it has the cache, in the same session.
+    /// The changes that the worker makes while it has the cache, in the same session.
     pub beside: Vec<Step>,
-    /// How long it waits before each of these.
+    /// How long the worker waits before each change.
     pub pause: Duration,
-    /// How long it has the cache, from the last change on; `None` for not at all.
+    /// How long the worker keeps the cache after the last change; `None` if it opens none.
     pub follow: Option<Duration>,
-    /// Whether the engine may cancel the waiting for the next event, which then begins again.
+    /// Whether the engine may cancel waiting for the next event; the worker then waits again.
     pub cancel: bool,
     /// Whether to close the session at the end.
     pub close: bool,
@@ -48,9 +48,9 @@ pub struct CacheWork {
     pub mutants: Mutants,
 }
 
-/// A program that changes something, and then has a cache for a while.
+/// Returns a program that changes the tree, and then has a cache for some time.
 ///
-/// It returns the server's refusal of a path.
+/// The program fails with the server's error for a path.
 pub fn cache_worker(work: CacheWork) -> Program {
     rounds(0usize, move |zookeeper, step| {
         let work = work.clone();
@@ -111,7 +111,7 @@ async fn take(
     }
     in_sessions(zookeeper, |zookeeper, _| async move {
         match change(&zookeeper, step, data).await {
-            // Somebody else was there before; or this one, whose reply was lost.
+            // Another client made this change first, or this one did and lost the reply.
             Err(Error::NoNode | Error::NodeExists | Error::NotEmpty) => Ok(()),
             Err(Error::NoChildrenForEphemerals) => Ok(()),
             done => done,
@@ -147,7 +147,7 @@ async fn change(zookeeper: &ZooKeeper, step: &Step, data: &[u8]) -> Result<(), E
     }
 }
 
-/// Children first, however deep.
+/// Deletes a znode and its descendants, children first.
 async fn delete_all(zookeeper: &ZooKeeper, path: &str) -> Result<(), Error> {
     let mut open = vec![path.to_string()];
     while let Some(path) = open.last() {
@@ -166,7 +166,6 @@ async fn delete_all(zookeeper: &ZooKeeper, path: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Any of the caches.
 enum Cache {
     Node(Arc<str>, NodeCache),
     Children(Arc<str>, ChildrenCache),
@@ -196,7 +195,7 @@ impl Cache {
         }
     }
 
-    /// The whole copy, in the order of the paths.
+    /// Returns the whole copy, sorted by path.
     fn content(&self) -> Vec<(Arc<str>, Cached)> {
         match self {
             Cache::Node(path, cache) => {

@@ -1,4 +1,4 @@
-//! A program that publishes a configuration or follows it, for scenarios and as an example.
+//! A program that publishes or follows a configuration, for scenarios and as an example.
 
 use super::{Configuration, Mutants};
 use crate::helpers::in_sessions;
@@ -7,27 +7,27 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::{Either, Program, Round, ZooKeeper, race, rounds};
 use vivarium_model::time::Duration;
 
-/// What a publisher does at a time.
+/// A change that a publisher makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// It publishes a value that is its own.
+    /// Publishes a new value.
     Publish,
-    /// It takes the value away.
+    /// Deletes the value.
     Remove,
 }
 
-/// What a [`configuration_worker`] does.
+/// Configures a [`configuration_worker`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigurationWork {
     /// The configuration's path.
     pub path: Arc<str>,
-    /// What it publishes, one after the other, before it follows.
+    /// The changes that the worker makes, one after the other, before it subscribes.
     pub steps: Vec<Step>,
-    /// How long it waits before each of these.
+    /// How long the worker waits before each change.
     pub pause: Duration,
-    /// How long it follows; `None` for not at all.
+    /// How long the worker follows the configuration; `None` for not at all.
     pub follow: Option<Duration>,
-    /// Whether the engine may cancel the waiting for the next value, which then begins again.
+    /// Whether the engine may cancel waiting for the next value; the worker then waits again.
     pub cancel: bool,
     /// Whether to close the session at the end.
     pub close: bool,
@@ -35,9 +35,9 @@ pub struct ConfigurationWork {
     pub mutants: Mutants,
 }
 
-/// A program that publishes, then follows for a while.
+/// Returns a program that publishes, and then follows the configuration for some time.
 ///
-/// It returns the server's refusal of a path.
+/// The program fails with the server's error for a path.
 pub fn configuration_worker(work: ConfigurationWork) -> Program {
     rounds(0usize, move |zookeeper, step| {
         let work = work.clone();

@@ -1,26 +1,26 @@
-//! A program that counts as the counter's contract asks for, for scenarios and as an example.
+//! A program that uses the counter according to its contract, for scenarios and as an example.
 
 use super::{Counter, Mutants};
 use std::sync::Arc;
 use vivarium_model::handle::{Program, ZooKeeper, program};
 use vivarium_model::time::Duration;
 
-/// What a [`counter_worker`] does.
+/// Configures a [`counter_worker`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterWork {
-    /// The counter.
+    /// The path of the counter's znode.
     pub counter: Arc<str>,
-    /// How often to count.
+    /// How many times to add.
     pub rounds: u32,
     /// How much to add each time.
     pub delta: i64,
-    /// Whether to give way to others ([`Counter::try_add`]).
+    /// Whether to give up when other clients add at the same time ([`Counter::try_add`]).
     pub tries: bool,
-    /// Whether counting may be cancelled by the engine.
+    /// Whether the engine may cancel an addition.
     pub cancel: bool,
-    /// How many ids the znode keeps; `None` for as many as usual.
+    /// How many ids the znode keeps; `None` for the default.
     pub keeping: Option<u8>,
-    /// How long to rest between the rounds.
+    /// How long to wait between the rounds.
     pub pause: Duration,
     /// The counter's mutants.
     pub mutants: Mutants,
@@ -42,7 +42,7 @@ impl CounterWork {
     }
 }
 
-/// A program that counts, round by round. It returns the server's refusal of the path.
+/// Returns a program that adds in each round. It fails with the server's error for the path.
 pub fn counter_worker(work: CounterWork) -> Program {
     program(move |zookeeper| {
         let work = work.clone();
@@ -66,7 +66,7 @@ async fn count(zookeeper: ZooKeeper, work: &CounterWork) -> Result<(), String> {
                 false => counter.add(work.delta).await.map(drop),
             }
         };
-        // Cancelled, it has counted or not: the round is over.
+        // A cancelled addition may have been applied or not; the round is over in both cases.
         let added = match work.cancel {
             true => zookeeper.cancellable(adding).await.unwrap_or(Ok(())),
             false => adding.await,

@@ -1,4 +1,4 @@
-//! A program that uses a delay queue as its contract asks for, for scenarios and as an example.
+//! A program that uses a delay queue according to its contract, for scenarios and as an example.
 
 use super::{DelayQueue, Mutants};
 use std::sync::Arc;
@@ -6,26 +6,26 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::{Program, ZooKeeper, program};
 use vivarium_model::time::Duration;
 
-/// What a [`delay_worker`] does: it puts its items, and then takes until there is nothing left to come.
+/// Configures a [`delay_worker`]: it puts its items, and then takes items until no more can come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelayWork {
     /// The queue's directory.
     pub directory: Arc<str>,
-    /// The delays of its items, if this is one of the producers.
+    /// The delays of the items to put; `None` if this worker is no producer.
     pub puts: Option<Vec<Duration>>,
-    /// Whether to take.
+    /// Whether this worker takes items.
     pub takes: bool,
     /// How many producers there are.
     pub producers: usize,
-    /// Whether takes may be cancelled by the engine, to go on with the next.
+    /// Whether the engine may cancel a take; the worker then takes again.
     pub cancel: bool,
-    /// How long to rest before each put.
+    /// How long to wait before each put.
     pub pause: Duration,
     /// The queue's mutants.
     pub mutants: Mutants,
 }
 
-/// A program that puts and takes. It returns the server's refusal of the path.
+/// Returns a program that puts and takes. It fails with the server's error for the path.
 pub fn delay_worker(work: DelayWork) -> Program {
     program(move |zookeeper| {
         let work = work.clone();
@@ -53,7 +53,7 @@ async fn run(zookeeper: ZooKeeper, work: &DelayWork) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether there may be more.
+/// Takes an item. Returns false if no more items can come.
 async fn consume(
     zookeeper: &ZooKeeper,
     queue: &mut DelayQueue,
@@ -64,7 +64,7 @@ async fn consume(
     }
     match zookeeper.cancellable(queue.take()).await {
         Ok(taken) => Ok(taken?.is_some()),
-        // What it has taken, the next one gives out.
+        // The next take returns the item that a cancelled take has removed.
         Err(_cancelled) => Ok(true),
     }
 }

@@ -1,40 +1,40 @@
-//! A program that uses the double barrier as its contract asks for, for scenarios and as an example.
+//! A program that uses the double barrier according to its contract, for scenarios and as an example.
 
 use super::{DoubleBarrier, EnterError, Entered, LeaveError, Mutants};
 use std::sync::Arc;
 use vivarium_model::handle::{Program, Round, ZooKeeper, rounds};
 use vivarium_model::time::Duration;
 
-/// What a [`double_barrier_worker`] does.
+/// Configures a [`double_barrier_worker`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DoubleBarrierWork {
-    /// The double barrier.
+    /// The double barrier's directory.
     pub directory: Arc<str>,
-    /// Who this party is.
+    /// The name of this party.
     pub party: Arc<str>,
     /// How many parties a generation needs.
     pub parties: usize,
-    /// How many generations there are.
+    /// How many generations to go through.
     pub generations: u64,
-    /// How long to be inside.
+    /// How long to stay inside.
     pub hold: Duration,
     /// Whether the work inside ends when the membership is lost ([`Entered::while_inside`]).
     pub guard_watch: bool,
-    /// How long to wait for enough parties; `None` for ever.
+    /// How long to wait for enough parties; `None` for no limit.
     pub patience: Option<Duration>,
-    /// How long to wait, in the last generation, until all are out; `None` for ever.
+    /// How long to wait in the last generation for all parties to leave; `None` for no limit.
     pub leave_patience: Option<Duration>,
-    /// Whether entering may be cancelled by the engine.
+    /// Whether the engine may cancel entering.
     pub cancel: bool,
-    /// Whether to close the session at the end. Who withdraws or gives up must, as must who is
-    /// cancelled: what is done in the background ends with the program, done or not.
+    /// Whether to close the session at the end. Required for a program that may withdraw, give up or be cancelled:
+    /// background tasks end with the program, finished or not.
     pub close: bool,
     /// The double barrier's mutants.
     pub mutants: Mutants,
 }
 
 impl DoubleBarrierWork {
-    /// One patient party of the double barrier in `directory`.
+    /// One party without time limits in the double barrier in `directory`.
     pub fn new(
         directory: impl Into<Arc<str>>,
         party: impl Into<Arc<str>>,
@@ -70,11 +70,11 @@ impl DoubleBarrierWork {
     }
 }
 
-/// A program that goes through all generations, one after the other. One that is aborted or over is left out; one
-/// in which the session ends, or that is cancelled, is entered again. A process that is started anew begins with
-/// the first generation, and comes through those that are over.
+/// Returns a program that goes through all generations, one after the other. It skips a generation that is aborted or
+/// over, and enters one again if the session ends in it or the engine cancels. A restarted process begins with the
+/// first generation, and skips those that are over.
 ///
-/// It returns the server's refusal of a path.
+/// The program fails with the server's error for a path.
 pub fn double_barrier_worker(work: DoubleBarrierWork) -> Program {
     rounds(0, move |zookeeper, generation| {
         let work = work.clone();
@@ -108,7 +108,7 @@ async fn next(
     }
 }
 
-/// `None` when the engine cancelled.
+/// Enters a generation. Returns `None` if the engine cancelled.
 async fn enter(
     zookeeper: &ZooKeeper,
     work: &DoubleBarrierWork,
@@ -126,7 +126,7 @@ async fn enter(
     if work.cancel { zookeeper.cancellable(entering).await.ok() } else { Some(entering.await) }
 }
 
-/// Works, and leaves.
+/// Works inside, and leaves.
 async fn inside(
     zookeeper: &ZooKeeper,
     work: &DoubleBarrierWork,
@@ -136,7 +136,7 @@ async fn inside(
     if !work.hold.is_zero() {
         let working = zookeeper.sleep(work.hold);
         if work.guard_watch {
-            // Whoever has lost its membership learns why when it leaves.
+            // A program that has lost its membership learns the reason when it leaves.
             let _ = entered.while_inside(working).await;
         } else {
             working.await;

@@ -1,4 +1,4 @@
-//! Programs that campaign and observe as the election's contract asks for, for scenarios and as examples.
+//! Programs that campaign and observe according to the election's contract, for scenarios and as examples.
 
 use super::{LeaderElection, Mutants};
 use crate::contention::{AcquireError, Routine};
@@ -8,22 +8,22 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::{Program, ZooKeeper, program};
 use vivarium_model::time::Duration;
 
-/// What a [`candidate`] does.
+/// Configures a [`candidate`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CandidateWork {
-    /// The election.
+    /// The election's directory.
     pub directory: Arc<str>,
-    /// A resource outside ZooKeeper, to which leaders write under their term; none to leave that out.
+    /// A resource outside of ZooKeeper, to which leaders write under their term; `None` for no such write.
     pub resource: Option<Arc<str>>,
-    /// How it goes about it: a round is a term.
+    /// How the candidate proceeds; a round is a term.
     pub routine: Routine,
     /// The recipe's mutants.
     pub mutants: Mutants,
 }
 
-/// A program that leads some times, and resigns each time.
+/// Returns a program that leads several times, and resigns each time.
 ///
-/// It returns the server's refusal of a path.
+/// The program fails with the server's error for a path.
 pub fn candidate(work: CandidateWork) -> Program {
     let routine = work.routine;
     routine.program(move |zookeeper, _term| {
@@ -45,18 +45,18 @@ async fn lead(zookeeper: &ZooKeeper, work: &CandidateWork) -> Result<(), Acquire
     let rule = async {
         if let Some(resource) = &work.resource {
             let term = Some(led.term().0);
-            // Refused where somebody has led since: this one is a zombie.
+            // The write is refused if another client has led since: this leader is a zombie.
             let _ = zookeeper.write_resource(resource, term, 0).await;
         }
         work.routine.stay(zookeeper).await;
     };
-    // It stops where another may lead.
+    // The leader stops its work when another client may lead.
     let _ = led.while_leading(rule).await;
     led.resign().await;
     Ok(())
 }
 
-/// A program that follows the leaders of the election in this directory for a while.
+/// Returns a program that follows the leaders of the election in this directory for `span`.
 pub fn observer(directory: impl Into<Arc<str>>, span: Duration) -> Program {
     let directory = directory.into();
     program(move |zookeeper| {

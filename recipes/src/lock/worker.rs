@@ -1,4 +1,4 @@
-//! A program that uses the lock as its contract asks for, for scenarios and as an example.
+//! A program that uses the lock according to its contract, for scenarios and as an example.
 
 use super::{AcquireError, FencedError, Guard, Lock, Mutants};
 use crate::helpers::{ensure_path, next_session, reconnected};
@@ -8,39 +8,39 @@ use vivarium_model::handle::{Program, Round, ZooKeeper, rounds};
 use vivarium_model::op::{Data, Op, Version};
 use vivarium_model::time::Duration;
 
-/// What a [`lock_worker`] does.
+/// Configures a [`lock_worker`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockWork {
-    /// The lock.
+    /// The lock's directory.
     pub directory: Arc<str>,
-    /// How often to acquire it.
+    /// How many times to acquire the lock.
     pub rounds: u32,
-    /// A resource outside ZooKeeper, written to under the fencing token.
+    /// A resource outside of ZooKeeper, to which the holder writes under the fencing token.
     pub resource: Arc<str>,
-    /// A znode, written to under a check of the lock's znode; `None` for no such write.
+    /// A znode to which the holder writes under a check of the lock's znode; `None` for no such write.
     pub counter: Option<Arc<str>>,
-    /// Whether to create the counter first, where it is missing.
+    /// Whether to create the counter first if it is missing.
     pub prepare: bool,
-    /// Whether the holder stops when it is told that the lock is lost ([`Guard::while_held`]). One
-    /// that does not learns it by what it is refused.
+    /// Whether the holder stops its work when the lock is lost ([`Guard::while_held`]). If not, it learns of the loss
+    /// only when a write is refused.
     pub guard_watch: bool,
     /// How long to hold the lock between the two writes.
     pub hold: Duration,
-    /// How long to wait for the lock before the round is given up; `None` for ever.
+    /// How long to wait for the lock before giving up the round; `None` for no limit.
     pub patience: Option<Duration>,
-    /// Whether acquiring may be cancelled by the engine.
+    /// Whether the engine may cancel acquiring.
     pub cancel: bool,
-    /// How long to stay connected after the last round, so that a leak can be seen.
+    /// How long to stay connected after the last round, so that a leak can be detected.
     pub linger: Duration,
-    /// Whether to close the session at the end. Who can be cancelled must: what the lock does in the
-    /// background ends with the program, done or not.
+    /// Whether to close the session at the end. Required with `cancel`: background tasks of the lock end with the
+    /// program, finished or not.
     pub close: bool,
     /// The lock's mutants.
     pub mutants: Mutants,
 }
 
 impl LockWork {
-    /// One patient round of the lock in `directory`.
+    /// One round, without a time limit, of the lock in `directory`.
     pub fn new(directory: impl Into<Arc<str>>) -> LockWork {
         LockWork {
             directory: directory.into(),
@@ -58,8 +58,8 @@ impl LockWork {
         }
     }
 
-    /// The least work that uses the lock: acquire it, write to the resource under the token, release
-    /// it, and finish. All that can go wrong with the lock itself can go wrong here.
+    /// The least work that uses the lock: acquire it, write to the resource under the token, release it, and finish.
+    /// Every failure of the lock itself can occur here.
     pub fn lean(directory: impl Into<Arc<str>>) -> LockWork {
         LockWork {
             counter: None,
@@ -72,28 +72,27 @@ impl LockWork {
     }
 }
 
-/// Where a worker stands between its rounds; it remembers nothing else.
+/// The state of a worker between its rounds; nothing else survives a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
-    /// At the beginning.
     Prepare,
     /// Before the round of this number.
     Acquire(u32),
-    /// Behind the last one.
+    /// After the last round.
     Leave,
 }
 
 impl Stage {
-    /// Before this round, if there is one.
+    /// Returns the stage before this round, or the last stage if there is no such round.
     fn before(round: u32, work: &LockWork) -> Stage {
         if round < work.rounds { Stage::Acquire(round) } else { Stage::Leave }
     }
 }
 
-/// A program that acquires the lock, works, and releases it, round by round. A round whose session
-/// ends is begun again in the next session; one that is cancelled or not granted in time is left out.
+/// Returns a program that acquires the lock, works, and releases it, round by round. A round whose session ends is
+/// repeated in the next session; a round that is cancelled or not granted the lock in time is skipped.
 ///
-/// It returns the server's refusal of a path.
+/// The program fails with the server's error for a path.
 pub fn lock_worker(work: LockWork) -> Program {
     rounds(Stage::Prepare, move |zookeeper, stage| {
         let work = work.clone();
@@ -137,7 +136,7 @@ async fn leave(zookeeper: &ZooKeeper, work: &LockWork) {
     }
 }
 
-/// Creates the counter.
+/// Creates the counter if the work has one.
 async fn prepare(zookeeper: &ZooKeeper, work: &LockWork) -> Result<(), Error> {
     let Some(counter) = work.counter.as_deref().filter(|_| work.prepare) else { return Ok(()) };
     loop {
@@ -149,7 +148,7 @@ async fn prepare(zookeeper: &ZooKeeper, work: &LockWork) -> Result<(), Error> {
     }
 }
 
-/// `None` when the engine cancelled.
+/// Acquires the lock. Returns `None` if the engine cancelled.
 async fn acquire(zookeeper: &ZooKeeper, work: &LockWork) -> Result<Option<Guard>, AcquireError> {
     let lock = Lock::new(zookeeper.clone(), Arc::clone(&work.directory)).with_mutants(work.mutants);
     let acquire = async {
@@ -175,11 +174,11 @@ async fn hold(
     let writing = write(zookeeper, &guard, work, round);
     let result = if work.guard_watch { guard.while_held(writing).await } else { Ok(writing.await) };
     guard.release().await;
-    // A lost lock ends the round: its work is not done, but no longer ours to do.
+    // A lost lock ends the round: the work is not done, and this client may no longer do it.
     result.unwrap_or(Ok(()))
 }
 
-/// Both kinds of write that are exact: outside ZooKeeper, and inside where there is a counter.
+/// Writes to the resource outside of ZooKeeper, and to the counter if there is one; both writes are fenced.
 async fn write(
     zookeeper: &ZooKeeper,
     guard: &Guard,
@@ -188,7 +187,7 @@ async fn write(
 ) -> Result<(), Error> {
     let token = guard.token().0;
     if zookeeper.write_resource(&work.resource, Some(token), u64::from(round)).await.is_err() {
-        // The resource has seen a later holder: this one is a zombie.
+        // The resource has accepted a later holder's token: this one is a zombie.
         return Ok(());
     }
     if !work.hold.is_zero() {
@@ -201,12 +200,13 @@ async fn write(
         let mut events = zookeeper.session_events();
         match guard.fenced(vec![set.clone()]).await {
             Ok(_) | Err(FencedError::Lost(_)) => return Ok(()),
-            // Setting the same again does no harm; if the session ends, the next try says so.
+            // Setting the same data again does no harm; if the session ends, the next try fails with
+            // `SessionExpired`.
             Err(FencedError::Failed(Error::ConnectionLoss)) => {
                 let _ = reconnected(&mut events).await;
             }
-            // A guard that was told would have said Lost. This holder goes by its guard, which says
-            // that the lock is held: it connects and carries on (mutant `BeliefSurvivesExpiry`).
+            // A guard that had learned of the expiry would have returned `Lost`. This holder trusts its guard, which
+            // says that the lock is held: it connects again and continues (mutant `BeliefSurvivesExpiry`).
             Err(FencedError::Failed(Error::SessionExpired)) => {
                 next_session(zookeeper, guard.session()).await;
                 return Ok(());

@@ -7,20 +7,20 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::{Either, Program, Round, ZooKeeper, race, rounds};
 use vivarium_model::time::Duration;
 
-/// What a [`member_worker`] does.
+/// Configures a [`member_worker`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberWork {
     /// The group's directory.
     pub group: Arc<str>,
     /// The member's id.
     pub id: Arc<str>,
-    /// How often to join and leave.
+    /// How many times to join and leave.
     pub rounds: u32,
-    /// How long to stay a member.
+    /// How long to stay a member each time.
     pub stay: Duration,
     /// Whether the engine may cancel a membership at any await point: joining, looking, or leaving.
     pub cancel: bool,
-    /// How long to look at the group after that, as no member.
+    /// How long to look at the group after the last round, without being a member.
     pub linger: Duration,
     /// Whether to close the session at the end.
     pub close: bool,
@@ -28,9 +28,10 @@ pub struct MemberWork {
     pub mutants: Mutants,
 }
 
-/// A program that joins a group, looks at it for a while, and leaves, round by round; and looks on at the end.
+/// Returns a program that joins a group, looks at it for some time, and leaves, round by round; finally it looks at
+/// the group as a non-member.
 ///
-/// It returns the server's refusal of a path.
+/// The program fails with the server's error for a path.
 pub fn member_worker(work: MemberWork) -> Program {
     rounds(0u32, move |zookeeper, round| {
         let work = work.clone();
@@ -62,7 +63,7 @@ async fn take_part(zookeeper: &ZooKeeper, work: &MemberWork) -> Result<(), Error
     }
 }
 
-/// Looks at the group from outside for a while.
+/// Looks at the group as a non-member for some time.
 async fn look_on(zookeeper: &ZooKeeper, work: &MemberWork) -> Result<(), Error> {
     let looking = in_sessions(zookeeper, |zookeeper, _| {
         let group = Group::new(zookeeper, Arc::clone(&work.group)).with_mutants(work.mutants);
@@ -74,7 +75,7 @@ async fn look_on(zookeeper: &ZooKeeper, work: &MemberWork) -> Result<(), Error> 
     }
 }
 
-/// Looks at the group for ever.
+/// Looks at the group until an error occurs.
 async fn look(group: &Group, own: &str) -> Result<(), Error> {
     let mut view = group.view(Some(own)).await?;
     loop {

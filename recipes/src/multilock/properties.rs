@@ -1,8 +1,8 @@
-//! What a multi-lock promises, as monitors (recipe rule 2.18.2).
+//! The properties of a multi-lock, as monitors (recipe rule 2.18.2).
 //!
 //! | | property |
 //! |---|---|
-//! | ML1 | the locks that are granted together were made by one session |
+//! | ML1 | one session created the znodes of all locks that are granted together |
 //! | M1 to M6, M8 | of each lock, as of the exclusive lock |
 
 use super::{HeldLock, MultiLockSeen};
@@ -13,7 +13,7 @@ use vivarium_model::minds;
 use vivarium_model::property::{Declaration, Declared, LooksBack, Monitor, Objection};
 use vivarium_model::time::Duration;
 
-/// All monitors of the multi-lock of these directories. `bound` is M5's, as in
+/// Returns all monitors of the multi-lock of these directories. `bound` is that of M5, as in
 /// [`lock::monitors`](crate::lock::monitors).
 pub fn monitors(directories: &[&str], bound: Duration) -> Vec<Box<dyn Monitor>> {
     let of_each = directories.iter().flat_map(|it| crate::lock::monitors(it, bound));
@@ -22,7 +22,7 @@ pub fn monitors(directories: &[&str], bound: Duration) -> Vec<Box<dyn Monitor>> 
     monitors
 }
 
-/// ML1: the locks that are granted together were made by one session.
+/// ML1: one session created the znodes of all locks that are granted together.
 #[derive(Clone, Debug, Hash)]
 pub struct AllOrNone {
     creations: Vec<Creations>,

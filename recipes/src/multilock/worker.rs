@@ -1,24 +1,24 @@
-//! A program that uses a multi-lock as its contract asks for, for scenarios and as an example.
+//! A program that uses a multi-lock according to its contract, for scenarios and as an example.
 
 use super::{MultiLock, Mutants};
 use crate::contention::{AcquireError, Routine};
 use std::sync::Arc;
 use vivarium_model::handle::{Program, ZooKeeper};
 
-/// What a [`multi_lock_worker`] does.
+/// Configures a [`multi_lock_worker`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MultiLockWork {
-    /// The locks, as the caller names them.
+    /// The locks' directories, in the caller's order.
     pub directories: Vec<Arc<str>>,
-    /// How it goes about it.
+    /// How the worker proceeds.
     pub routine: Routine,
     /// The recipe's mutants.
     pub mutants: Mutants,
 }
 
-/// A program that acquires its locks, holds them and releases them, round by round.
+/// Returns a program that acquires its locks, holds them and releases them, round by round.
 ///
-/// It returns the server's refusal of a path.
+/// The program fails with the server's error for a path.
 pub fn multi_lock_worker(work: MultiLockWork) -> Program {
     let routine = work.routine;
     routine.program(move |zookeeper, _round| {

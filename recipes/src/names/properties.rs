@@ -1,13 +1,13 @@
-//! What a name service promises, as monitors (recipe rule 2.1).
+//! The properties of a name service, as monitors (recipe rule 2.1).
 //!
 //! | | property | class |
 //! |---|---|---|
-//! | NS1 | who takes a name for its own has bound it, by the znode's first content; who takes it for somebody else's has not | event |
-//! | NS2 | a name that is bound is given another address by its own binding only | event |
-//! | NS3 | an address that is resolved was the name's at that mzxid | event |
+//! | NS1 | a client that considers a name its own wrote the first content of its znode; one that considers the name taken did not | event |
+//! | NS2 | only the binding that has bound a name changes its address | event |
+//! | NS3 | an address that is resolved was the name's address at that mzxid | event |
 //!
-//! All of them take one directory and ignore everything else. Whose a content is, its first sixteen characters
-//! say.
+//! Each monitor takes one directory and ignores everything else. The first sixteen characters of a content identify
+//! the binding that wrote it.
 
 use super::{NONCE, NameSeen, address};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use vivarium_model::property::{Declaration, Declared, LooksBack, Monitor, Object
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::Zxid;
 
-/// All monitors of the names in this directory.
+/// Returns all monitors of the names in this directory.
 pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
     let written = Written { directory: directory.into(), contents: BTreeMap::new() };
     vec![
@@ -30,7 +30,7 @@ pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
     ]
 }
 
-/// What was written to names, by zxid.
+/// The contents that were written to names, by zxid.
 #[derive(Clone, Debug, Hash)]
 struct Written {
     directory: Arc<str>,
@@ -52,7 +52,7 @@ impl Written {
     }
 }
 
-/// Each content that a transaction gives a name; `None` where it takes the name away.
+/// Calls `each` with each content that a transaction gives a name; `None` for a deletion.
 fn changes(directory: &str, body: &TxnBody, each: &mut impl FnMut(&str, Option<&Data>)) {
     let mut name = |path: &str, content: Option<&Data>| {
         if path::parent(path) == Some(directory) {
@@ -118,7 +118,7 @@ impl Truth {
 #[derive(Clone, Debug, Hash)]
 pub struct OwnAddress {
     directory: Arc<str>,
-    /// Whose each name is.
+    /// For each bound name, the characters that identify its binding.
     bound: BTreeMap<Arc<str>, Data>,
 }
 

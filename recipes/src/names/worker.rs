@@ -6,16 +6,16 @@ use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Program, Round, ZooKeeper, rounds};
 
-/// What a [`name_worker`] does.
+/// Configures a [`name_worker`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameWork {
     /// The names' directory.
     pub directory: Arc<str>,
-    /// The name that it binds in each round.
+    /// The name that the worker binds in each round.
     pub names: Vec<Arc<str>>,
-    /// Its address.
+    /// The address that the worker gives to its names.
     pub address: Arc<str>,
-    /// Whether a name that it has bound gets another address, and is then given up.
+    /// Whether a name that the worker has bound gets another address, and is then unbound.
     pub moves: bool,
     /// Whether to close the session at the end.
     pub close: bool,
@@ -23,9 +23,9 @@ pub struct NameWork {
     pub mutants: Mutants,
 }
 
-/// A program that binds one name after the other, and resolves it where it is somebody else's.
+/// Returns a program that binds one name after the other, and resolves a name that another client has bound.
 ///
-/// It returns the server's refusal of a path.
+/// The program fails with the server's error for a path.
 pub fn name_worker(work: NameWork) -> Program {
     rounds(0usize, move |zookeeper, round| {
         let work = work.clone();

@@ -9,51 +9,51 @@ use vivarium_model::handle::{Program, Round, ZooKeeper, rounds};
 use vivarium_model::id::SessionId;
 use vivarium_model::time::Duration;
 
-/// What a [`partition_worker`] does.
+/// Configures a [`partition_worker`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionWork {
     /// The partition's directory.
     pub directory: Arc<str>,
-    /// What it divides.
+    /// The items that are divided.
     pub items: Vec<Arc<str>>,
     /// The member's id.
     pub id: Arc<str>,
-    /// How often to take part and leave.
+    /// How many times to take part and leave.
     pub rounds: u32,
-    /// How long its share must have been the same before it leaves.
+    /// How long the share must have been unchanged before the member leaves.
     pub stay: Duration,
-    /// Whether it may leave without having used anything: whoever may not has no end to its stay while its share is
-    /// empty, and so no sleep that could end.
+    /// Whether a member with an empty share may leave. If not, such a member does not sleep: its stay ends only when
+    /// its share changes.
     pub leaves_idle: bool,
-    /// Whether it writes to a resource outside ZooKeeper for each item, named after that, under the item's fencing
-    /// token.
+    /// Whether the member writes, for each item, to a resource outside of ZooKeeper with the item's name, under the
+    /// item's fencing token.
     pub resources: bool,
     /// Whether the engine may cancel taking part at any await point.
     pub cancel: bool,
-    /// How long to stay connected after that, so that a leak can be seen.
+    /// How long to stay connected after the last round, so that a leak can be detected.
     pub linger: Duration,
-    /// Whether to close the session at the end. Who can be cancelled must: what goes on in the background ends with the
-    /// program, done or not.
+    /// Whether to close the session at the end. Required with `cancel`: background tasks end with the program,
+    /// finished or not.
     pub close: bool,
     /// The recipe's mutants.
     pub mutants: Mutants,
 }
 
-/// Where a worker stands between its rounds; it remembers nothing else.
+/// The state of a worker between its rounds; nothing else survives a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
-    /// Before the part of this number, or behind the last one.
+    /// Before the round of this number, or after the last one.
     Before(u32),
-    /// In this session it is known that the others divide the same set.
+    /// Before the round of this number; in this session, the other members are known to divide the same set.
     Agreed(u32, SessionId),
 }
 
-/// A program that takes part, uses its share until that has stayed the same for a while, and leaves, round by round.
-/// One that divides another set than the others is refused, and ends.
+/// Returns a program that takes part, uses its share until that has been unchanged for some time, and leaves, round
+/// by round. A program that divides another set than the other members is refused, and ends.
 ///
-/// It takes part as [`Partitioner::take_part`] does, and forgets behind each session what was in it.
+/// The program takes part as [`Partitioner::take_part`] does, and keeps no state from one session to the next.
 ///
-/// It returns the server's refusal of a path.
+/// The program fails with the server's error for a path.
 pub fn partition_worker(work: PartitionWork) -> Program {
     rounds(Stage::Before(0), move |zookeeper, stage| {
         let work = work.clone();
@@ -61,7 +61,7 @@ pub fn partition_worker(work: PartitionWork) -> Program {
             let (Stage::Before(round) | Stage::Agreed(round, _)) = stage;
             if round < work.rounds {
                 let next = take_part(&zookeeper, &work, stage);
-                // Who is cancelled leaves the part out.
+                // A cancelled round is skipped.
                 let next = match work.cancel {
                     true => {
                         zookeeper.cancellable(next).await.unwrap_or(Ok(Stage::Before(round + 1)))
@@ -119,7 +119,7 @@ async fn use_share(zookeeper: &ZooKeeper, work: &PartitionWork, share: Share) {
     if work.resources {
         for (item, token) in share.items() {
             if zookeeper.write_resource(item, Some(token.0), 0).await.is_err() {
-                // Somebody has used it since: this one is a zombie, and will be told.
+                // Another client has used the item since: this one is a zombie, and will learn of the loss.
                 pending::<()>().await;
             }
         }

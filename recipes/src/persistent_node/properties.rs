@@ -1,12 +1,12 @@
-//! What a persistent node promises, as monitors (recipe rule 2.17).
+//! The properties of a persistent node, as monitors (recipe rule 2.17).
 //!
 //! | | property | class |
 //! |---|---|---|
-//! | PN1 | while it is kept, it is there, by its keeper's session | run; event |
-//! | PN2 | after it is closed, it is not, by that session | run; event |
-//! | PN3 | while it is kept, its data is what it should be | run; event |
+//! | PN1 | while the znode is kept, it exists and belongs to its keeper's session | run; event |
+//! | PN2 | after the node is closed, no znode of that session exists at its path | run; event |
+//! | PN3 | while the znode is kept, it holds the keeper's data | run; event |
 //!
-//! All three are one monitor, asked within a time and at rest.
+//! One monitor checks all three: within a time and at rest.
 
 use super::PersistentSeen;
 use crate::calm::{AtRest, Owed, WithinATime};
@@ -21,8 +21,8 @@ use vivarium_model::property::{Minds, Monitor, Saw, View};
 use vivarium_model::time::Duration;
 use vivarium_model::txn::TxnBody;
 
-/// All monitors of persistent nodes below `directory`. `bound` is how long a keeper must have been connected,
-/// undisturbed, before its znode has to be as it should; where time stands still, the same is asked at rest.
+/// Returns all monitors of persistent nodes below `directory`. `bound` is how long a keeper must have been connected,
+/// undisturbed, before its znode must be right. Where no time passes, the same is checked at rest.
 pub fn monitors(directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
     vec![
         Box::new(WithinATime::new(Kept::new(directory), bound)),
@@ -31,11 +31,11 @@ pub fn monitors(directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
     ]
 }
 
-/// What keepers want. See the module.
+/// The znodes that keepers want. See the module.
 #[derive(Clone, Debug, Hash)]
 pub struct Kept {
     directory: Arc<str>,
-    /// What each client wants of which znode: this data, or that it is gone.
+    /// For each client, its znode and the data that it should hold, or `None` after the node was closed.
     wanted: BTreeMap<ClientId, (Arc<str>, Option<Data>)>,
     sessions: BTreeMap<ClientId, SessionId>,
 }
@@ -96,7 +96,7 @@ impl Owed for Kept {
         let (path, wanted) = self.wanted.get(&client)?;
         let tree = view.history.tree();
         if !tree.sessions().contains_key(&session) {
-            // It is over, and its client has not been told.
+            // The session is over, and its client does not know yet.
             return None;
         }
         let own = tree.node(path).filter(|node| node.ephemeral_owner() == Some(session));

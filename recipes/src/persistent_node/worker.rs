@@ -1,4 +1,4 @@
-//! A program that keeps a znode there, and one that disturbs it, for scenarios and as an example.
+//! A program that keeps a znode, and one that disturbs it, for scenarios and as an example.
 
 use super::{Mutants, PersistentNode};
 use crate::helpers::{ensure_deleted, in_sessions, until_known};
@@ -8,29 +8,29 @@ use vivarium_model::handle::{Either, Program, Round, ZooKeeper, race, rounds};
 use vivarium_model::op::Version;
 use vivarium_model::time::Duration;
 
-/// Who a [`persistent_worker`] is.
+/// The role of a [`persistent_worker`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// It keeps the znode.
+    /// Keeps the znode.
     Keeper,
-    /// It deletes it.
+    /// Deletes the znode.
     Deletes,
-    /// It writes something else into it.
+    /// Writes other data to the znode.
     Overwrites,
 }
 
-/// What a [`persistent_worker`] does.
+/// Configures a [`persistent_worker`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PersistentWork {
     /// The znode's path.
     pub path: Arc<str>,
-    /// Who it is.
+    /// The worker's role.
     pub role: Role,
-    /// How often.
+    /// How many times to keep or disturb the znode.
     pub rounds: u32,
-    /// How long a keeper keeps it each time, or a disturber waits before each time.
+    /// How long a keeper keeps the znode each time, or a disturber waits before each time.
     pub span: Duration,
-    /// Whether the engine may cancel the keeping.
+    /// Whether the engine may cancel keeping.
     pub cancel: bool,
     /// How long a keeper stays connected after each close.
     pub linger: Duration,
@@ -40,9 +40,10 @@ pub struct PersistentWork {
     pub mutants: Mutants,
 }
 
-/// A program that keeps a znode there for a while and closes it, round by round; or disturbs it.
+/// Returns a program that keeps a znode for some time and closes it, round by round; or a program that disturbs the
+/// znode.
 ///
-/// It returns the server's refusal of a path.
+/// The program fails with the server's error for a path.
 pub fn persistent_worker(work: PersistentWork) -> Program {
     rounds(0u32, move |zookeeper, round| {
         let work = work.clone();
@@ -76,7 +77,7 @@ async fn keep(zookeeper: &ZooKeeper, work: &PersistentWork) -> Result<(), Error>
         return Err(refused);
     }
     match node.close().await {
-        // It has gone with the session.
+        // The znode was deleted with the session.
         Ok(()) | Err(Error::SessionExpired) => {}
         Err(error) => return Err(error),
     }

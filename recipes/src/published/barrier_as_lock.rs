@@ -1,4 +1,4 @@
-//! What a Korean article calls a barrier: a client that finds no znode creates it, and continues.
+//! The "barrier" of a Korean article: a client that finds no znode creates it, and continues.
 //!
 //! *Wrong:* this is not a barrier but a lock, unfair and with a herd: the waiters pass one at a time, and each keeps
 //! all others out. The text does not say how long the znode lives; taken literally it is persistent, and a client that

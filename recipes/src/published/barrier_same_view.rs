@@ -1,4 +1,4 @@
-//! What a Chinese overview says of consistency: a client sees the same data at every server.
+//! The claim of a Chinese overview about consistency: a client sees the same data at every server.
 //!
 //! *Wrong:* a server may lag (recipe rule 2.2.3). A waiter that learned outside ZooKeeper that the barrier is up may
 //! read from a server that lags behind the barrier's creation, and continues. *Breaks* B1 at step 2; no fault is

@@ -1,5 +1,5 @@
-//! What a Chinese overview says of sessions: when the connection is lost, the session is over, and its ephemeral znodes
-//! are gone.
+//! The claim of a Chinese overview about sessions: when the connection is lost, the session is over, and its
+//! ephemeral znodes are gone.
 //!
 //! *Wrong:* a session and its ephemeral znodes outlive the connection (recipe rule 1.2.4). A holder that starts again
 //! when it is disconnected finds its own old znode ahead of it, and waits for it. *Breaks* progress at step 3, by one

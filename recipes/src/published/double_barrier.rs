@@ -19,7 +19,7 @@ pub struct Party {
     pub party: Arc<str>,
     /// The number of parties.
     pub parties: usize,
-    /// How often to use the double barrier.
+    /// How many times to use the double barrier.
     pub generations: u64,
     /// How long to be inside.
     pub hold: Duration,

@@ -18,9 +18,9 @@ use vivarium_model::zxid::Zxid;
 pub struct Locker {
     /// The lock's znode, the parent of its clients' znodes.
     pub directory: Arc<str>,
-    /// How often to acquire it.
+    /// How many times to acquire the lock.
     pub rounds: u32,
-    /// How long to hold it.
+    /// How long to hold the lock.
     pub hold: Duration,
     /// Whether to create the lock's znode first.
     pub prepare: bool,

@@ -1,5 +1,5 @@
-//! What a Chinese overview says of sequence numbers: a fixed number of digits, from zero upwards. It does not say what
-//! follows the last number.
+//! The claim of a Chinese overview about sequence numbers: a fixed number of digits, from zero upwards. The overview
+//! does not say what follows the last number.
 //!
 //! *Wrong:* the counter has 32 bits and a sign, and wraps (recipe rule 1.2.1). Names that are sorted as text, as the
 //! overview recommends, then order the newcomer before the holder. *Breaks* M1 at step 3, when the counter wraps.

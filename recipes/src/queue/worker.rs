@@ -1,4 +1,4 @@
-//! A program that uses a queue as its contract asks for, for scenarios and as an example.
+//! A program that uses a queue according to its contract, for scenarios and as an example.
 
 use super::{Kept, Mutants, Queue};
 use crate::once::Patient;
@@ -9,33 +9,33 @@ use vivarium_model::handle::{Program, Round, ZooKeeper, rounds};
 use vivarium_model::op::Version;
 use vivarium_model::time::Duration;
 
-/// What a [`queue_worker`] does: it puts its items, and then takes until there is nothing left to come.
+/// Configures a [`queue_worker`]: it puts its items, and then takes items until no more can come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueWork {
     /// The queue's directory.
     pub directory: Arc<str>,
-    /// How many items to put, if this is one of the producers.
+    /// How many items to put; `None` if this worker is no producer.
     pub puts: Option<u32>,
-    /// The priorities of the items, in turn; none for a queue without.
+    /// The priorities of the items, in turn; empty for a queue without priorities.
     pub priorities: Vec<u32>,
-    /// Whether to take.
+    /// Whether this worker takes items.
     pub takes: bool,
     /// How many producers there are.
     pub producers: usize,
-    /// Whether a producer deletes the directory first, if it is empty, as a container manager might.
+    /// Whether a producer first deletes the directory if it is empty, as a container manager might.
     pub reap: bool,
-    /// Whether takes may be cancelled by the engine, to go on with the next.
+    /// Whether the engine may cancel a take; the worker then takes again.
     pub cancel: bool,
-    /// How long to rest before each put and each take.
+    /// How long to wait before each put and each take.
     pub pause: Duration,
-    /// Whether to take the ledger away at the end.
+    /// Whether to delete the ledger at the end.
     pub close: bool,
     /// The queue's mutants.
     pub mutants: Mutants,
 }
 
 impl QueueWork {
-    /// One item, which the same program takes.
+    /// One item, which the same program puts and takes.
     pub fn new(directory: impl Into<Arc<str>>) -> QueueWork {
         QueueWork {
             directory: directory.into(),
@@ -52,22 +52,21 @@ impl QueueWork {
     }
 }
 
-/// Where a worker stands between its rounds; it remembers nothing else.
+/// The state of a worker between its rounds; nothing else survives a round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
-    /// At the beginning.
     Open,
-    /// Before the put of this number, or behind all of them.
+    /// Before the put of this number, or after all puts.
     Put(u32, Kept),
-    /// Before the rest in front of a take.
+    /// Before the pause that precedes a take.
     Rest(Kept),
-    /// Before a look at what there is to take.
+    /// Before it looks for an item to take.
     Look(Kept),
-    /// Behind the last take.
+    /// After the last take.
     Leave(Kept),
 }
 
-/// A program that puts and takes. It returns the server's refusal of the path.
+/// Returns a program that puts and takes. It fails with the server's error for the path.
 pub fn queue_worker(work: QueueWork) -> Program {
     rounds(Stage::Open, move |zookeeper, stage| {
         let work = work.clone();
@@ -141,7 +140,7 @@ async fn look(mut queue: Queue, work: &QueueWork) -> Result<Stage, Error> {
         true => zookeeper.cancellable(queue.take_or_wait()).await,
         false => Ok(queue.take_or_wait().await),
     };
-    // What a cancelled one has taken, the next one gives out.
+    // The next take returns the item that a cancelled take has removed.
     let Ok(taken) = looked else { return Ok(before_take(work, queue.keep())) };
     Ok(match taken? {
         ControlFlow::Continue(()) => Stage::Look(queue.keep()),
@@ -150,7 +149,7 @@ async fn look(mut queue: Queue, work: &QueueWork) -> Result<Stage, Error> {
     })
 }
 
-/// Deletes the directory, if it is empty. What becomes of it does not matter.
+/// Deletes the directory if it is empty. The result does not matter.
 async fn reap(zookeeper: &ZooKeeper, directory: &str) {
     let mut patient = Patient::connect(zookeeper.clone()).await;
     let delete =

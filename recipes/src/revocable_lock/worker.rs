@@ -1,4 +1,4 @@
-//! A program that uses a revocable lock as its contract asks for, for scenarios and as an example.
+//! A program that uses a revocable lock according to its contract, for scenarios and as an example.
 
 use super::{Interruption, Mutants, RevocableGuard, RevocableLock};
 use crate::contention::{AcquireError, Routine, write_under};
@@ -6,42 +6,42 @@ use std::sync::Arc;
 use vivarium_model::handle::{Program, ZooKeeper};
 use vivarium_model::time::Duration;
 
-/// What a [`revocable_lock_worker`] does in one round.
+/// The action of a [`revocable_lock_worker`] in one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Turn {
-    /// It holds the lock for a while, or until it is asked for it.
+    /// Holds the lock for some time, or until another client asks for it.
     Hold,
-    /// It holds the lock for a while, asked or not.
+    /// Holds the lock for some time, even if another client asks for it.
     Insist,
-    /// It asks for the lock, and takes its place in the line.
+    /// Asks for the lock, and joins the line.
     Ask,
-    /// It takes the lock away from whoever has not given it back in time, and takes its place in the line.
+    /// Takes the lock away if its owner has not released it in time, and joins the line.
     Take,
 }
 
-/// What a [`revocable_lock_worker`] does.
+/// Configures a [`revocable_lock_worker`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RevocableWork {
-    /// The lock.
+    /// The lock's directory.
     pub directory: Arc<str>,
-    /// One after the other.
+    /// The actions of the rounds, one after the other.
     pub turns: Vec<Turn>,
-    /// Whether an owner writes a note into its znode.
+    /// Whether an owner writes a note to its znode.
     pub note: bool,
-    /// How long an owner has to give the lock back.
+    /// How long an owner has to release the lock after a request.
     pub grace: Duration,
-    /// A resource outside ZooKeeper, to which an owner writes under its fencing token, at the beginning and at the
-    /// end; none to leave that out.
+    /// A resource outside of ZooKeeper, to which an owner writes under its fencing token, at the beginning and at the
+    /// end; `None` for no such write.
     pub resource: Option<Arc<str>>,
-    /// How it goes about it. Its rounds are the turns, and there are no more rounds than turns.
+    /// How the worker proceeds. Its rounds are the turns, and there are no more rounds than turns.
     pub routine: Routine,
     /// The recipe's mutants.
     pub mutants: Mutants,
 }
 
-/// A program that takes its turns, one after the other.
+/// Returns a program that takes its turns, one after the other.
 ///
-/// It returns the server's refusal of a path.
+/// The program fails with the server's error for a path.
 pub fn revocable_lock_worker(work: RevocableWork) -> Program {
     work.routine.program_of_turns(work.turns.clone(), move |zookeeper, turn| {
         let work = work.clone();
@@ -70,7 +70,7 @@ async fn take(zookeeper: &ZooKeeper, work: &RevocableWork, turn: Turn) -> Result
     {
         let ended = guard.unless_asked(hold(zookeeper, work, &guard)).await;
         if matches!(ended, Err(Interruption::Asked)) && turn == Turn::Insist {
-            // It has something to finish. A lost lock ends that too.
+            // The owner has work to finish. A lost lock ends this work too.
             let _ = guard.while_held(work.routine.stay(zookeeper)).await;
         }
         write_under(zookeeper, resource, guard.token()).await;
@@ -79,10 +79,10 @@ async fn take(zookeeper: &ZooKeeper, work: &RevocableWork, turn: Turn) -> Result
     Ok(())
 }
 
-/// Holds the lock for a while.
+/// Holds the lock for some time.
 async fn hold(zookeeper: &ZooKeeper, work: &RevocableWork, guard: &RevocableGuard) {
     if work.note {
-        // One that is asked for the lock is told beside this.
+        // The result is ignored: the guard notifies the owner of requests in any case.
         let _ = guard.note("at work").await;
     }
     work.routine.stay(zookeeper).await;

@@ -1,42 +1,41 @@
-//! A program that uses the read-write lock as its contract asks for, for scenarios and as an example.
+//! A program that uses the read-write lock according to its contract, for scenarios and as an example.
 
 use super::{Mutants, RwLock};
 use crate::contention::{AcquireError, Guard, Routine, write_under};
 use std::sync::Arc;
 use vivarium_model::handle::{Program, ZooKeeper};
 
-/// What a [`rw_lock_worker`] does in one round.
+/// The action of a [`rw_lock_worker`] in one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Turn {
-    /// It reads.
+    /// Acquires the lock for reading.
     Read,
-    /// It writes.
+    /// Acquires the lock for writing.
     Write,
-    /// It writes, and reads on.
+    /// Acquires the lock for writing, and then downgrades it to reading.
     Downgrade,
 }
 
-/// What a [`rw_lock_worker`] does.
+/// Configures a [`rw_lock_worker`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RwLockWork {
-    /// The lock.
+    /// The lock's directory.
     pub directory: Arc<str>,
-    /// One after the other.
+    /// The actions of the rounds, one after the other.
     pub turns: Vec<Turn>,
-    /// A resource outside ZooKeeper, to which writers write under their fencing token; none to leave that
-    /// out.
+    /// A resource outside of ZooKeeper, to which writers write under their fencing token; `None` for no such write.
     pub resource: Option<Arc<str>>,
-    /// Whether the holder stops when it is told that the lock is lost ([`Guard::while_held`]).
+    /// Whether the holder stops its work when the lock is lost ([`Guard::while_held`]).
     pub guard_watch: bool,
-    /// How it goes about it. Its rounds are the turns, and there are no more rounds than turns.
+    /// How the worker proceeds. Its rounds are the turns, and there are no more rounds than turns.
     pub routine: Routine,
     /// The recipe's mutants.
     pub mutants: Mutants,
 }
 
-/// A program that takes its turns, one after the other.
+/// Returns a program that takes its turns, one after the other.
 ///
-/// It returns the server's refusal of a path.
+/// The program fails with the server's error for a path.
 pub fn rw_lock_worker(work: RwLockWork) -> Program {
     work.routine.program_of_turns(work.turns.clone(), move |zookeeper, turn| {
         let work = work.clone();
@@ -67,7 +66,7 @@ async fn take(zookeeper: &ZooKeeper, work: &RwLockWork, turn: Turn) -> Result<()
     };
     let Some(guard) = work.routine.cancellable(zookeeper, write).await? else { return Ok(()) };
     if !write_under(zookeeper, work.resource.as_ref(), guard.token()).await {
-        // A zombie: somebody was granted the lock since.
+        // This client is a zombie: another one was granted the lock since.
         guard.release().await;
         return Ok(());
     }
@@ -83,11 +82,11 @@ async fn take(zookeeper: &ZooKeeper, work: &RwLockWork, turn: Turn) -> Result<()
     Ok(())
 }
 
-/// Holds the lock for a while, or until it is lost.
+/// Holds the lock for some time, or until it is lost.
 async fn hold(zookeeper: &ZooKeeper, guard: &Guard, work: &RwLockWork) {
     let stay = work.routine.stay(zookeeper);
     if work.guard_watch {
-        // A lost lock ends the turn, and the release finds nothing.
+        // A lost lock ends the turn, and the release finds no znode.
         let _ = guard.while_held(stay).await;
     } else {
         stay.await;

@@ -1,8 +1,8 @@
-//! What a semaphore promises, as monitors (recipe rule 2.14.2).
+//! The properties of a semaphore, as monitors (recipe rule 2.14.2).
 //!
 //! | | property |
 //! |---|---|
-//! | SM1 | of the granted leases that stand in the committed history, there are no more than permits |
+//! | SM1 | the granted leases that exist in the committed history are at most as many as the permits |
 //! | M5 | an attempt that ended leaves no lease, as with the lock |
 //! | M1 to M6, M8 | of the turns, as with the lock |
 
@@ -16,7 +16,7 @@ use vivarium_model::property::{Declaration, Declared, LooksBack, Monitor, Object
 use vivarium_model::time::Duration;
 use vivarium_model::zxid::Zxid;
 
-/// All monitors of the semaphore in this directory, with so many permits. `bound` is M5's, as in
+/// Returns all monitors of the semaphore in this directory, with this number of permits. `bound` is that of M5, as in
 /// [`lock::monitors`](crate::lock::monitors).
 pub fn monitors(directory: &str, permits: u32, bound: Duration) -> Vec<Box<dyn Monitor>> {
     let leases = super::leases(directory);
@@ -27,12 +27,12 @@ pub fn monitors(directory: &str, permits: u32, bound: Duration) -> Vec<Box<dyn M
     monitors
 }
 
-/// SM1: at every zxid, of the granted leases that stand there are no more than permits.
+/// SM1: at every zxid, the granted leases that exist are at most as many as the permits.
 #[derive(Clone, Debug, Hash)]
 pub struct Permits {
     leases: Arc<str>,
     permits: usize,
-    /// Those that stand: token and path.
+    /// The granted leases that exist: token and path.
     granted: Vec<(Zxid, Arc<str>)>,
 }
 
@@ -44,7 +44,7 @@ impl Permits {
     }
 }
 
-/// Whether a lease's znode is there, and no other one of the same name.
+/// Returns true if the lease's znode exists, with this token as its czxid.
 fn stands(view: View<'_>, (token, path): &(Zxid, Arc<str>)) -> bool {
     view.history.tree().node(path).is_some_and(|znode| znode.czxid == *token)
 }

@@ -1,26 +1,26 @@
-//! A program that uses the semaphore as its contract asks for, for scenarios and as an example.
+//! A program that uses the semaphore according to its contract, for scenarios and as an example.
 
 use super::{Mutants, Semaphore};
 use crate::contention::{AcquireError, Routine};
 use std::sync::Arc;
 use vivarium_model::handle::{Program, ZooKeeper};
 
-/// What a [`semaphore_worker`] does.
+/// Configures a [`semaphore_worker`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SemaphoreWork {
-    /// The semaphore.
+    /// The semaphore's directory.
     pub directory: Arc<str>,
-    /// How many permits it has.
+    /// How many permits the semaphore has.
     pub permits: u32,
-    /// How it goes about it.
+    /// How the worker proceeds.
     pub routine: Routine,
     /// The recipe's mutants.
     pub mutants: Mutants,
 }
 
-/// A program that gets a permit, keeps it and gives it back, round by round.
+/// Returns a program that acquires a permit, holds it and releases it, round by round.
 ///
-/// It returns the server's refusal of a path.
+/// The program fails with the server's error for a path.
 pub fn semaphore_worker(work: SemaphoreWork) -> Program {
     let routine = work.routine;
     routine.program(move |zookeeper, _round| {
@@ -40,7 +40,7 @@ async fn hold(zookeeper: &ZooKeeper, work: &SemaphoreWork) -> Result<(), Acquire
     };
     let Some(permit) = work.routine.cancellable(zookeeper, acquire).await? else { return Ok(()) };
     if !work.routine.hold.is_zero() {
-        // It stops where the permit is lost.
+        // The work stops when the permit is lost.
         let _ = permit.while_held(work.routine.stay(zookeeper)).await;
     }
     permit.release().await;

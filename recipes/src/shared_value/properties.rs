@@ -1,11 +1,11 @@
-//! What a shared value promises, as monitors (recipe rule 2.15.5).
+//! The properties of a shared value, as monitors (recipe rule 2.15.5).
 //!
 //! | | property | class |
 //! |---|---|---|
-//! | SV1 | no write is made twice; who is told that it has written has, who is told that it has not never does | event |
-//! | SV2 | a write over an expected value replaces that one | event |
+//! | SV1 | no write is made twice; a write that is reported as made was made, and one that is reported as refused is never made | event |
+//! | SV2 | a write that expects a value replaces that value | event |
 //!
-//! Beside these, what a cache of the znode promises ([`cache::properties`]).
+//! In addition, the properties of a cache of the znode hold ([`cache::properties`]).
 
 use super::SharedValueSeen;
 use crate::cache;
@@ -18,14 +18,14 @@ use vivarium_model::property::{Declaration, Declared, LooksBack, Monitor, Object
 use vivarium_model::time::Duration;
 use vivarium_model::txn::{Txn, TxnBody};
 
-/// All monitors of the shared value in this znode. `bound` is as for caches ([`cache::monitors`]).
+/// Returns all monitors of the shared value in this znode. `bound` is as for caches ([`cache::monitors`]).
 pub fn monitors(path: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
     let own: [Box<dyn Monitor>; 2] =
         [Box::new(ToldTruly::new(path)), Box::new(OverExpected::new(path))];
     own.into_iter().chain(cache::monitors(path, bound)).collect()
 }
 
-/// Each write of the znode: the id in it, and the version that it leaves.
+/// Calls `each` with each write of the znode: the id in its data, and the resulting version.
 fn writes(znode: &str, body: &TxnBody, each: &mut impl FnMut(&str, i32)) {
     match body {
         TxnBody::SetData { path, data, version } if path.as_str() == znode => {
@@ -38,7 +38,7 @@ fn writes(znode: &str, body: &TxnBody, each: &mut impl FnMut(&str, i32)) {
     }
 }
 
-/// The id of the latest change: the first one in the last line.
+/// Returns the id of the latest change: the first one in the last line.
 fn id_of(data: &Data) -> Option<&str> {
     let start = data.iter().rposition(|byte| *byte == b'\n')? + 1;
     std::str::from_utf8(&data[start..]).ok()?.split_ascii_whitespace().next()
@@ -108,7 +108,7 @@ impl ToldTruly {
 #[derive(Clone, Debug, Hash)]
 pub struct OverExpected {
     path: Arc<str>,
-    /// The version over which each write is to be made.
+    /// The version that each write expects to replace.
     expected: BTreeMap<Arc<str>, i32>,
 }
 

@@ -7,22 +7,22 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::{Either, Program, ZooKeeper, program, race};
 use vivarium_model::time::Duration;
 
-/// What a [`shared_value_worker`] does.
+/// Configures a [`shared_value_worker`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedValueWork {
     /// The value's path.
     pub path: Arc<str>,
-    /// How often to write.
+    /// How many times to write.
     pub rounds: u32,
-    /// Whether to write over the expected value only ([`SharedValue::try_set`]).
+    /// Whether to write only over the expected value ([`SharedValue::try_set`]).
     pub tries: bool,
-    /// How long to follow the value before each of these.
+    /// How long to follow the value before each write.
     pub pause: Duration,
-    /// How long to follow it after that; `None` for not at all.
+    /// How long to follow the value after the last write; `None` for not at all.
     pub follow: Option<Duration>,
-    /// Whether the engine may cancel what it does.
+    /// Whether the engine may cancel a write or the waiting for a change.
     pub cancel: bool,
-    /// How many ids the znode keeps; `None` for as many as usual.
+    /// How many ids the znode keeps; `None` for the default.
     pub keeping: Option<u8>,
     /// Whether to close the session at the end.
     pub close: bool,
@@ -30,9 +30,10 @@ pub struct SharedValueWork {
     pub mutants: Mutants,
 }
 
-/// A program that writes a shared value, round by round, and follows it meanwhile and for a while after that.
+/// Returns a program that writes a shared value, round by round, and follows it between the writes and for some time
+/// after them.
 ///
-/// It returns the server's refusal of the path.
+/// The program fails with the server's error for the path.
 pub fn shared_value_worker(work: SharedValueWork) -> Program {
     program(move |zookeeper| {
         let work = work.clone();
@@ -58,7 +59,7 @@ async fn share(zookeeper: &ZooKeeper, work: &SharedValueWork) -> Result<(), Erro
         }
         let value = format!("{}.{round}", zookeeper.client().0);
         let writing = write(work, &mut shared, value.as_bytes());
-        // Cancelled, it was written or not: the round is over.
+        // A cancelled write may have been made or not; the round is over in both cases.
         match work.cancel {
             true => zookeeper.cancellable(writing).await.unwrap_or(Ok(()))?,
             false => writing.await?,
@@ -78,7 +79,7 @@ async fn write(
     if !work.tries {
         return shared.set(value).await.map(drop);
     }
-    // What it was told last, which may be old.
+    // The value that the client received last, which may be old.
     let expected = match shared.current() {
         Some(current) => current,
         None => shared.get().await?,

@@ -8,25 +8,25 @@ use vivarium_model::handle::{Program, Round, ZooKeeper, rounds};
 use vivarium_model::id::SessionId;
 use vivarium_model::time::Duration;
 
-/// Who looks at the votes.
+/// The participants that look at the votes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Way {
     /// Every site.
     AllToAll,
     /// The coordinator.
     Coordinator,
-    /// The coordinator, and deaths are seen.
+    /// The coordinator; in addition, deaths are detected.
     Detecting,
 }
 
 /// The part that a [`commit_worker`] plays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// It begins the transactions and, but all-to-all, decides.
+    /// Begins the transactions and decides them.
     Coordinator,
-    /// It begins them and is this site as well, with these votes by transaction.
+    /// Begins the transactions and is also this site, with these votes by transaction; for [`Way::AllToAll`].
     First(Arc<str>, Vec<Decision>),
-    /// It is this site, with these votes by transaction.
+    /// Is this site, with these votes by transaction.
     Site(Arc<str>, Vec<Decision>),
 }
 
@@ -38,7 +38,7 @@ impl Part {
         }
     }
 
-    /// Its vote in the transaction of this number: the last one goes on.
+    /// Returns the vote in the transaction of this number; the last vote is used for all later transactions.
     fn vote(&self, number: u32) -> Option<Decision> {
         let (Part::First(_, votes) | Part::Site(_, votes)) = self else { return None };
         Some(votes.get(number as usize).or(votes.last()).copied().unwrap_or(Decision::Commit))
@@ -49,22 +49,22 @@ impl Part {
     }
 }
 
-/// What a [`commit_worker`] does.
+/// Configures a [`commit_worker`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitWork {
     /// The parent of the transactions, which are named by their numbers from 0.
     pub directory: Arc<str>,
-    /// All sites.
+    /// The names of all sites.
     pub sites: Vec<Arc<str>>,
-    /// This one's part.
+    /// The part of this program.
     pub part: Part,
-    /// Who looks at the votes.
+    /// The participants that look at the votes.
     pub way: Way,
-    /// How many transactions.
+    /// How many transactions to take part in.
     pub transactions: u32,
-    /// How long to wait for a decision before giving up; `None` for ever.
+    /// How long to wait for a decision before giving up; `None` for no limit.
     pub patience: Option<Duration>,
-    /// Whether the engine may cancel the waiting; then it gives up too.
+    /// Whether the engine may cancel waiting; the program then gives up too.
     pub cancel: bool,
     /// Whether to close the session at the end.
     pub close: bool,
@@ -73,7 +73,7 @@ pub struct CommitWork {
 }
 
 impl CommitWork {
-    /// One transaction, patiently, and nothing else.
+    /// One transaction without a time limit, and nothing else.
     pub fn lean(
         directory: impl Into<Arc<str>>,
         sites: Vec<Arc<str>>,
@@ -94,10 +94,10 @@ impl CommitWork {
     }
 }
 
-/// A program that takes part in one transaction after the other. What a session or a process leaves undone
-/// the next one does again.
+/// Returns a program that takes part in one transaction after the other. The next session or process repeats what a
+/// session or process has left undone.
 ///
-/// It returns the server's refusal of a path.
+/// The program fails with the server's error for a path.
 pub fn commit_worker(work: CommitWork) -> Program {
     rounds(0u32, move |zookeeper, number| {
         let work = work.clone();
@@ -135,7 +135,7 @@ async fn transact(
     .await
 }
 
-/// `None` if the patience ended first, or the engine cancelled.
+/// Takes part with a limit. Returns `None` if the patience ended first, or the engine cancelled.
 async fn patiently(
     zookeeper: &ZooKeeper,
     work: &CommitWork,
@@ -153,8 +153,8 @@ async fn patiently(
     }
 }
 
-/// Nobody can abort what has not begun: that is done first by whoever may do it, and waited for by the
-/// others.
+/// Gives the transaction up. Only a transaction that has begun can be aborted: a participant that may begin it does
+/// so first, and the others wait for its beginning.
 async fn give_up(commit: &TwoPhaseCommit, work: &CommitWork) -> Result<Decision, Error> {
     match (work.part.begins(), work.way) {
         (true, Way::Detecting) => drop(commit.begin_detecting(&work.sites).await?),

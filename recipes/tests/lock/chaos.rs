@@ -1,6 +1,5 @@
-//! Three workers under schedules that nobody thought of: whatever the order of replies, lost
-//! connections, stale reads, expiries and cancellations, no monitor objects, and once the faults
-//! stop, every worker comes to its end.
+//! Three workers under random schedules: for every order of replies, lost connections, stale reads, expiries and
+//! cancellations, no property is violated, and once the faults stop, every worker terminates.
 
 use crate::double::{Double, Fate};
 use proptest::prelude::*;
@@ -48,7 +47,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Does it, where it is possible.
+/// Performs the act if it is possible.
 fn perform(double: &mut Double, act: Act) {
     match act {
         Act::Serve(client) => {
@@ -76,7 +75,7 @@ fn perform(double: &mut Double, act: Act) {
     }
 }
 
-/// The objections, after every worker has come to its end.
+/// Returns the objections after every worker has terminated.
 fn run(acts: &[Act], mutants: Mutants) -> Result<Vec<String>, String> {
     let mut work = LockWork::new(LOCK);
     (work.rounds, work.cancel, work.linger, work.mutants) = (2, true, BOUND, mutants);
@@ -99,13 +98,14 @@ fn run(acts: &[Act], mutants: Mutants) -> Result<Vec<String>, String> {
     }
 }
 
-/// Whether a run shows that something is wrong.
+/// Returns true if a run shows a mistake.
 fn is_caught(run: &Result<Vec<String>, String>) -> bool {
     run.as_ref().map_or(true, |objections| !objections.is_empty())
 }
 
-/// What takes more than one server: a leader that answers syncs at once, one that falls with the end of a session,
-/// so that its znodes stand in the next one; a directory that is made anew; a counter that wraps. And a watch of the directory, which the lock itself never sets.
+/// The mutants that one server cannot show. They need a leader that answers syncs immediately; a leader that fails
+/// when a session ends, so that the session's znodes exist in the next one; a directory that is deleted and created
+/// again; a counter that wraps; or a watch of the directory, which the lock itself never sets.
 const BEYOND: [Mutant; 6] = [
     Mutant::RecoverBySync,
     Mutant::AdoptDeadSessionNode,
@@ -115,8 +115,8 @@ const BEYOND: [Mutant; 6] = [
     Mutant::WatchDirectory,
 ];
 
-/// The same schedules find every mutant that is not beyond this double, so that silence about the lock means
-/// something.
+/// The same schedules find every mutant that one server can show, so it means something that they find no mistake in
+/// the lock.
 #[test]
 fn chaos_finds_every_mutant_that_one_server_can_show() {
     for mutant in Mutant::ALL.into_iter().filter(|mutant| !BEYOND.contains(mutant)) {

@@ -1,4 +1,4 @@
-//! What the lock's contract promises, scenario by scenario.
+//! The promises of the lock's contract, scenario by scenario.
 
 use crate::double::{Double, Fate, ONE, TWO};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn lock(zookeeper: &ZooKeeper) -> Lock {
     Lock::new(zookeeper.clone(), LOCK)
 }
 
-/// Acquires, holds for a second, releases, and says how.
+/// Acquires, holds for a second, releases, and reports the result of the release.
 fn one_round() -> Program {
     program(|zookeeper| async move {
         let guard = lock(&zookeeper).acquire().await.map_err(|error| error.to_string())?;
@@ -34,7 +34,7 @@ fn one_round() -> Program {
     })
 }
 
-/// Acquires until it is cancelled, then lingers.
+/// Tries to acquire until it is cancelled, then stays connected.
 fn cancelled() -> Program {
     program(|zookeeper| async move {
         let acquired = zookeeper.cancellable(lock(&zookeeper).acquire()).await;
@@ -44,7 +44,7 @@ fn cancelled() -> Program {
     })
 }
 
-/// Names of the lock's children.
+/// Returns the names of the lock's children.
 fn line(double: &Double) -> Vec<Arc<str>> {
     double.tree().children(LOCK).unwrap_or_default()
 }
@@ -440,7 +440,7 @@ fn two_workers_share_the_lock_through_expiry_and_cancellation() {
     double.start(TWO, &worker);
     double.serve_until(ONE, "create /locks/a/");
     double.settle();
-    // One holds and two waits; one is a zombie from here on.
+    // The first client holds and the second waits; the first is a zombie from here on.
     double.expire(ONE);
     double.settle();
     double.tell_expired(ONE);

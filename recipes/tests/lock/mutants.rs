@@ -1,5 +1,5 @@
-//! Each mutant, driven to the mistake it is named after, and seen by a monitor, or by the wait that
-//! never ends. The same script without the mutant is clean.
+//! Each mutant, led to the mistake that it is named after. A monitor detects the mistake, or a wait never ends. The
+//! same script without the mutant violates nothing.
 
 use crate::double::{Double, Fate, ONE, TWO};
 use std::time::Duration;
@@ -18,7 +18,7 @@ fn worker(mutants: Mutants) -> Program {
     lock_worker(work)
 }
 
-/// Runs a script with and without a mutant; what was objected to.
+/// Runs a script with and without a mutant, and returns the objections of both runs.
 fn compare(mutant: Mutant, script: impl Fn(&mut Double, &Program)) -> (Vec<String>, Vec<String>) {
     let run = |mutants: Mutants| {
         let mut double = Double::new(monitors(LOCK, BOUND));
@@ -28,7 +28,7 @@ fn compare(mutant: Mutant, script: impl Fn(&mut Double, &Program)) -> (Vec<Strin
     (run(Mutants::NONE), run(mutant.into()))
 }
 
-/// One's first create of a contender, which finds the directory, is in flight.
+/// Leads the first client to its create of a contender, which finds the directory and is in flight.
 fn creating(double: &mut Double, worker: &Program) {
     double.start(ONE, worker);
     double.serve_until(ONE, "create /lock/");
@@ -93,7 +93,8 @@ fn belief_that_survives_expiry_is_carried_into_the_next_session() {
     insta::assert_snapshot!(mutant.join("\n"), @"lock M2 belief: client 1 is connected by session 0x100000100000002 and still believes that it holds /lock by token 1:5 of an earlier session");
 }
 
-/// Somebody deletes the empty directory, and another holder makes it anew: its znode has the name of the first.
+/// An operator deletes the empty directory, and another holder creates it again: its znode has the same name as the
+/// first one.
 #[test]
 fn a_late_delete_takes_a_strangers_lock() {
     let run = |mutants: Mutants| {
@@ -132,7 +133,7 @@ fn exists_null_sleeps_past_its_turn() {
         finished
     };
     assert_eq!(run(Mutants::NONE), Some(Ok(())));
-    // Nothing bad happens, and nothing good either: a finding for the liveness check.
+    // No property is violated, but the program makes no progress: the liveness check finds this.
     assert_eq!(run(Mutant::ExistsNullSleeps.into()), None);
 }
 

@@ -1,4 +1,4 @@
-//! What a search is asked for: how far it goes, and how.
+//! The options of a search: its bounds and its strategy.
 
 use super::varied::Varied;
 use std::num::NonZeroUsize;
@@ -13,27 +13,26 @@ use vivarium_sim::budget::servers::Budget as ServersBudget;
 use vivarium_sim::budget::{Account, ByAccount};
 use vivarium_sim::every::{Options, Strategy};
 
-/// How far to explore, and how.
+/// The options of a search: its bounds and its strategy.
 ///
-/// Unless told otherwise: no faults, reductions on, breadth first (so that a violation found is a
-/// short one), one thread per core, at most ten million
-/// states and three quarters of the machine's memory.
+/// By default there are no faults, reductions are on, and the search is breadth first (so that a violation found is a
+/// short one), with one thread per core, at most ten million states and three quarters of the machine's memory.
 ///
-/// Each `lost`, `expiries`, … is how often that may happen on one path; together they are the
-/// dimensions in which a search is exhaustive. `lost` to `deletions`, `clients` and `setup` are for programs, over
-/// the service grain; `servers` to `upsets` and `election` for servers alone, over the ensemble grain (`broadcast`
-/// and `election` of the catalogue), which have numbers of their own where nothing is said.
+/// Each of `lost`, `expiries`, … is the number of times that this may happen on one path; together they are the
+/// dimensions in which a search is exhaustive. `lost` to `deletions`, `clients` and `setup` apply to programs, over
+/// the service grain; `servers` to `upsets` and `election` apply to servers alone, over the ensemble grain
+/// (`broadcast` and `election` of the catalogue), which have defaults of their own.
 ///
-/// A program that can try again without end has runs without end, and only a bound ends its search.
-/// Beware of trying again at once after [`Error::SessionExpired`](crate::prelude::Error): a leader
-/// says so before the client's server knows, so [`connect`](crate::prelude::ZooKeeper::connect) still
-/// answers with the old session, and the next request is refused again. Wait for the end of the
-/// session in [`session_events`](crate::prelude::ZooKeeper::session_events) first.
+/// A program that can retry without end has runs without end, and only a bound ends its search. Beware of retrying
+/// immediately after [`Error::SessionExpired`](crate::prelude::Error): a leader returns it before the client's server
+/// knows, so [`connect`](crate::prelude::ZooKeeper::connect) still returns the old session, and the next request is
+/// refused again. First wait for the end of the session in
+/// [`session_events`](crate::prelude::ZooKeeper::session_events).
 #[derive(Clone, Debug)]
 pub struct Exploration {
     pub(crate) clients: Option<u8>,
     pub(super) said: ByAccount<Option<u8>>,
-    /// By how much a reading of a clock can be late, beside an hour and the sessions' timeouts.
+    /// The spans by which a reading of a clock can be late, in addition to an hour and the sessions' timeouts.
     pub(crate) delays: Vec<Duration>,
     pub(crate) varied: Varied,
     pub(crate) setup: Vec<String>,
@@ -44,7 +43,7 @@ pub struct Exploration {
     pub(crate) options: Options,
 }
 
-/// What is said of servers alone, beside the budget.
+/// The options for servers alone, other than the budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ensemble {
     pub(super) election: Option<Election>,
@@ -59,11 +58,11 @@ impl Ensemble {
     }
 }
 
-/// The most states of a search by default: a test should not run for ever.
+/// The default for the most states of a search, so that a test ends.
 const MAX_STATES: u64 = 10_000_000;
 
-/// Three quarters of the machine's memory: a search that takes more ends with a verdict, and not by the
-/// system's hand. None where it is not known how much there is.
+/// Returns three quarters of the machine's memory: a search that needs more ends with a verdict, before the system
+/// kills the process. Returns `None` if the size of the memory is unknown.
 fn most_memory() -> Option<u64> {
     let about = std::fs::read_to_string("/proc/meminfo").ok()?;
     let total = about.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
@@ -93,25 +92,25 @@ macro_rules! methods {
 vivarium_sim::accounts!(methods);
 
 impl Exploration {
-    /// With so much of an account.
+    /// Sets one account of the budget.
     #[must_use]
     pub(crate) fn with(mut self, account: Account, number: u8) -> Exploration {
         self.said[account] = Some(number);
         self
     }
 
-    /// With this budget.
+    /// Sets the whole budget.
     #[must_use]
     pub(super) fn with_all(self, budget: Budget) -> Exploration {
         budget.each().fold(self, |asked, (account, number)| asked.with(account, number))
     }
 
-    /// The number that was given.
+    /// Returns the number that was set for an account.
     pub(super) fn said(&self, account: Account) -> Option<u8> {
         self.said[account]
     }
 
-    /// The numbers that were given, as flags of the command line.
+    /// Returns the numbers that were set, as flags of the command line.
     #[cfg(feature = "conform")]
     pub(crate) fn flags(&self) -> String {
         let said = |account: Account| Some(format!("{} {}", account.flag(), self.said(account)?));
@@ -120,14 +119,14 @@ impl Exploration {
         flags.collect::<Vec<_>>().join(" ")
     }
 
-    /// What may happen to programs on a path.
+    /// Returns the budget of programs on a path.
     pub(crate) fn budget(&self) -> Budget {
         Budget::by(|account| self.said(account).unwrap_or(account.usual()))
     }
 
-    /// What may happen to servers on a path.
+    /// Returns the budget of servers on a path.
     pub(super) fn budget_of_servers(&self, smallest: Servers) -> ServersBudget {
-        // Only where any server can be elected can there be an upset.
+        // An upset is possible only if any server can be elected.
         let any = self.ensemble.election_of(smallest) == Election::Any;
         let usual = |account: Account| match account {
             Account::Upsets if any => account.usual(),
@@ -145,7 +144,7 @@ impl Default for Exploration {
 }
 
 impl Exploration {
-    /// No faults.
+    /// Creates the default options: no faults.
     pub fn new() -> Exploration {
         let threads = NonZeroUsize::new(crate::sweeping::all_cores()).unwrap_or(NonZeroUsize::MIN);
         Exploration {
@@ -167,60 +166,61 @@ impl Exploration {
         }
     }
 
-    /// How many clients there are: the fewest that the scenario has, unless this is called.
+    /// Sets the number of clients. The default is the smallest number that the scenario allows.
     #[must_use]
     pub fn clients(mut self, clients: u8) -> Exploration {
         self.clients = Some(clients);
         self
     }
 
-    /// One more span by which a reading of a program's clock can be late: one that lies between two limits that a program
-    /// compares the time with.
+    /// Adds a span by which a reading of a program's clock can be late; choose one between two limits with which the
+    /// program compares the time.
     #[must_use]
     pub fn delay(mut self, span: Duration) -> Exploration {
         self.delays.push(span);
         self
     }
 
-    /// A persistent znode without data that is there from the start, in every view. Parents first.
+    /// Adds a persistent znode without data that exists from the start, in every view. Add parents first.
     #[must_use]
     pub fn setup(mut self, path: &str) -> Exploration {
         self.setup.push(path.to_string());
         self
     }
 
-    /// How leaders are elected.
+    /// Sets how leaders are elected.
     #[must_use]
     pub fn election(mut self, election: Election) -> Exploration {
         self.ensemble.election = Some(election);
         self
     }
 
-    /// A coarser grain: a server applies what is committed in the step in which it learns of that. A search is smaller,
-    /// and misses what happens in between (rule 4.5.8); its report says so.
+    /// Selects a coarser grain: a server applies a commit in the step in which it learns of the commit. The search is
+    /// smaller, and misses what happens in between (rule 4.5.8); its report says so.
     #[must_use]
     pub fn applies_at_once(mut self) -> Exploration {
         self.ensemble.applies_at_once = true;
         self
     }
 
-    /// A server takes a background snapshot when its log thread has written between half of `snap_count` transactions and
-    /// all of them since the last one (`snapCount`): 2 to 510. Unless this is called there are none.
+    /// Lets servers take background snapshots: a server begins one when its log thread has written between half of
+    /// `snap_count` transactions and all of them since the last one (`snapCount`); from 2 to 510. By default there
+    /// are none.
     #[must_use]
     pub fn snap_count(mut self, snap_count: u32) -> Exploration {
         self.ensemble.snap_count = Some(snap_count);
         self
     }
 
-    /// When servers' file systems make changes of directories and of files' lengths durable. Unless this is called, in any
-    /// order, or never.
+    /// Sets when the servers' file systems make changes of directories and of files' lengths durable. By default in
+    /// any order, or never.
     #[must_use]
     pub fn metadata(mut self, metadata: Metadata) -> Exploration {
         self.ensemble.metadata = metadata;
         self
     }
 
-    /// So many threads.
+    /// Sets the number of threads.
     #[must_use]
     pub fn threads(mut self, threads: NonZeroUsize) -> Exploration {
         self.options.threads = threads;
@@ -234,15 +234,15 @@ impl Exploration {
         self
     }
 
-    /// Goes on for as many states as there are.
+    /// Removes the bound on the number of states.
     #[must_use]
     pub fn unbounded(mut self) -> Exploration {
         self.options.max_states = None;
         self
     }
 
-    /// Stops when the process takes more bytes than this: three quarters of what the machine has, unless
-    /// this is called (and where that can be found out, which is on Linux).
+    /// Stops when the process uses more bytes of memory than this. The default is three quarters of the machine's
+    /// memory, where its size is known (on Linux).
     #[must_use]
     pub fn max_memory(mut self, bytes: u64) -> Exploration {
         self.options.max_memory = Some(bytes);
@@ -256,7 +256,7 @@ impl Exploration {
         self
     }
 
-    /// Goes depth first: less memory, but a violation found is a long one (it is shortened).
+    /// Searches depth first, which needs less memory, but finds a long violation (which is then shortened).
     #[must_use]
     pub fn depth_first(mut self) -> Exploration {
         self.options.strategy = Strategy::DepthFirst;
@@ -270,25 +270,25 @@ impl Exploration {
         self
     }
 
-    /// Says that all clients run the same program and that nobody puts names, sessions or random
-    /// numbers in an order: which of those that have not acted yet acts first is then tried once. With
-    /// n clients that leaves as little as one in n! states. Of the programs this is checked: each is
-    /// told what another one was told, under its own names, and the first that does something else
-    /// ends the search. Of the properties it is your claim, and the report says so.
+    /// Declares that all clients run the same program and that no code compares names, sessions or random numbers by
+    /// order. The search then tries only once which of the clients that have not acted yet acts first. With n
+    /// clients, as little as one in n! states remains. For the programs, this is checked: each program receives the
+    /// inputs of another one, under its own names, and the first that acts differently ends the search. For the
+    /// properties it is your claim, and the report says so.
     #[must_use]
     pub fn interchangeable(mut self) -> Exploration {
         self.interchangeable = true;
         self
     }
 
-    /// A test is content with a search that could not see everything.
+    /// Lets a test pass although a bound has stopped the search.
     #[must_use]
     pub fn may_be_bounded(mut self) -> Exploration {
         self.may_be_bounded = true;
         self
     }
 
-    /// Stops when somebody sets this.
+    /// Stops when the caller sets this flag.
     #[must_use]
     pub fn stop(mut self, stop: Arc<AtomicBool>) -> Exploration {
         self.options.stop = Some(stop);

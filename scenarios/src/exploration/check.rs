@@ -1,4 +1,4 @@
-//! Whether what a search is asked for makes sense for its scenario, and what follows from both.
+//! Checks that the options of a search are valid for its scenario, and derives values from both.
 
 use super::ExploreError;
 use super::asked::{Ensemble, Exploration};
@@ -11,7 +11,7 @@ use vivarium_sim::every::{Options, Strategy};
 use vivarium_sim::{Explored, Scenario};
 
 impl Exploration {
-    /// Whether what is said makes sense, and nothing that the other grain alone has.
+    /// Checks that the options are valid, and that none of them applies only to the other grain.
     pub(super) fn check(&self, scenario: &Scenario) -> Result<(), ExploreError> {
         scenario.check().map_err(ExploreError::Scenario)?;
         self.check_numbers()?;
@@ -45,7 +45,7 @@ impl Exploration {
         }
     }
 
-    /// Whether its numbers make sense.
+    /// Checks that the numbers are within their bounds.
     pub(super) fn check_numbers(&self) -> Result<(), OutOfBounds> {
         let Options { max_states, max_memory, max_time, .. } = self.options;
         if let Some(states) = max_states {
@@ -65,7 +65,7 @@ impl Exploration {
         max_time.map_or(Ok(()), |time| some_time("max_time", time))
     }
 
-    /// How many clients there are.
+    /// Returns the number of clients.
     pub(super) fn clients_of(&self, scenario: &Scenario) -> Result<u8, ExploreError> {
         let name = || scenario.name.clone();
         if let Some(clients) = self.clients {
@@ -82,7 +82,7 @@ impl Exploration {
         few.ok_or_else(|| ExploreError::TooManyClients { scenario: name(), clients: fewest })
     }
 
-    /// The scenario with what is there from the start of this search.
+    /// Returns the scenario with the znodes that exist from the start of this search.
     pub(super) fn set_up(
         &self,
         scenario: &Scenario,
@@ -91,7 +91,7 @@ impl Exploration {
         let mut setup = scenario.setup.clone().and(setup);
         for path in &self.setup {
             match setup.add(path) {
-                // The scenario may have it too.
+                // The scenario may have the znode too.
                 Ok(()) | Err(SetupError::Twice(_)) => {}
                 Err(error) => return Err(ExploreError::Setup(error)),
             }

@@ -1,4 +1,4 @@
-//! Why there was no search.
+//! The reasons for which there was no search.
 
 use thiserror::Error;
 use vivarium_model::bounds::SEARCHED_CLIENTS;
@@ -6,28 +6,28 @@ use vivarium_model::case::GrainKind;
 use vivarium_model::setup::SetupError;
 use vivarium_sim::bounds::OutOfBounds;
 
-/// Why a scenario was not explored. What a search finds is no error, and neither is it if a bound stops it:
-/// the report's verdict says that.
+/// The reason for which a scenario was not explored. A violation is no error, and neither is a bound that stops the
+/// search: the report's verdict says so.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[allow(missing_docs, reason = "fields whose names say it all")]
 pub enum ExploreError {
-    /// A number of the [`Exploration`](crate::Exploration) makes no sense.
+    /// A number of the [`Exploration`](crate::Exploration) is out of its bounds.
     #[error(transparent)]
     OutOfBounds(#[from] OutOfBounds),
-    /// The scenario itself makes no sense: why.
+    /// The scenario itself is invalid; the sentence says why.
     #[error("{0}")]
     Scenario(String),
-    /// The scenario is not made to be explored.
+    /// The scenario cannot be explored.
     #[error("`{scenario}` cannot be explored: {why}")]
     NotExplorable {
         scenario: String,
-        /// Why, as a clause.
+        /// The reason, as a clause.
         why: String,
     },
-    /// Its clients or servers are told to do something that a search does not know.
+    /// A setting of the scenario's clients or servers is unknown to searches.
     #[error("a search knows no {what}: leave that to a sweep")]
     Unknown { what: &'static str },
-    /// Something was asked for that only the other grain has.
+    /// An option applies only to the other grain.
     #[error(
         "`{scenario}` is explored over the {grain} grain, and something was asked for that only the other \
          grain has"
@@ -38,33 +38,33 @@ pub enum ExploreError {
         /// The grain at which it is explored.
         grain: GrainKind,
     },
-    /// Servers are to vote by lot, which is for sweeps.
+    /// Servers vote by lot, which only sweeps support.
     #[error("elections by lot are for sweeps; a search tries every outcome: say `--election any`")]
     ByLot,
-    /// Upsets are asked for, and elections choose the largest vote.
+    /// Upsets are requested, but elections choose the largest vote.
     #[error("`upsets`: only `--election any` elects others than the largest of a quorum; add it")]
     UpsetsWithoutAny,
-    /// A defect is switched on that such a search cannot come upon: that it finds nothing would say nothing.
+    /// A defect is switched on that such a search cannot find: the verdict "held" would be worthless.
     #[error("`{bug}` cannot be found by a search of `{scenario}`: {why}")]
     Unseen {
         /// The defect's name.
         bug: &'static str,
         /// The scenario's name.
         scenario: String,
-        /// Why not, and what can find it, as a clause.
+        /// Why the search cannot find it, and how it can be found, as a clause.
         why: String,
     },
-    /// The scenario has no version with as few clients as a search takes.
+    /// The scenario does not allow as few clients as a search supports.
     #[error(
         "`{scenario}` has {clients} clients, and a search takes at most {SEARCHED_CLIENTS}: give it fewer"
     )]
     TooManyClients {
         /// The scenario's name.
         scenario: String,
-        /// How many it has, at the least.
+        /// The smallest number of clients of the scenario.
         clients: u32,
     },
-    /// The number of clients is given, and the scenario's roles say another one.
+    /// The number of clients was given, and differs from the number of the scenario's roles.
     #[error("`clients({clients})`: the roles of `{scenario}` say how many")]
     RolesSayHowMany {
         /// The scenario's name.
@@ -72,27 +72,27 @@ pub enum ExploreError {
         /// The number that was given.
         clients: u8,
     },
-    /// The clients are said to be interchangeable, and they are not.
+    /// The clients were declared interchangeable, but are not.
     #[error("`interchangeable`: the clients of `{scenario}` differ by their roles or options")]
     ClientsDiffer {
         /// The scenario's name.
         scenario: String,
     },
-    /// A znode cannot be there from the start.
+    /// A znode cannot exist from the start.
     #[error("`setup`: {0}")]
     Setup(SetupError),
-    /// A program did not come back to an await for a long time: the sentence that says whose, and behind what.
+    /// A program did not reach an await for a long time. The sentence names the client and its last input.
     #[error("{0}")]
     Stuck(String),
-    /// Vivarium itself panicked, or a part of the scenario that only it calls: the sentence that says so.
+    /// Vivarium itself panicked, or a part of the scenario that is no program. The sentence has the message.
     #[error("{0}")]
     Panicked(String),
-    /// The states cannot be shown to a browser at this address.
+    /// The states cannot be served to a browser at this address.
     #[error("no browser can be served at `{address}`: {why}")]
     NotServed {
         /// The address as it was given.
         address: String,
-        /// Why, as a clause.
+        /// The reason, as a clause.
         why: String,
     },
 }

@@ -1,9 +1,8 @@
-//! Exploring: every order of events within stated budgets, instead of those that seeds pick.
+//! Searches: every order of events within stated budgets, instead of the orders that seeds select.
 //!
-//! [`Exploration`] says how far; a scenario says which programs and properties. There is one kind of
-//! exploration per grain ([`programs`]: recipes and users' programs over the service grain;
-//! [`servers`]: the servers alone, over the ensemble grain); what they share is here: the options of
-//! the search and the parts of the report.
+//! [`Exploration`] has the bounds; a scenario has the programs and properties. There is one kind of search per grain
+//! ([`programs`]: recipes and users' programs over the service grain; [`servers`]: the servers alone, over the
+//! ensemble grain). This module has their common parts: the options of the search and parts of the report.
 
 mod asked;
 mod check;
@@ -28,21 +27,21 @@ use vivarium_sim::every::{Observer, Silent, Statistics};
 use vivarium_sim::steps::Replayed;
 use vivarium_sim::{Explored, Scenario};
 
-/// What an exploration found, and the way to a violation as a case.
+/// The result of a search, and the way to a violation as a case.
 pub(crate) struct Answer {
     pub(crate) report: ExplorationReport,
     pub(crate) case: Option<Case>,
-    /// What came of telling histories of programs again with other values.
+    /// The result of replaying histories of programs with other values.
     told_again: ToldAgain,
-    /// The search was stopped: by the person at the keyboard, for time, or for memory.
+    /// True if the user, the limit of time or the limit of memory stopped the search.
     is_stopped: bool,
 }
 
 /// Explores a scenario of the catalogue, or one of your own.
 ///
 /// # Errors
-/// It cannot be explored, or not so: [`ExploreError`] says why in one sentence. That something was violated, or
-/// that a bound stopped the search, is no error: the report's verdict says that.
+/// Fails if the scenario cannot be explored, or not with these options: [`ExploreError`] says why in one sentence. A
+/// violation, or a bound that stopped the search, is no error: the report's verdict says so.
 pub fn explore(
     scenario: &Scenario,
     exploration: &Exploration,
@@ -50,7 +49,7 @@ pub fn explore(
     answer(scenario, &[], exploration, Arc::new(Silent)).map(|answer| answer.report)
 }
 
-/// Explores. `bugs` are the names of what is switched on in the scenario.
+/// Explores. `bugs` are the names of the defects and mutants that are switched on in the scenario.
 ///
 /// # Errors
 /// As [`explore`].
@@ -77,10 +76,10 @@ pub(crate) fn answer(
     }
 }
 
-/// [`serve`], at an address as people write it, once that is told.
+/// Parses an address, passes a line for the user to `tell`, and calls [`serve`].
 ///
 /// # Errors
-/// Nothing can be served there, or it cannot be explored.
+/// Fails if nothing can be served at the address, or if the scenario cannot be explored.
 pub(crate) fn serve_at(
     scenario: &Scenario,
     exploration: &Exploration,
@@ -92,7 +91,7 @@ pub(crate) fn serve_at(
         .to_socket_addrs()
         .map_err(|error| refused(format!("{error}; write e.g. `localhost:3000`")))?;
     let address = addresses.next().ok_or_else(|| refused("no such host".into()))?;
-    // Asked here, because stateright would panic.
+    // Checked here, because stateright would panic.
     TcpListener::bind(address).map_err(|error| refused(error.to_string()))?;
     tell(&format!("The states of {} are at http://{address}/ until Ctrl-C", scenario.name));
     serve(scenario, exploration, address)
@@ -101,7 +100,7 @@ pub(crate) fn serve_at(
 /// Serves a browser for a scenario's states at an address, until the process ends.
 ///
 /// # Errors
-/// It cannot be explored.
+/// Fails if the scenario cannot be explored.
 fn serve(
     scenario: &Scenario,
     exploration: &Exploration,
@@ -119,10 +118,10 @@ fn serve(
     }
 }
 
-/// Takes the steps of a case again that a search has written; `None` where a sweep has.
+/// Repeats the steps of a case that a search has written; returns `None` for a case of a sweep.
 ///
 /// # Errors
-/// One sentence about what is wrong with the case.
+/// Returns one sentence about what is wrong with the case.
 pub(crate) fn replay(scenario: &Scenario, case: &Case) -> Result<Option<Replayed>, String> {
     match (&scenario.explored, case.grain) {
         (_, GrainKind::Service) => vivarium_sim::service::replay(scenario, case).map(Some),
@@ -144,7 +143,7 @@ fn figures(statistics: &Statistics, programs: Option<u64>) -> Figures {
     }
 }
 
-/// An account of the budget as a row: how much there is of it, or the flag that brings it in.
+/// Returns an account of the budget as a row of the report: its number, or the flag that adds it.
 fn faults(account: Account, number: u8) -> Dimension {
     match number {
         0 => left_out(account.row(), account),
@@ -155,7 +154,7 @@ fn faults(account: Account, number: u8) -> Dimension {
     }
 }
 
-/// Something that is left out unless an account has something in it.
+/// Returns the row for a dimension that is left out while an account is 0.
 fn left_out(name: &str, account: Account) -> Dimension {
     Dimension::new(name, false, format!("{} brings it in", account.flag()))
 }

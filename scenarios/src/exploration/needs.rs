@@ -1,8 +1,8 @@
-//! How much a search over servers takes to come upon a defect, found by experiment.
+//! The budgets that a search over servers needs to find a defect, found by experiment.
 //!
-//! Each row has the least budgets that are known: with one of them, or more, the defect is found
-//! (`tests/explorer/needs.rs`); with one fault, transaction or server less, a search has been through all of its
-//! states and found nothing. So a search that has none of them is refused: its "held" would say nothing.
+//! Each row has the least budgets that are known to suffice. With one of them, or more, the search finds the defect
+//! (the tests below); with one fault, transaction or server less, a search has visited all of its states and found
+//! nothing. So a search with less than all of these budgets is refused: its "held" would be worthless.
 
 use vivarium_model::config::Election;
 use vivarium_model::release::Bug;
@@ -12,9 +12,9 @@ use vivarium_sim::budget::servers::Budget;
 /// The least budgets that show a defect.
 struct Needs {
     bug: Bug,
-    /// Whoever is elected; the first one is named where there is none better.
+    /// The budgets that suffice for every kind of election. If several are equally near, the message names the first.
     least: &'static [Budget],
-    /// Those beside that do if anybody can be elected ([`Election::Any`]).
+    /// Further budgets that suffice if any member of a quorum can be elected ([`Election::Any`]).
     if_any: &'static [Budget],
 }
 
@@ -74,19 +74,19 @@ impl Needs {
     }
 }
 
-/// The largest snapCount with which the budgets of the defects that take background snapshots are known to do: the least
-/// that ZooKeeper takes, or one more, which is halved to the same.
+/// The largest snapCount for which the budgets of the defects with background snapshots are known to suffice:
+/// ZooKeeper's least value, or one more, whose half is the same.
 pub(super) const MOST_SNAP_COUNT: u32 = 3;
 
-/// Whether a defect shows only where servers take background snapshots.
+/// Returns true if a defect shows only if servers take background snapshots.
 pub(super) fn takes_snapshots(bug: Bug) -> bool {
     matches!(bug, Bug::SnapshotAheadOfLog | Bug::SnapshotOutlivesRole)
 }
 
-/// What must be added to a search with this budget and these elections, as flags, before it is known to come upon a
-/// defect; `None` if it is enough, or if nothing is known of the defect.
+/// Returns the flags that must be added to a search with this budget and these elections before it is known to find a
+/// defect. Returns `None` if the budget suffices, or if nothing is known about the defect.
 pub(super) fn missing(bug: Bug, budget: Budget, election: Election) -> Option<String> {
-    // A search of the code's elections does not end, and so does not say "held".
+    // A search with the code's elections does not end, and so does not report "held".
     if election == Election::Fast {
         return None;
     }
@@ -102,7 +102,7 @@ pub(super) fn missing(bug: Bug, budget: Budget, election: Election) -> Option<St
         Some(flags) => ("", flags),
         None => ("--election any ", nearest(Election::Any).expect("there is a way to find it")),
     };
-    // One upset is usual where anybody can be elected.
+    // One upset is the default if any server can be elected.
     let is_usual = |account: Account, needed: u8| {
         !election.is_empty() && account == Account::Upsets && needed == account.usual()
     };
@@ -112,7 +112,7 @@ pub(super) fn missing(bug: Bug, budget: Budget, election: Election) -> Option<St
     Some(format!("{election}{}", flags.join(" ")).trim_end().to_string())
 }
 
-/// Of what there is less than there must be: the account, how much there is and how much it takes.
+/// Returns the accounts that are too small: the account, its number, and the number that is needed.
 fn lacks(budget: Budget, least: Budget) -> Vec<(Account, u8, u8)> {
     let each = least.each().map(|(account, needed)| (account, budget[account], needed));
     each.filter(|(_, has, needed)| has < needed).collect()
@@ -127,7 +127,7 @@ mod tests {
     use vivarium_sim::every::servers::EnsembleModel;
     use vivarium_sim::every::{Ending, Options, Silent, Strategy, search};
 
-    /// Each row's budgets, with the elections that they are for.
+    /// Returns each row's budgets, with the elections that they are for.
     fn all() -> impl Iterator<Item = (&'static Needs, Budget, Election)> {
         NEEDS.iter().flat_map(|needs| {
             let least = needs.least.iter().map(move |least| (needs, *least, Election::Oracle));
@@ -135,7 +135,7 @@ mod tests {
         })
     }
 
-    /// What is one less of something, and of what.
+    /// Returns each budget with one less of an account, and the account's flag.
     fn lesser(budget: Budget) -> impl Iterator<Item = (String, Budget)> {
         Budget::ACCOUNTS.into_iter().filter_map(move |account| {
             let mut less = budget;
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn every_defect_among_servers_has_a_row_or_a_reason() {
         for bug in Bug::AMONG_SERVERS.into_iter().chain(Bug::PLANTED_GUARDS) {
-            // No budget brings these in, or none that a search is known to get through.
+            // No budget shows these, or none that a search is known to complete.
             let is_refused =
                 matches!(bug, Bug::GapsAreReplayed | Bug::SnapKeepsOldLog | Bug::TruncUnsynced);
             assert_eq!(Needs::of(bug).is_some(), !is_refused, "{bug}");
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(two.as_deref(), Some("--txns 1 --fsync-errors 1"));
     }
 
-    /// These take hundreds of thousands of states: `.ci/run` searches for them with the release build.
+    /// These searches take hundreds of thousands of states: `.ci/run` runs them with the release build.
     const LONG: [Bug; 3] =
         [Bug::TruncKeepsNewerSnapshot, Bug::InterruptedTruncKeepsTree, Bug::SnapshotAheadOfLog];
 
@@ -212,7 +212,7 @@ mod tests {
         assert_found(|bug| LONG.contains(&bug));
     }
 
-    /// One way for each defect: the others are like it.
+    /// Tries one budget for each defect: the others are similar.
     fn assert_found(of: impl Fn(Bug) -> bool) {
         for needs in NEEDS.iter().filter(|needs| of(needs.bug)) {
             let oracle = needs.least.first().map(|least| (least, Election::Oracle));

@@ -1,14 +1,14 @@
-//! Defects that a search cannot come upon. It would say "held" of them, and that would say nothing.
+//! Refuses defects that a search cannot find: its verdict "held" would be worthless.
 
 use super::{Exploration, ExploreError, needs};
 use vivarium_model::release::Bug;
 use vivarium_sim::{Explored, Scenario, Servers};
 
-/// Whether the search can come upon each of the servers' defects that are asked for by name. (What a release has
-/// is not asked for one by one: the report says what is left out.)
+/// Checks that the search can find each of the servers' defects that are requested by name. (Defects of a release are
+/// not requested by name: the report says what is left out.)
 ///
 /// # Errors
-/// The first that it cannot.
+/// Fails with the first defect that the search cannot find.
 pub(super) fn check(
     scenario: &Scenario,
     names: &[String],
@@ -32,12 +32,12 @@ pub(super) fn check(
     })
 }
 
-/// Whether servers alone can show it.
+/// Returns true if servers alone can show the defect.
 fn is_among_servers(bug: Bug) -> bool {
     Bug::AMONG_SERVERS.contains(&bug) || Bug::PLANTED_GUARDS.contains(&bug)
 }
 
-/// A scenario whose sweeps are known to show a defect that takes clients (`tests/sweeps/museum.rs`).
+/// Returns a scenario whose sweeps are known to show a defect that needs clients (`tests/sweeps/museum.rs`).
 fn swept_in(bug: Bug) -> &'static str {
     match bug {
         Bug::AclByNumber
@@ -72,8 +72,8 @@ fn swept_in(bug: Bug) -> &'static str {
 }
 
 impl Exploration {
-    /// Why a search over servers with these bounds cannot come upon a defect, or is not known to, as a clause. `None`
-    /// if it does.
+    /// Says, as a clause, why a search over servers with these bounds cannot find a defect or is not known to find
+    /// it. Returns `None` if it finds the defect.
     fn hides(&self, bug: Bug, names: &[String], smallest: Servers) -> Option<String> {
         let ensemble = self.ensemble;
         let kind = match bug {

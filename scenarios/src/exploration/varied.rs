@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use vivarium_model::session_order::SessionOrder;
 use vivarium_sim::every::trie::Valued;
 
-/// What a search chooses of these values.
+/// The values that a search varies.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Varied {
-    /// Each draw is a choice of several numbers.
+    /// True if each draw is a choice of several numbers.
     pub(super) draws: bool,
-    /// In which order session ids are, if all orders are tried.
+    /// The order of the session ids, if all orders are tried.
     pub(super) order: Option<SessionOrder>,
-    /// What programs did that go by them.
+    /// For each kind of value that programs depend on, what a program did because of it.
     pub(super) because: BTreeMap<Valued, String>,
 }
 
@@ -24,7 +24,7 @@ impl Varied {
         self.order.clone().unwrap_or_default()
     }
 
-    /// The values that are not varied, so that histories are replayed with others.
+    /// Returns the values that are not varied; histories are replayed with others.
     pub(super) fn fixed(&self) -> Vec<Valued> {
         let is_fixed = |kind: &Valued| match kind {
             Valued::RandomNumbers => !self.draws,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::property::Monitor;
 
-/// What the programs of a sweep or search did.
+/// The deeds of the programs in a sweep or search.
 pub(crate) struct Deeds<'a> {
     /// Whether a program made a request.
     pub(crate) requests: bool,
@@ -13,7 +13,7 @@ pub(crate) struct Deeds<'a> {
 }
 
 impl Deeds<'_> {
-    /// Returns what these properties are about and no program did, in words that follow "nobody made".
+    /// Returns what these properties depend on and no program did, in words that follow "nobody made".
     pub(crate) fn missing(&self, monitors: &[Box<dyn Monitor>]) -> Vec<String> {
         let mut missing = Vec::new();
         if !self.requests && self.observed.is_empty() {

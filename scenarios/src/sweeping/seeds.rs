@@ -13,25 +13,25 @@ pub enum SeedError {
     /// The text is empty.
     #[error("{what} is empty: write a number, such as `42` or `0x2a`")]
     Nothing {
-        /// What was expected.
+        /// The expected kind of text.
         what: &'static str,
     },
     /// The text is not a number.
     #[error("`{text}` is not a seed: write a number, such as `42` or `0x2a`")]
     NotANumber {
-        /// What the user wrote.
+        /// The user's text.
         text: String,
     },
     /// The number is above [`MAX_SEED`].
     #[error("`{text}` is too large for a seed: the largest is {MAX_SEED}")]
     TooLarge {
-        /// What the user wrote.
+        /// The user's text.
         text: String,
     },
     /// The range ends before it begins.
     #[error("the seed range `{text}` is reversed: did you mean `{end}..{start}`?")]
     Reversed {
-        /// What the user wrote.
+        /// The user's text.
         text: String,
         /// The start of the range.
         start: u64,
@@ -44,7 +44,7 @@ pub enum SeedError {
          did you mean `{start}..{}`?", start.saturating_add(1)
     )]
     EmptyRange {
-        /// What the user wrote.
+        /// The user's text.
         text: String,
         /// The start of the range, which is also its end.
         start: u64,
@@ -52,13 +52,13 @@ pub enum SeedError {
     /// The count is 0.
     #[error("`{text}` seeds are none at all: run at least 1")]
     NoSeeds {
-        /// What the user wrote.
+        /// The user's text.
         text: String,
     },
     /// The range lacks an end, or has too many.
     #[error("`{text}` is not a seed range: write a count, such as `1000`, or `A..B`")]
     NotARange {
-        /// What the user wrote.
+        /// The user's text.
         text: String,
     },
 }

@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(done, Err(Ended::Panicked("lost".to_string())));
     }
 
-    /// One position changes all the time, another one never.
+    /// One position changes all the time, the other one never.
     #[test]
     fn what_stands_still_is_found_among_what_moves() {
         let release = Arc::new(AtomicBool::new(false));

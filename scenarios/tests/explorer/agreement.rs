@@ -1,5 +1,5 @@
-//! Who searches does not matter: breadth first and depth first, one thread and two, stateright's own
-//! checkers, with reductions and without come to the same answer about the same model.
+//! The answer does not depend on the search: breadth first and depth first, one thread and two, stateright's own
+//! checkers, with and without reductions, all give the same answer about the same model.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -16,7 +16,7 @@ use vivarium_sim::every::programs::{Budget, ProgramModel};
 use vivarium_sim::every::servers::{Budget as Faults, Election, EnsembleModel};
 use vivarium_sim::every::{Ending, Model, Options, Silent, Strategy, cross_check, search};
 
-/// What a search says, as far as all must agree.
+/// The part of a search's answer on which all searches must agree.
 #[derive(Debug, PartialEq, Eq)]
 enum Says {
     Exhausted { distinct: u64 },
@@ -33,7 +33,7 @@ fn says<M: Model>(model: &M, strategy: Strategy, threads: usize) -> Says {
     }
 }
 
-/// Our four ways to search, and stateright's two.
+/// Compares our four kinds of search, and stateright's two.
 fn all_agree<M>(make: impl Fn() -> M) -> Says
 where
     M: Model + Send + 'static,
@@ -47,7 +47,7 @@ where
     {
         let other = says(&make(), strategy, threads);
         match (&first, &other) {
-            // Which of several violations is met first depends on the way through.
+            // If there are several violations, the order of the search decides which is found first.
             (Says::Violated { .. }, Says::Violated { .. }) if strategy == Strategy::DepthFirst => {}
             _ => assert_eq!(other, first, "{strategy:?}, {threads} threads"),
         }
@@ -65,8 +65,8 @@ where
     first
 }
 
-/// How many states there are, searched with a new model for every level, which knows nothing but the
-/// states of that level.
+/// Returns the number of states, searched with a new model for every level, which knows only the states of that
+/// level.
 fn distinct_by_renewed_models<M: Model>(mut model: M) -> u64 {
     let mut states = model.init_states();
     let mut seen: BTreeSet<_> = states.iter().map(|state| model.fingerprint(state)).collect();
@@ -84,7 +84,7 @@ fn distinct_by_renewed_models<M: Model>(mut model: M) -> u64 {
     seen.len() as u64
 }
 
-/// The same verdict with reductions and without, and fewer states with them.
+/// Checks that the verdict is the same with and without reductions, and that there are fewer states with them.
 fn reductions_agree<M>(make: impl Fn(bool) -> M)
 where
     M: Model + Send + 'static,
@@ -126,7 +126,7 @@ fn about_a_lock() {
     reductions_agree(|reductions| recipes(contenders(Mutant::NoGuid.into()), 1, reductions));
 }
 
-/// Two increments of a counter, by compare and set.
+/// Increments a counter twice, by compare and set.
 async fn increment(zookeeper: ZooKeeper) -> Result<(), String> {
     zookeeper.connect().await;
     loop {
@@ -153,7 +153,7 @@ fn about_a_program_without_faults() {
         if reductions { model } else { model.without_reductions() }
     };
     reductions_agree(model);
-    // Which of these programs is first is no matter to anybody.
+    // The order of these programs does not matter.
     let all = says(&model(true), Strategy::BreadthFirst, 1);
     let fewer = says(&model(true).interchangeable(), Strategy::BreadthFirst, 1);
     let (Says::Exhausted { distinct: all }, Says::Exhausted { distinct: fewer }) = (&all, &fewer)
@@ -161,7 +161,7 @@ fn about_a_program_without_faults() {
         panic!("{all:?} {fewer:?}")
     };
     assert!(fewer * 2 < *all, "{fewer} states of {all}");
-    // That a model forgets what nobody needs changes nothing.
+    // A model that forgets what is no longer needed gives the same result.
     assert_eq!(distinct_by_renewed_models(model(true)), *all);
     assert_eq!(distinct_by_renewed_models(model(true).interchangeable()), *fewer);
 }

@@ -1,14 +1,14 @@
-//! The mutants of barriers and double barriers and the published texts, found by exploring within small budgets,
-//! by a way that is proven to be the shortest; and the recipes as they should be, held in every state within
-//! such budgets.
+//! The mutants of barriers and double barriers, and the published texts, each found by a search within small budgets,
+//! by a way that is proven to be the shortest; and the correct recipes, which hold in every state within such
+//! budgets.
 
 use super::exhibit::{
     Budget, CANCEL, Exhibit, KILL, LOST, NO_FAULT, assert_holds, exhibit, text, two,
 };
 use vivarium::catalogue::catalogue;
 
-/// Left out are `DbReadyLeftover` and `DbNeverCloses`, which need a second generation, and `DbLeaveSpins`, whose property is one of
-/// sweeps: the museum has them. `DbEqualsN` needs a third client.
+/// This list leaves out `DbReadyLeftover` and `DbNeverCloses`, which need a second generation, and `DbLeaveSpins`,
+/// whose property is checked in sweeps only: the museum has them. `DbEqualsN` needs a third client.
 const EXHIBITS: &[Exhibit] = &[
     exhibit("barrier", "BarrierInvertedRecheck", NO_FAULT, "barrier B1 witness", 36),
     exhibit("barrier", "EventTypeFilterNoRearm", NO_FAULT, "progress", 43),
@@ -55,7 +55,7 @@ fn every_published_text_goes_wrong_where_it_says() {
     }
 }
 
-/// CI asks for more.
+/// CI searches with larger budgets.
 #[test]
 fn the_recipes_hold_within_small_budgets() {
     let budgets: [(&str, Budget); 5] = [

@@ -1,5 +1,5 @@
-//! How many clients and servers there can be is one number for each engine and grain, whoever asks: the
-//! command line, a test, or a case file.
+//! The numbers of clients and servers have one bound for each engine and grain: the same for the command line, a
+//! test, and a case file.
 #![cfg(feature = "cli")]
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use vivarium::model::config::Config;
 use vivarium::prelude::*;
 use vivarium::reports::case_file;
 
-/// How the command ends, and what it says if it is refused.
+/// Returns the exit code of a command, or its message if it is refused.
 fn command(words: &[&str]) -> Result<i32, String> {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_vivarium"));
@@ -23,7 +23,7 @@ fn command(words: &[&str]) -> Result<i32, String> {
     }
 }
 
-/// What becomes of an empty case of this many machines.
+/// Replays an empty case with this number of machines.
 fn replayed(scenario: &str, grain: GrainKind, servers: u8, clients: u8) -> Result<i32, String> {
     let case = Case {
         version: Case::VERSION,
@@ -53,7 +53,7 @@ fn connects() -> Test {
     })
 }
 
-/// A search that looks at very few states is stopped; one that is refused has a sentence.
+/// A search over very few states is stopped with this code; a refused one gives a sentence.
 const STOPPED: Result<i32, String> = Ok(2);
 
 #[test]
@@ -113,7 +113,7 @@ fn servers_of_a_search() {
     assert_eq!(read(more), Err(too_many));
 }
 
-/// A search that takes snapshots after more transactions than it ever counts would say of them what is not so.
+/// A search whose snapCount is larger than the number of its transactions would make a false claim about snapshots.
 #[test]
 fn snap_counts_of_a_search() {
     let entries = vivarium::catalogue::catalogue();
@@ -140,7 +140,7 @@ fn snap_counts_of_a_search() {
     assert!(told(3, 2).0);
 }
 
-/// The command line has no such election, but a test can ask for it.
+/// The command line does not offer this kind of election, but a test can request it.
 #[test]
 fn elections_by_lot_are_for_sweeps() {
     let entries = vivarium::catalogue::catalogue();
@@ -153,7 +153,7 @@ fn elections_by_lot_are_for_sweeps() {
     );
 }
 
-/// The catalogue says itself how many machines it sweeps; a test and a case file can ask for others.
+/// The catalogue has its own numbers of machines; a test and a case file can request others.
 #[test]
 fn machines_of_a_sweep() {
     let swept = |test: Test| test.chaos(Duration::from_secs(1)).run_seeds(&one_seed());

@@ -1,10 +1,10 @@
-//! Caches as a user's test has them, also of `/`; and what only a search finds.
+//! Caches in a user's test, also of `/`; and mutants that only a search finds.
 
 use super::exhibit::{assert_holds, explored, two};
 use vivarium::prelude::*;
 use vivarium::recipes::cache::{self, CacheEvent, CacheSeen, TreeCache};
 
-/// Goes by its copy of everything until it has seen what it waits for.
+/// Follows its copy of the tree until it has seen the znode that it waits for.
 async fn reader(zk: ZooKeeper) -> Result<(), String> {
     let mut copy = TreeCache::new(zk.clone(), "/");
     while copy.get("/app/done").is_none() {

@@ -1,8 +1,8 @@
-//! What a search makes of programs that go by the time of their own clock.
+//! Searches of programs that depend on their own clocks.
 
 use vivarium::prelude::*;
 
-/// Sleeps for three seconds between two readings, and fails if the clock has gone on by more than `most` seconds.
+/// Sleeps for three seconds between two readings, and fails if the clock has advanced by more than `most` seconds.
 fn sleeps(most: u64) -> Test {
     Test::new("sleeps", move |zk: ZooKeeper| async move {
         zk.connect().await;
@@ -35,7 +35,7 @@ fn verdict(test: Test, asked: &Exploration) -> Verdict {
     test.explored(asked).expect("it can be explored").verdict
 }
 
-/// What the report says of clocks.
+/// Returns the report's row about clocks.
 fn told(test: Test, asked: &Exploration) -> (bool, String) {
     let report = test.explored(asked).expect("it can be explored");
     let clock = report.dimensions.into_iter().find(|dimension| dimension.name == "clock");
@@ -65,15 +65,15 @@ fn a_clock_goes_on_by_what_its_program_sleeps() {
 #[test]
 fn a_reading_can_be_late() {
     falls(sleeps(3), &Exploration::new());
-    // Longer than an hour is nothing that a search tries by itself.
+    // A search does not try more than an hour unless it is requested.
     holds(sleeps(3_700), &Exploration::new());
     falls(sleeps(3_700), &Exploration::new().delay(Duration::from_secs(5_000)));
-    // Twice an hour is late twice.
+    // A reading that is late by an hour twice is two late readings.
     falls(lease(7_200, 7_201), &Exploration::new().delays(2));
     holds(lease(7_200, 7_201), &Exploration::new());
 }
 
-/// A limit that lies between the spans that a search tries by itself has to be said.
+/// A limit between the spans that a search tries by default must be given explicitly.
 #[test]
 fn a_span_between_two_limits_is_said() {
     holds(lease(60, 61), &Exploration::new());
@@ -93,7 +93,7 @@ fn the_report_says_what_clocks_do() {
     assert_eq!(told(quiet, &asked).1, "no program reads it");
 }
 
-/// A case has the readings, and taking its steps again leads to the same objection.
+/// A case contains the readings, and its replay leads to the same objection.
 #[test]
 fn a_way_with_a_late_reading_is_taken_again() {
     let report = sleeps(3).explored(&Exploration::new()).expect("it can be explored");
@@ -102,7 +102,7 @@ fn a_way_with_a_late_reading_is_taken_again() {
     assert!(finding.violation.objection.saw.contains("the clock has gone on"));
 }
 
-/// What makes no sense is refused.
+/// Invalid values are refused.
 #[test]
 fn a_span_of_nothing_and_more_than_a_search_counts_are_refused() {
     let refused = |asked: &Exploration| {

@@ -1,4 +1,4 @@
-//! `vivarium explore`, and the replay of what it finds, as a user meets them.
+//! `vivarium explore`, and the replay of its findings, as users see them.
 #![cfg(feature = "cli")]
 
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use vivarium_model::release::Bug;
 
-/// An empty directory of its own for each test.
+/// Creates an empty directory for a test.
 fn directory(test: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("explore-command").join(test);
     let _ = fs::remove_dir_all(&path);
@@ -20,7 +20,7 @@ fn vivarium(directory: &Path, arguments: &[&str]) -> Output {
     command.output().expect("the binary was built")
 }
 
-/// What a command that ends with this code wrote.
+/// Runs a command that must end with this code, and returns its output.
 fn said(directory: &Path, arguments: &[&str], code: i32) -> String {
     let output = vivarium(directory, arguments);
     let text = String::from_utf8(output.stdout).expect("reports are text");
@@ -29,7 +29,7 @@ fn said(directory: &Path, arguments: &[&str], code: i32) -> String {
     text
 }
 
-/// The sentence with which a command is refused.
+/// Returns the message with which a command is refused.
 fn refused(arguments: &[&str]) -> String {
     let output = vivarium(Path::new(env!("CARGO_TARGET_TMPDIR")), arguments);
     let sentence = String::from_utf8(output.stderr).expect("messages are text");
@@ -93,7 +93,7 @@ fn a_search_that_is_stopped_is_inconclusive() {
     assert!(text.contains("inconclusive: stopped by 1,000 states after "), "{text}");
 }
 
-/// The first Ctrl-C ends the search, which still reports; so does what ends processes and terminals.
+/// The first Ctrl-C ends the search, which still reports; so do the signals that end processes and terminals.
 #[test]
 #[cfg(unix)]
 fn a_signal_ends_a_search_with_its_report() {
@@ -248,7 +248,7 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
     assert!(sentence.ends_with("elects others than the largest of a quorum; add it"), "{sentence}");
     let sentence = asked(&["broadcast", "--bug", "SnapshotAheadOfLog"]);
     assert!(sentence.contains("add `--snap-count 2`"), "{sentence}");
-    // With this snapCount it never begins one: "held" would say nothing.
+    // With this snapCount no snapshot ever begins: "held" would be worthless.
     let many = ["broadcast", "--txns", "3", "--snap-count", "100", "--bug", "SnapshotAheadOfLog"];
     let sentence = asked(&many);
     assert!(sentence.contains("add `--snap-count 2`"), "{sentence}");
@@ -277,7 +277,7 @@ fn servers_without_programs_are_not_swept() {
     assert_eq!(refused(&["replay", "broadcast"]), sentence);
 }
 
-/// The figures of a report, without those that time decides.
+/// Returns the figures of a report that do not depend on time.
 fn distinct(report: &str) -> &str {
     let line = report.lines().find(|line| line.trim_start().starts_with("distinct states"));
     line.unwrap_or_else(|| panic!("no figure in\n{report}")).trim_end()
@@ -306,7 +306,7 @@ fn a_search_of_programs_goes_depth_first_too() {
     assert_eq!(distinct(&breadth), distinct(&depth));
 }
 
-/// Rounds of elections have no end, and a search does not pretend to have seen it.
+/// Rounds of elections have no end, and a search does not claim to have visited them all.
 #[test]
 fn elections_are_bounded_by_their_rounds() {
     let words = ["explore", "broadcast", "--servers", "2", "--crashes", "0", "--election", "fast"];
@@ -315,7 +315,7 @@ fn elections_are_bounded_by_their_rounds() {
     assert!(text.contains(stopped), "{text}");
 }
 
-/// What a search finds and what a replay of its case sees are the same, step by step.
+/// Checks that a search and the replay of its case show the same steps.
 fn assert_replays(directory: &Path, words: &[&str], property: &str) -> String {
     let text = said(directory, words, 1);
     assert!(field(&text, "property").starts_with(property), "{text}");
@@ -328,7 +328,7 @@ fn assert_replays(directory: &Path, words: &[&str], property: &str) -> String {
     text
 }
 
-/// The steps as a report tells them.
+/// Returns the steps as printed in a report.
 fn told(report: &str) -> Vec<&str> {
     let from = report.find("Step by step:\n").expect("they are told");
     report[from..].lines().skip(1).take_while(|line| !line.is_empty()).collect()
@@ -340,23 +340,23 @@ fn a_defect_of_servers_is_told_step_by_step_and_its_case_replays() {
     let words = [&TWO_SERVERS[..], &["--bug", "TruncKeepsRecordBeyond"]].concat();
     let text = assert_replays(&directory, &words, "S5");
     assert_eq!(field(&text, "case file"), "cases/broadcast-TruncKeepsRecordBeyond-explored.json");
-    // Found by whatever way, it is told by one as short.
+    // The report shows a way of the same length, whatever the strategy.
     let depth_first = [&words[..], &["--depth-first", "--threads", "1"]].concat();
     let other = assert_replays(&directory, &depth_first, "S5");
     assert_eq!(field(&other, "way"), field(&text, "way"));
-    // What only a state shows (S3) is objected to by a replay as well.
+    // A replay also violates a property that only states show (S3).
     let words = [&TWO_SERVERS[..], &["--bug", "AcksOutliveReconnect"]].concat();
     assert_replays(&directory, &words, "S3");
 }
 
-/// Nobody objects to a step here: what is wrong is that nothing more can happen.
+/// No step violates a property here: the violation is that nothing more can happen.
 #[test]
 fn a_server_that_is_shut_out_is_missing_in_the_replay_too() {
     let directory = directory("shut-out");
     let words = ["explore", "broadcast", "--txns", "0", "--crashes", "2", "--depth-first"];
     let words = [&words[..], &["--threads", "1", "--bug", "LeaderIgnoresNewerEpoch"]].concat();
     let text = assert_replays(&directory, &words, "L2");
-    // One step earlier something can still happen, and nobody is missed.
+    // One step earlier something can still happen, so no server is missing.
     let file = fs::read_to_string(directory.join(field(&text, "case file"))).expect("just written");
     let mut case: serde_json::Value = serde_json::from_str(&file).expect("JSON");
     case["steps"].as_array_mut().expect("steps").pop().expect("there is a last one");

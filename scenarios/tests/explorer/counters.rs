@@ -1,15 +1,15 @@
-//! Whoever lines up by sequence numbers, searched where the counter is at its end (recipe rule 1.2.6): there all
-//! names have the same number, and only czxids say who came first.
+//! Searches of recipes that line up by sequence numbers, with the counter at its end (recipe rule 1.2.6): all names
+//! have the same number, and only czxids tell the order of arrival.
 //!
-//! Nothing is outstanding in a search, so the counter does not go on below zero, as it can for real (rule 1.4.3);
-//! sweeps have that too.
+//! A search has no outstanding creates, so the counter does not continue below zero, as it can in a real server (rule
+//! 1.4.3); sweeps cover this too.
 
 use super::exhibit::{self, scenario};
 use vivarium::prelude::*;
 use vivarium::{ExplorationReport, explore};
 use vivarium_sim::{Explored, Scenario};
 
-/// A scenario of the catalogue, whose directories' counters are at their end.
+/// Returns a scenario of the catalogue whose directories' counters are at their end.
 fn at_the_end(name: &str, mutant: Option<&'static str>) -> Scenario {
     let scenario = scenario(name, mutant);
     let Explored::Programs { setup } = scenario.explored else { panic!("{name} has programs") };
@@ -32,14 +32,14 @@ fn recipes_hold_where_numbers_say_nothing() {
         let verdict = explored(name, None, &two()).verdict;
         assert!(matches!(verdict, Verdict::Exhausted { .. }), "{name}: {verdict}");
     }
-    // Who has lost its connection is not told of creates by its watch (recipe rule 1.2.7).
+    // The watch of a client that has lost its connection misses creates (recipe rule 1.2.7).
     for name in ["lock", "rwlock", "queue", "membership", "children-cache"] {
         let verdict = explored(name, None, &two().lost(1)).verdict;
         assert!(matches!(verdict, Verdict::Exhausted { .. }), "{name}: {verdict}");
     }
 }
 
-/// Integers are no order there: both are the first.
+/// Integers give no order there: both contenders are the first.
 #[test]
 fn who_goes_by_integers_is_found() {
     let report = explored("lock", Some("IntOrderAtWrap"), &two());

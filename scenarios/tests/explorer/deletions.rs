@@ -1,4 +1,4 @@
-//! Containers and TTL znodes that the leader deletes while a search looks on.
+//! Containers and TTL znodes that the leader deletes during a search.
 
 use std::time::Duration;
 use vivarium::prelude::*;
@@ -9,7 +9,7 @@ fn extended(test: Test) -> Test {
     test.server_options(ServerOptions { extended_types: true, ..ServerOptions::default() })
 }
 
-/// What a search says with reductions, and without.
+/// Returns the verdict of a search with reductions, which must be the same without.
 fn word(test: impl Fn() -> Test, exploration: &Exploration) -> &'static str {
     let ways = [exploration.clone(), exploration.clone().without_reductions()];
     let words = ways.map(|how| test().explored(&how).expect("it can be").verdict.word());
@@ -29,7 +29,7 @@ fn deleting(deletions: u8) -> Exploration {
     Exploration::new().deletions(deletions)
 }
 
-/// Puts something into a container of the setup, takes it out, and puts something else into it.
+/// Creates a child in a container of the setup, deletes it, and creates another one.
 fn comes_back() -> Test {
     Test::new("comes back", |zookeeper: ZooKeeper| async move {
         zookeeper.connect().await;
@@ -55,7 +55,7 @@ fn a_container_that_is_empty_again_can_go() {
     assert!(finding.options.contains("1 deletions"), "{}", finding.options);
 }
 
-/// One that never had a child stays, unless the servers say after how long it goes.
+/// A container that never had a child stays, unless a server option limits its time.
 #[test]
 fn a_container_that_was_never_used_stays() {
     let looks = || {
@@ -75,7 +75,7 @@ fn a_container_that_was_never_used_stays() {
     violated(in_time, &deleting(1));
 }
 
-/// A TTL znode as a lease: its owner works on as long as it has not looked.
+/// A TTL znode as a lease: its owner continues to work until it looks.
 fn leases() -> Test {
     extended(Test::new("leases", |zookeeper: ZooKeeper| async move {
         zookeeper.connect().await;
@@ -98,12 +98,13 @@ fn leases() -> Test {
 fn a_ttl_znode_can_go_at_any_moment() {
     violated(leases, &deleting(1));
     held(leases, &deleting(0));
-    // Where servers have none, that is said.
+    // If servers do not support TTL znodes, the create fails.
     let refused = || leases().server_options(ServerOptions::default());
     violated(refused, &deleting(1));
 }
 
-/// Who waits for the end of a lease is not stuck: it goes in time, whatever the budget has left.
+/// A program that waits for the end of a lease is not stuck: the znode is deleted in time, even if the budget is used
+/// up.
 #[test]
 fn whoever_waits_for_the_end_goes_on() {
     let waits = || {

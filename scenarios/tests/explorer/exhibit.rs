@@ -1,11 +1,12 @@
-//! What goes wrong in a search: a recipe's mutant, or a published text, with who objects to it and behind how many steps.
+//! A mistake that a search finds: a recipe's mutant or a published text, with the violated property and the number of
+//! steps.
 
 use vivarium::catalogue::{Switches, catalogue};
 use vivarium::prelude::*;
 use vivarium::{ExplorationReport, explore};
 use vivarium_sim::Scenario;
 
-/// What can go wrong in a search.
+/// The budget of a search.
 pub(crate) type Budget = fn(Exploration) -> Exploration;
 
 pub(crate) const NO_FAULT: Budget = |two| two;
@@ -17,11 +18,11 @@ pub(crate) const KILL: Budget = |two| two.kills(1);
 /// See the module.
 pub(crate) struct Exhibit {
     pub(crate) scenario: &'static str,
-    /// `None` where the scenario itself is what goes wrong.
+    /// `None` if the scenario itself is the mistake.
     mutant: Option<&'static str>,
     budget: Budget,
     property: &'static str,
-    /// Steps of the shortest way.
+    /// The number of steps of the shortest way.
     length: usize,
 }
 
@@ -47,7 +48,7 @@ pub(crate) const fn text(
 }
 
 impl Exhibit {
-    /// A search finds it, by a way that is proven to be the shortest.
+    /// Asserts that a search finds the mistake, by a way that is proven to be the shortest.
     #[track_caller]
     pub(crate) fn assert_found(&self) {
         let Exhibit { scenario, mutant, budget, property, length } = *self;
@@ -57,7 +58,7 @@ impl Exhibit {
     }
 }
 
-/// Who objected, and the steps on a way that is proven to be the shortest.
+/// Returns the violated property and the number of steps of a way that is proven to be the shortest.
 #[track_caller]
 pub(crate) fn found(name: &str, report: &ExplorationReport) -> (String, usize) {
     let Verdict::Violated(violation) = &report.verdict else {
@@ -69,14 +70,14 @@ pub(crate) fn found(name: &str, report: &ExplorationReport) -> (String, usize) {
     (violation.objection.property.clone(), way.length)
 }
 
-/// A recipe as it should be holds in every state.
+/// Asserts that the correct recipe holds in every state.
 #[track_caller]
 pub(crate) fn assert_holds(name: &str, asked: &Exploration) {
     let verdict = explored(name, None, asked).verdict;
     assert!(matches!(verdict, Verdict::Exhausted { .. }), "{name}: {verdict}");
 }
 
-/// A scenario of the catalogue.
+/// Returns a scenario of the catalogue.
 pub(crate) fn scenario(name: &str, mutant: Option<&'static str>) -> Scenario {
     let switches = Switches { mutants: mutant.into_iter().collect(), ..Switches::default() };
     let entry = catalogue().into_iter().find(|entry| entry.name == name);

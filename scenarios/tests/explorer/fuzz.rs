@@ -1,4 +1,4 @@
-//! Searches of generated programs come to the same, and a mistake planted in a reduction is found.
+//! All searches of generated programs give the same answer, and a mistake planted in a reduction is found.
 
 use vivarium::fuzz::{
     Budget, Call, Case, Compared, Flaw, Statement, Watched, Watching, against_reference, compare,
@@ -7,9 +7,9 @@ use vivarium::fuzz::{
 use vivarium_model::release::{Bug, Bugs};
 
 const STATES: usize = 1_000;
-/// Cases of sessions that are given up.
+/// The number of cases with sessions that clients give up.
 const GIVEN_UP: u64 = 150;
-/// Number of drawn cases; in one of eight the leader deletes containers.
+/// The number of drawn cases; in one of eight the leader deletes containers.
 const GOING: u64 = 1_800;
 
 #[test]
@@ -20,7 +20,8 @@ fn all_searches_come_to_the_same() {
     assert!(fuzzed.compared > 10, "only {} cases were small enough", fuzzed.compared);
 }
 
-/// Compares each of these cases, and returns how many were small enough, and how many the reference was asked about.
+/// Compares each of these cases. Returns how many were small enough, and how many were also compared with the
+/// reference.
 fn compared(cases: impl Iterator<Item = (u64, Case)>) -> (u64, u64) {
     let (mut compared, mut interpreted) = (0, 0);
     for (number, case) in cases {
@@ -36,7 +37,7 @@ fn compared(cases: impl Iterator<Item = (u64, Case)>) -> (u64, u64) {
     (compared, interpreted)
 }
 
-/// A client that gives its session up by its own clock is one of the expiries.
+/// A session that a client gives up by its own clock counts as one of the expiries.
 #[test]
 fn sessions_that_clients_give_up() {
     let cases = (0..GIVEN_UP).map(|number| {
@@ -49,7 +50,7 @@ fn sessions_that_clients_give_up() {
     assert!(compared > 10 && interpreted > 5, "{compared} compared, {interpreted} interpreted");
 }
 
-/// The leader deletes containers and TTL znodes: counted where something else could happen first, and in time.
+/// The leader deletes containers and TTL znodes: a deletion counts if something else could happen first.
 #[test]
 fn containers_that_the_leader_deletes() {
     let cases = (0..GOING).map(|number| (number, draw(13, number)));
@@ -79,7 +80,7 @@ fn planted_mistakes_are_found() {
     }
 }
 
-/// One client after the other, with this budget.
+/// Creates a case with one client per program, and this budget.
 fn case(programs: &[&[Statement]], budget: Budget) -> Case {
     Case {
         programs: programs.iter().map(|program| program.to_vec()).collect(),
@@ -92,7 +93,7 @@ fn case(programs: &[&[Statement]], budget: Budget) -> Case {
     }
 }
 
-/// What searches once left out, the reference comes to.
+/// The reference reaches results that searches once missed.
 #[test]
 fn the_reference_knows_what_searches_had_missed() {
     let comes_to = |case: &Case, words: &str| {
@@ -120,7 +121,7 @@ fn the_reference_knows_what_searches_had_missed() {
     comes_to(&case(&[writes, watches], Budget::default()), "standstill of client 2");
 }
 
-/// Defects of ZooKeeper that both searches of a program have in common are differences to it.
+/// Defects of ZooKeeper that all searches of a program share are differences from the reference.
 #[test]
 fn the_reference_objects_to_defects_that_all_searches_share() {
     let create: &[Statement] = &[Statement::Do(Call::Create(0))];
@@ -149,8 +150,8 @@ fn the_reference_objects_to_defects_that_all_searches_share() {
     }
 }
 
-/// Where a session can expire, its server closes the connection, what is under way is lost, and another
-/// server takes the client back at what it has seen. So what it was shown is no floor for what it will be.
+/// If a session can expire, its server closes the connection, pending requests are lost, and another server accepts
+/// the client with its last zxid. So what the client saw before is no lower bound for what it sees later.
 #[test]
 fn a_session_that_has_ended_is_shown_the_past_again() {
     let budget = Budget { expiries: 1, kills: 1, ..Budget::default() };
@@ -163,7 +164,7 @@ fn a_session_that_has_ended_is_shown_the_past_again() {
     assert!(matches!(compared, Compared::Agree { .. }), "{compared:?}");
 }
 
-/// Outcomes alone do not show that the past was forgotten too early; states that are merged do.
+/// Outcomes alone do not show that the past was forgotten too early, but merged states do.
 #[test]
 fn states_that_are_merged_can_do_the_same() {
     let budget = Budget { expiries: 1, kills: 1, ..Budget::default() };
@@ -181,8 +182,8 @@ fn states_that_are_merged_can_do_the_same() {
     );
 }
 
-/// Two mistakes that take a program of their own to show: a watch that is set behind what it would have
-/// seen, and a reader that lags behind writes which came in either order.
+/// Two mistakes that only special programs show: a watch that is set after the event that it would have seen, and a
+/// reader whose server lags behind writes that came in either order.
 #[test]
 fn mistakes_that_few_programs_show_are_found() {
     let watches: &[&[Statement]] = &[
@@ -194,7 +195,7 @@ fn mistakes_that_few_programs_show_are_found() {
         &[Statement::Do(Call::Delete(2)), Statement::Do(Call::Create(2))],
         &[Statement::Do(Call::Exists(0)), Statement::Do(Call::Exists(2))],
     ];
-    // What goes before the last program has finished, and stays behind that.
+    // Znodes that are deleted before the last program has finished, and remain after it.
     let goes: &[&[Statement]] =
         &[&[Statement::Do(Call::CreateTtl(0)), Statement::Do(Call::CreateTtl(0))]];
     let looks: &[Statement] = &[Statement::Do(Call::Exists(0)), Statement::Do(Call::Create(2))];

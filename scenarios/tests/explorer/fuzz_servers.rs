@@ -1,4 +1,4 @@
-//! Searches over servers come to the same, and a mistake planted in a reduction is found.
+//! All searches over servers give the same answer, and a mistake planted in a reduction is found.
 
 use vivarium::fuzz::servers::{Budget, Case, Election, Flaw, TxnLogSync, Watched, compare, fuzz};
 use vivarium::fuzz::{Compared, MOST_STATES};
@@ -46,7 +46,7 @@ fn case(budget: Budget, watched: Watched) -> Case {
     }
 }
 
-/// That it comes to the same, and that it would not with this mistake.
+/// Asserts that all searches agree, and that they would not with this mistake.
 fn needs(case: &Case, flaw: Flaw) {
     let agree = compare(case, None, MOST_STATES, 0);
     assert!(matches!(agree, Compared::Agree { .. }), "{agree:?}");
@@ -54,8 +54,8 @@ fn needs(case: &Case, flaw: Flaw) {
     assert!(matches!(differ, Compared::Differ(_)), "{flaw:?}: {differ:?}");
 }
 
-/// What is committed by an acknowledgement of before a reconnection is durable nowhere but at the leader, as
-/// long as the follower has not fsynced it: who counts disks can tell when it does.
+/// A transaction that is committed by an acknowledgement from before a reconnection is durable only at the leader
+/// until the follower has fsynced it; a property that counts disks can tell when.
 #[test]
 fn what_is_not_committed_becomes_durable_late() {
     let budget = Budget { servers: 2, txns: 1, timeouts: 1, ..Budget::default() };
@@ -64,7 +64,7 @@ fn what_is_not_committed_becomes_durable_late() {
     needs(&case, Flaw::DurableThoughUncommitted);
 }
 
-/// A learner that has crashed, and registers again, is synchronised by what its leader has applied by then.
+/// A learner that has crashed and registers again is synchronised with what its leader has applied by then.
 #[test]
 fn a_leader_may_apply_late_while_learners_can_register() {
     let bugs = vec![Bug::TruncCutsCommitted];
@@ -72,14 +72,14 @@ fn a_leader_may_apply_late_while_learners_can_register() {
     needs(&Case { bugs, ..case(crash, Watched::States) }, Flaw::AppliesThoughRegistering);
 }
 
-/// What was committed by the first fsync is so before what was proposed meanwhile is made durable.
+/// A transaction that the first fsync committed is committed before later proposals become durable.
 #[test]
 fn an_fsync_may_come_before_the_next_append() {
     let budget = Budget { servers: 1, txns: 3, ..Budget::default() };
     needs(&case(budget, Watched::Commits), Flaw::AppendsThoughUnsynced);
 }
 
-/// A leader whose follower is gone, or a learner that would leave its role, writes first: no order of these has to be
+/// A leader whose follower is gone, or a learner that would leave its role, writes first: no other order has to be
 /// tried.
 #[test]
 fn nobody_leaves_a_role_with_a_write_under_way() {
@@ -90,7 +90,7 @@ fn nobody_leaves_a_role_with_a_write_under_way() {
     }
 }
 
-/// Whom a leader has counted on its way is forgotten: otherwise equal states would be two.
+/// A leader forgets which servers it has counted on its way; otherwise equal states would differ.
 #[test]
 fn who_was_counted_first_makes_no_difference() {
     let budget = Budget { servers: 3, ..Budget::default() };
@@ -98,8 +98,8 @@ fn who_was_counted_first_makes_no_difference() {
     assert!(matches!(agree, Compared::Agree { .. }), "{agree:?}");
 }
 
-/// What a failed write has left in a buffer comes before a transaction that was proposed without it, or with it: the
-/// zxids on the two disks are the same, what the transactions say is not, and so the disks are two.
+/// The buffer's rest of a failed write precedes a transaction that was proposed without it, or with it: the zxids on
+/// the two disks are equal, but the transactions are not, so the disks differ.
 #[test]
 fn transactions_of_one_zxid_that_say_different_things_are_two() {
     let budget = Budget { servers: 1, txns: 2, crashes: 2, fsync_errors: 1, ..Budget::default() };
@@ -110,7 +110,7 @@ fn transactions_of_one_zxid_that_say_different_things_are_two() {
     assert!(matches!(agree, Compared::Agree { .. }), "{agree:?}");
 }
 
-/// A search that objects to what a crash leaves does not start the server again: no start is compared.
+/// A search that finds a violation after a crash does not restart the server: no start is compared.
 #[test]
 fn nothing_starts_behind_a_crash_that_is_objected_to() {
     let budget = Budget { servers: 1, txns: 2, crashes: 1, fsync_errors: 2, ..Budget::default() };
@@ -121,7 +121,7 @@ fn nothing_starts_behind_a_crash_that_is_objected_to() {
     assert!(matches!(agree, Compared::Agree { .. }), "{agree:?}");
 }
 
-/// A background snapshot begins with an append, and its name is what is applied by then.
+/// A background snapshot begins with an append, and its name is the last zxid applied by then.
 #[test]
 fn an_append_that_begins_a_snapshot_has_an_order() {
     let budget = Budget { servers: 1, txns: 3, ..Budget::default() };
@@ -129,7 +129,7 @@ fn an_append_that_begins_a_snapshot_has_an_order() {
     needs(&case, Flaw::AppendsThoughSnapshotDue);
 }
 
-/// What is applied before a background snapshot begins is in its name.
+/// A transaction that is applied before a background snapshot begins counts in its name.
 #[test]
 fn what_is_committed_is_applied_late_where_a_snapshot_can_begin() {
     let budget = Budget { servers: 2, txns: 2, ..Budget::default() };
@@ -137,7 +137,7 @@ fn what_is_committed_is_applied_late_where_a_snapshot_can_begin() {
     needs(&case, Flaw::AppliesThoughSnapshots);
 }
 
-/// A snapshot that outlives its role takes along what is applied then.
+/// A snapshot that outlives its role contains what is applied by then.
 #[test]
 fn searches_come_to_the_same_where_a_snapshot_outlives_its_role() {
     let budget = Budget { servers: 2, txns: 2, timeouts: 1, ..Budget::default() };

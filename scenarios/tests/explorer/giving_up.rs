@@ -1,11 +1,11 @@
-//! Clients that give their sessions up by their own clocks: a search finds what sweeps find, with reductions and
-//! without.
+//! Clients that give their sessions up by their own clocks: a search finds the same violations as sweeps, with and
+//! without reductions.
 
 use vivarium::prelude::*;
 
 const MARK: &str = "/mark";
 
-/// Says what it finds of its own, in each session until one has come to its end.
+/// Reports whether it creates the znode or whose znode it finds, in each session until one lasts to the end.
 async fn registers(zookeeper: ZooKeeper) -> Result<(), String> {
     let done = in_sessions(&zookeeper, |zookeeper, session| async move {
         match until_known(&zookeeper, || zookeeper.create(MARK, b"", CreateMode::Ephemeral)).await {
@@ -31,7 +31,7 @@ fn test(gives_up: bool) -> Test {
     Test::new("registers", registers).clients(1).client_options(options)
 }
 
-/// Whether the search reaches a state in which a program has made this observation.
+/// Returns true if the search reaches a state in which a program has made this observation.
 fn comes_to(name: &'static str, gives_up: bool, exploration: &Exploration) -> bool {
     let never = always("nobody says it", (), |_: &mut (), _: &Said<'_>| false).on(name);
     let verdicts = [exploration.clone(), exploration.clone().without_reductions()].map(|how| {
@@ -50,7 +50,7 @@ fn a_session_that_is_given_up_stands_while_the_next_one_works() {
     assert!(comes_to("gone", true, &expired), "its time is up in the end");
 }
 
-/// What is under way when the session is given up can still arrive, while the next session asks.
+/// A request that is pending when the session is given up can still arrive while the next session makes requests.
 #[test]
 fn what_is_under_way_arrives_late() {
     let late = || {

@@ -1,11 +1,11 @@
-//! What a search once called exhausted and was not: the smallest programs that can come to something
-//! which reductions, or the merging of states, had left out. Each is asked with reductions and without.
+//! Searches that were once wrongly called exhaustive: the smallest programs with a result that reductions, or the
+//! merging of states, had left out. Each is searched with and without reductions.
 
 use std::num::NonZeroUsize;
 use vivarium::prelude::*;
 use vivarium_model::verdict::Verdict;
 
-/// What both searches say, which must be the same but for the number of states.
+/// Returns the verdict of both searches, which must agree except for the number of states.
 fn verdict(make: impl Fn() -> Test, exploration: &Exploration) -> Verdict {
     let reduced = make().explored(exploration).expect("it can be").verdict;
     let plain =
@@ -31,7 +31,7 @@ fn holds(make: impl Fn() -> Test, exploration: &Exploration) {
     assert!(matches!(verdict, Verdict::Exhausted { .. }), "{verdict}");
 }
 
-/// A program that fails when it comes to what the closure waits for.
+/// Returns a test of a program that fails when the closure returns true.
 fn test<P, F>(program: P) -> impl Fn() -> Test
 where
     P: Fn(ZooKeeper) -> F + Clone + Send + Sync + 'static,
@@ -64,7 +64,7 @@ fn a_session_can_expire_before_a_client_asks_for_anything() {
     holds(test(asks), &only(1));
 }
 
-/// Objects to a second session.
+/// Violated by a second session.
 #[derive(Clone, Hash)]
 struct NoSecondSession;
 
@@ -105,8 +105,8 @@ fn a_connection_can_be_lost_between_two_calls_that_are_answered() {
     holds(test(asks), &only(2));
 }
 
-/// Client 2 has been told of client 1's znode by client 1, and is connected to a server that knows of
-/// it: but its connection is lost before it asks for anything, and the next server lags.
+/// Client 2 has learned of client 1's znode from client 1, and is connected to a server that knows the znode. But
+/// client 2 loses its connection before its first request, and the next server lags.
 #[test]
 fn a_connection_can_be_lost_before_the_first_request() {
     let asks = |zookeeper: ZooKeeper| async move {
@@ -137,7 +137,7 @@ fn a_sync_can_be_lost() {
 
 // ---- the shortest prefix ----
 
-/// A watch on an absent znode that is set behind its creation and deletion is told nothing.
+/// A watch on an absent znode that is set after the znode's creation and deletion does not fire.
 #[test]
 fn a_watch_can_be_set_behind_what_it_waits_for() {
     let waits = |zookeeper: ZooKeeper| async move {
@@ -178,7 +178,7 @@ fn faults_strike_those_who_sleep() {
 
 // ---- monitors ----
 
-/// Objects to a request that is sent after somebody else has said something.
+/// Violated by a request that is sent after another client's observation.
 #[derive(Clone, Hash, Default)]
 struct NobodySendsBehindASaying {
     said: Option<ClientId>,
@@ -211,7 +211,7 @@ fn a_monitor_can_mind_when_a_request_is_sent() {
     falls(make, &only(2));
 }
 
-/// Keeps an account for each client, and objects to one that dies between its two sayings.
+/// Keeps a record for each client; violated by a client that dies between its two observations.
 #[derive(Clone, Hash, Default)]
 struct NobodyDiesHalfWay {
     said: [u32; 9],
@@ -279,7 +279,7 @@ fn the_own_watch_can_fire_before_the_own_create_is_lost() {
     falls(test(asks), &only(1).lost(1));
 }
 
-/// There is one session when a program says something.
+/// Violated if there is not exactly one session when a program makes an observation.
 #[derive(Clone, Default, Hash)]
 struct OneSession;
 
@@ -296,7 +296,7 @@ impl Declared for OneSession {
     );
 }
 
-/// The session is there, and its client has never learned of it.
+/// The session exists, and its client has never learned of it.
 #[test]
 fn the_answer_to_a_new_session_can_be_lost() {
     for closes in [true, false] {
@@ -326,8 +326,7 @@ fn a_create_can_be_answered_before_a_random_number() {
     falls(test(asks), &only(1));
 }
 
-/// An ephemeral whose client is gone goes with its session; unless somebody deletes it first, when
-/// the session has nothing left to lose.
+/// An ephemeral whose client is gone is deleted with its session, unless another client deletes it first.
 #[test]
 fn a_deletion_can_come_before_the_end_of_a_dead_session() {
     let asks = |zookeeper: ZooKeeper| async move {
@@ -341,7 +340,7 @@ fn a_deletion_can_come_before_the_end_of_a_dead_session() {
     falls(test(asks), &only(2));
 }
 
-/// The setup is there from the start, for a server that lags as well.
+/// The setup exists from the start, even for a server that lags.
 #[test]
 fn what_is_set_up_is_behind_every_view() {
     let asks = |zookeeper: ZooKeeper| async move { zookeeper.exists("/a").await == Ok(None) };
@@ -350,8 +349,8 @@ fn what_is_set_up_is_behind_every_view() {
 
 // ---- what a dead client's next session can be shown ----
 
-/// Two clients delete a znode each. The third sees both gone, says so with a znode of its own, dies, and
-/// begins anew: a server that lags shows it `there` still, and `gone` gone.
+/// Two clients delete a znode each. The third sees that both are gone, reports it by a znode of its own, dies, and
+/// begins anew: a server that lags still shows it `there`, but not `gone`.
 fn second_life(there: &'static str, gone: &'static str) -> Test {
     async fn looks(zookeeper: ZooKeeper, there: &str, gone: &str) -> Result<bool, Error> {
         let (first, second) =
@@ -376,7 +375,7 @@ fn second_life(there: &'static str, gone: &'static str) -> Test {
     })
 }
 
-/// In whichever order the two were deleted.
+/// For both orders of the two deletions.
 #[test]
 fn a_second_life_can_be_shown_what_the_first_had_left_behind() {
     let three = only(3).lost(1).kills(1).depth_first();
@@ -387,7 +386,7 @@ fn a_second_life_can_be_shown_what_the_first_had_left_behind() {
     }
 }
 
-/// How many states there are is a function of the model: not of who searches them, or how.
+/// The number of states is a function of the model, for every strategy and number of threads.
 #[test]
 fn all_strategies_and_threads_count_the_same_states() {
     let test = || {
@@ -414,7 +413,7 @@ fn all_strategies_and_threads_count_the_same_states() {
 
 // ---- an outage that goes on ----
 
-/// How many calls in a row fail, of four that do not wait for a connection.
+/// Returns how many calls in a row fail, of four that do not wait for a connection.
 async fn failures(zookeeper: ZooKeeper) -> usize {
     let mut failures = 0;
     for _ in 0..4 {
@@ -426,8 +425,8 @@ async fn failures(zookeeper: ZooKeeper) -> usize {
     failures
 }
 
-/// Whatever cut a connection can refuse the next attempt too: what is queued behind that fails. That takes another lost
-/// connection, and the report says so.
+/// An outage that cut a connection can refuse the next attempt too; the requests queued for that attempt fail. This
+/// takes another lost connection, and the report says so.
 #[test]
 fn a_refused_attempt_is_one_more_lost_connection() {
     let two = |zookeeper| async { failures(zookeeper).await >= 2 };

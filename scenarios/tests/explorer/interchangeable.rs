@@ -1,4 +1,4 @@
-//! A search that takes clients for interchangeable checks that their programs are.
+//! A search with interchangeable clients checks that their programs are interchangeable.
 
 use vivarium::prelude::*;
 use vivarium_model::verdict::Verdict;

@@ -1,4 +1,4 @@
-//! The lock, explored to the end. (Its mutants: `lock_mutants`.)
+//! Exhaustive searches of the lock. (Its mutants: `lock_mutants`.)
 
 use super::exhibit::{explored, scenario, two};
 use vivarium::explore;
@@ -29,8 +29,8 @@ fn without_faults_the_lock_is_seen_through_to_the_end() {
     assert!(!is_in("fates of a lost reply") && !is_in("session expiry") && !is_in("kills"));
 }
 
-/// Three do the least that uses the lock; what two can do to each other, and a third one behind them.
-/// (With a lost reply they have too many states for a build for tests: CI asks that.)
+/// Three clients with the least work that uses the lock: two that interact, and a third one in line after them. (With
+/// a lost reply there are too many states for a test build: CI searches that.)
 #[test]
 fn three_clients_hold_the_lock_in_turn() {
     let exploration = Exploration::new().clients(3);

@@ -1,23 +1,23 @@
-//! Every mutant of the lock, found by exploring within small budgets, by a way that is proven to be
-//! the shortest; and the recipe as it should be, held in every state within the same budgets.
+//! Every mutant of the lock, found by a search within small budgets, by a way that is proven to be the shortest; and
+//! the correct recipe, which holds in every state within the same budgets.
 //!
-//! A sweep finds the same mutants by luck, in a few to some hundreds of runs (`museum`). Here there
-//! is no luck: two clients, one fault of a kind or none.
+//! A sweep finds the same mutants by luck, in a few to some hundreds of runs (`museum`). Here no luck is involved:
+//! two clients, and at most one fault of a kind.
 
 use super::exhibit::{self, Budget, assert_holds, two};
 use vivarium::ExplorationReport;
 use vivarium::prelude::*;
 use vivarium_recipes::lock::Mutant;
 
-/// A mutant, what can go wrong, and who objects.
+/// A mutant, the budget of its search, and the violated property.
 struct Exhibit {
     mutant: Mutant,
     budget: Budget,
-    /// The same, or more, for the recipe: a search sees every state only if it can end each sleep
-    /// early as well.
+    /// The same budget, or a larger one, for the recipe: a search is exhaustive only if it can also end each sleep
+    /// early.
     recipe: Budget,
     property: &'static str,
-    /// Steps.
+    /// The number of steps.
     length: usize,
 }
 
@@ -65,8 +65,8 @@ const EXHIBITS: [Exhibit; 17] = [
         property: "lock M6 no self-wait",
         length: 39,
     },
-    // A cancellation in the budget keeps the programs connected at the end. Without, this one hides:
-    // the znode that it leaves goes with the session of a program that ends.
+    // A cancellation in the budget keeps the programs connected at the end. Without it, this mutant does not show:
+    // the znode that it leaves is deleted with the session of a program that ends.
     Exhibit {
         mutant: Mutant::ReleaseGivesUp,
         budget: |two| two.lost(1).cancels(1),
@@ -146,9 +146,9 @@ const EXHIBITS: [Exhibit; 17] = [
     },
 ];
 
-/// The first three take longer searches than a test may, and `vivarium mutants` makes them. The next two take what no search
-/// has: a counter at its end, a directory that is made anew. The next one takes a directory that is missing, and who is
-/// woken in vain is counted in sweeps only.
+/// The first three need longer searches than a test allows, and `vivarium mutants` makes them. The next two need what
+/// no search has: a counter at its end, and a directory that is created again. The next one needs a missing
+/// directory, and clients that are woken in vain are counted in sweeps only.
 const NOT_HERE: [Mutant; 7] = [
     Mutant::AdoptDeadSessionNode,
     Mutant::NoOwnerCheckOnGrant,
@@ -159,8 +159,8 @@ const NOT_HERE: [Mutant; 7] = [
     Mutant::WatchDirectory,
 ];
 
-/// Without reductions a search sees some thousand states before it finds these, and hundreds of
-/// thousands before the others.
+/// Without reductions, a search visits some thousand states before it finds these, and hundreds of thousands before
+/// the others.
 const QUICK: [Mutant; 1] = [Mutant::NoGuid];
 
 fn explored(mutant: Option<Mutant>, exploration: &Exploration) -> ExplorationReport {
@@ -186,8 +186,8 @@ fn every_mutant_is_found_by_a_shortest_way() {
     }
 }
 
-/// A search with reductions tells ways that are as short as those of one that takes every step by
-/// itself, breadth first.
+/// A search with reductions reports ways as short as those of a search that takes every step by itself, breadth
+/// first.
 #[test]
 fn a_search_without_reductions_finds_the_same_and_nothing_shorter() {
     for Exhibit { mutant, budget, property, length, .. } in EXHIBITS {
@@ -199,7 +199,7 @@ fn a_search_without_reductions_finds_the_same_and_nothing_shorter() {
     }
 }
 
-/// Where a budget has timers as well, the recipe has too many states for a build for tests: CI asks those.
+/// If a budget includes timers, the recipe has too many states for a test build: CI searches those.
 #[test]
 fn the_recipe_holds_within_the_same_budgets() {
     let mut seen = Vec::new();
@@ -215,8 +215,8 @@ fn the_recipe_holds_within_the_same_budgets() {
     assert_eq!(seen.len(), 3);
 }
 
-/// Where the only sleep is the programs' last, a search that cannot end it early is not exhaustive,
-/// and says so; it objects to nothing. Unless it is told not to, it ends as many early as it takes.
+/// If the only sleep is the programs' last one, a search that cannot end it early is not exhaustive, and says so; it
+/// finds no violation. By default, it ends as many sleeps early as necessary.
 #[test]
 fn without_early_timers_a_search_that_cancels_is_bounded() {
     let Verdict::Bounded { by, .. } = explored(None, &two().cancels(1).timers(0)).verdict else {

@@ -1,5 +1,5 @@
-//! The explorer: what it calls exhausted is, what it finds is the shortest way, and how far each recipe has been seen
-//! through. Also `vivarium explore`, as a user meets it.
+//! Searches: they are exhaustive if they say so, they find the shortest way, and they cover each recipe within given
+//! budgets. Also `vivarium explore`, as users see it.
 #![cfg(feature = "explore")]
 
 mod agreement;

@@ -1,4 +1,4 @@
-//! What a search knows of a monitor, it knows by construction: its state, and how far back it looks.
+//! A search knows two things of a monitor by construction: its state, and how far it looks back.
 
 use std::hash::Hash;
 use vivarium::prelude::*;
@@ -7,7 +7,7 @@ use vivarium_model::setup::Setup;
 use vivarium_sim::every::programs::{Budget, ProgramModel};
 use vivarium_sim::every::{Ending, Options, Silent, Strategy, search};
 
-/// Each reader looks once whether the flag is there and says so; the writer sets it.
+/// Each reader checks once whether the flag exists and reports the result; the writer creates it.
 fn readers_and_writer() -> Vec<Program> {
     let reader = |zookeeper: ZooKeeper| async move {
         zookeeper.connect().await;
@@ -23,15 +23,15 @@ fn readers_and_writer() -> Vec<Program> {
     vec![program(reader), program(reader), program(reader), program(writer)]
 }
 
-/// Counts the readers that saw what is wanted of them, in some state of its own, and objects to the
-/// third. It has no hash but the one that it derives.
+/// Counts the readers that saw the wanted value, in a state of its own, and is violated by the third. Its only hash
+/// is the derived one.
 #[derive(Clone, Hash)]
 struct Third<C> {
     wanted: [bool; 3],
     met: C,
 }
 
-/// Where a monitor keeps its count.
+/// The place where a monitor keeps its count.
 trait Count: Clone + Hash + Send + Sync + 'static {
     fn up(&mut self) -> u32;
 }
@@ -68,7 +68,7 @@ impl<C: Count> Monitor for Third<C> {
     }
 }
 
-/// Of all that can be wanted of three readers, what a search finds to happen.
+/// Returns those combinations of wanted values that a search finds.
 fn found<C: Count + Default>() -> Vec<[bool; 3]> {
     let all = (0..8).map(|bits| [1, 2, 4].map(|bit| bits & bit != 0));
     let happens = |wanted: &[bool; 3]| {
@@ -88,25 +88,25 @@ fn found<C: Count + Default>() -> Vec<[bool; 3]> {
     all.filter(happens).collect()
 }
 
-/// Readers may see the flag or not, in every combination. A reader that has finished leaves no trace
-/// but in the monitor, so its count must be part of the state.
+/// Readers may see the flag or not, in every combination. A reader that has finished leaves a trace only in the
+/// monitor, so the monitor's count must be part of the state.
 #[test]
 fn a_monitor_that_counts_is_part_of_the_state_without_a_word() {
     assert_eq!(found::<u32>().len(), 8);
 }
 
-/// The mistake, made on purpose: what is said not to matter, and does, hides violations.
+/// The mistake, made on purpose: a field that is declared irrelevant, and is not, hides violations.
 #[test]
 fn a_count_that_is_unhashed_and_matters_is_missed() {
     assert!(found::<Unhashed<u32>>().len() < 8);
 }
 
-/// Objects whenever it is shown a transaction that is not the one that it is told of.
+/// Violated if the visible history ends with another transaction than the one of the event.
 #[derive(Clone, Hash)]
 struct Peeks {
     looks_back: LooksBack,
     class: Asked,
-    /// The last transaction that it was told of.
+    /// The last transaction of an event.
     told: Zxid,
 }
 
@@ -151,11 +151,11 @@ impl Monitor for Peeks {
     }
 }
 
-/// What becomes of a client that creates and deletes, under such a monitor, in a search or a sweep.
+/// Returns a test of a client that creates and deletes, with such a monitor, for searches and sweeps.
 fn peeks(looks_back: LooksBack, class: Asked) -> Test {
     let work = |zookeeper: ZooKeeper| async move {
         zookeeper.connect().await;
-        // Whatever becomes of them: only the commits matter here.
+        // The results do not matter: only the commits do.
         let _ = zookeeper.create("/a", b"", CreateMode::Persistent).await;
         let _ = zookeeper.delete("/a", Version::Any).await;
         Ok(())
@@ -163,7 +163,7 @@ fn peeks(looks_back: LooksBack, class: Asked) -> Test {
     Test::new("peeks", work).monitor(Peeks { looks_back, class, told: Zxid::ZERO })
 }
 
-/// In every state of a search, and in runs with all faults, whatever the monitor's class.
+/// In every state of a search, and in runs with all faults, for both classes of monitors.
 #[test]
 fn who_looks_at_the_tip_is_shown_nothing_of_the_past() {
     peeks(LooksBack::Tip, Asked::Everywhere)

@@ -1,5 +1,5 @@
-//! What the documentation of recipes says of how far each has been tried is what `vivarium recipes --write` has
-//! found, and not older than the recipe: the small searches are made again here.
+//! The pages of recipes agree with the results of `vivarium recipes --write`, and are not older than the recipes: the
+//! small searches are repeated here.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,10 +8,10 @@ use vivarium::catalogue::{Entry, Group, Switches, catalogue};
 use vivarium::explore;
 use vivarium::prelude::*;
 
-/// Searches up to this size are made again.
+/// Searches up to this number of states are repeated.
 const SMALL: u64 = 6_000;
 
-/// The rows of a recipe's page: what was asked, and what came of it.
+/// Returns the rows of a recipe's page: the request, and its result.
 fn page(name: &str) -> BTreeMap<String, String> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../recipes/explored");
     let path = directory.join(format!("{name}.md"));
@@ -26,7 +26,7 @@ fn page(name: &str) -> BTreeMap<String, String> {
     text.lines().filter_map(cells).collect()
 }
 
-/// The states of `held in all 1,234 states`.
+/// Returns the number of states in `held in all 1,234 states`.
 fn states(says: &str) -> Option<u64> {
     let number = says.strip_prefix("held in all ")?.strip_suffix(" states")?;
     number.replace(',', "").parse().ok()
@@ -69,7 +69,7 @@ fn what_is_said_of_small_searches_is_so() {
     assert!(again >= 20, "{again} searches are small");
 }
 
-/// How many seeds `5,000 seeds` are.
+/// Returns the number of seeds in `5,000 seeds`.
 fn seeds(asked: &str) -> Option<u64> {
     asked.strip_suffix(" seeds")?.replace(',', "").parse().ok()
 }

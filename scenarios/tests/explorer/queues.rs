@@ -1,9 +1,8 @@
-//! Mutants of the counter and of the queues, found by exploring within small budgets, by a way that is
-//! proven to be the shortest; and the recipes as they should be, held in every state within some of these.
+//! Mutants of the counter and of the queues, found by a search within small budgets, by a way that is proven to be
+//! the shortest; and the correct recipes, which hold in every state within some of these budgets.
 //!
-//! Budgets whose search takes more than some ten thousand states are left to the command line:
-//! `vivarium explore ack-queue --expiries 1` finds four more mutants, and of a search without clocks `WakeMeansDue`
-//! is out of reach.
+//! Budgets whose search takes more than some ten thousand states are left to the command line: `vivarium explore
+//! ack-queue --expiries 1` finds four more mutants. `WakeMeansDue` is out of reach for a search without clocks.
 
 use super::exhibit::{Budget, CANCEL, EXPIRY, Exhibit, LOST, NO_FAULT, assert_holds, exhibit, two};
 

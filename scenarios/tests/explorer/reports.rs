@@ -1,9 +1,9 @@
-//! What a search says of itself: its bounds in the words of who asked, and what it has looked at.
+//! The reports of searches: bounds in the user's words, and what was searched.
 
 use std::time::Instant;
 use vivarium::prelude::*;
 
-/// Draws random numbers and goes by them, again and again: a search of it is asked several times.
+/// Repeatedly draws random numbers and depends on them: its search is repeated several times.
 fn draws() -> Test {
     Test::new("draws", |zookeeper: ZooKeeper| async move {
         zookeeper.connect().await;
@@ -17,7 +17,7 @@ fn draws() -> Test {
     })
 }
 
-/// A loop of rounds, with much to do in each.
+/// A loop of rounds, with many requests in each.
 fn goes_round() -> Test {
     Test::rounds("goes round", 0, |zookeeper: ZooKeeper, round: u32| async move {
         zookeeper.connect().await;
@@ -31,7 +31,7 @@ fn goes_round() -> Test {
     })
 }
 
-/// However many searches it takes, and whatever they are at when the time is over.
+/// The limit holds for any number of searches, whatever they are doing when the time is over.
 #[test]
 fn a_bound_of_time_is_kept_and_told_as_it_was_asked_for() {
     for make in [draws, goes_round] {
@@ -51,7 +51,7 @@ fn a_bound_of_time_is_kept_and_told_as_it_was_asked_for() {
     }
 }
 
-/// A test that passes can print what was in and what was out.
+/// A test that passes can print what was included and what was left out.
 #[test]
 fn a_report_shows_what_was_looked_at() {
     let test = Test::new("connects", |zookeeper: ZooKeeper| async move {
@@ -87,7 +87,7 @@ fn a_tree_that_a_condition_does_not_hold_of_is_shown() {
     assert!(saw.contains(": /a \"first\", /b (ephemeral of 0x"), "{saw}");
 }
 
-/// A wait for the session's next event is no wait for nothing.
+/// The report names a wait for the session's next event as such.
 #[test]
 fn a_wait_for_session_events_is_told_as_that() {
     let make = || {

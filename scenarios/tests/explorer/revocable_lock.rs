@@ -1,9 +1,9 @@
-//! Mutants of the revocable lock and of the partitioner and the published texts, found by exploring within small
-//! budgets, by a way that is proven to be the shortest; and the revocable lock as it should be, held in every state
+//! Mutants of the revocable lock and of the partitioner, and the published texts, found by a search within small
+//! budgets, by a way that is proven to be the shortest; and the correct revocable lock, which holds in every state
 //! within such budgets.
 //!
-//! Left out are what takes time to tell (`RevokeWithoutGrace`), a second set (`UnequalSets`) or more states than a test
-//! has: the museum has them.
+//! Mutants that need time (`RevokeWithoutGrace`), a second set (`UnequalSets`) or more states than a test allows are
+//! left out: the museum has them.
 
 use super::exhibit::{Exhibit, NO_FAULT, assert_holds, exhibit, text, two};
 
@@ -45,7 +45,7 @@ fn each_goes_wrong_by_a_shortest_way() {
     EXHIBITS.iter().for_each(Exhibit::assert_found);
 }
 
-/// The command line asks for more. The partitioner has too many states for a test.
+/// CI and the command line search with larger budgets. The partitioner has too many states for a test.
 #[test]
 fn the_recipes_hold_within_small_budgets() {
     for scenario in ["revocable-lock", "revocable-lock-by-force"] {

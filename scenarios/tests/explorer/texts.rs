@@ -1,5 +1,5 @@
-//! Locks, read-write locks and elections as texts print them, each shown to go wrong by a way that is proven to be the
-//! shortest. (Those about barriers are in `barriers`.)
+//! Locks, read-write locks and elections as texts describe them, each shown to go wrong by a way that is proven to be
+//! the shortest. (Texts about barriers are in `barriers`.)
 
 use super::exhibit::{Exhibit, KILL, LOST, NO_FAULT, assert_holds, text, two};
 use vivarium::catalogue::{Entry, catalogue};
@@ -18,7 +18,7 @@ const TEXTS: [Exhibit; 11] = [
     text("published-election-next-node", NO_FAULT, "progress", 31),
 ];
 
-/// It goes wrong where the sequence counter wraps, to which no search comes.
+/// This text goes wrong when the sequence counter wraps, which no search reaches.
 const AT_THE_WRAP: &str = "published-lock-text-order";
 
 #[test]

@@ -1,9 +1,9 @@
-//! Sleeps and timeouts in a search: how many may end early is found out where nobody says it.
+//! Sleeps and timeouts in a search: it finds out how many must be able to end early if the user does not say.
 
 use vivarium::prelude::*;
 use vivarium_model::verdict::Verdict;
 
-/// Whoever gets the znode holds it for a second, so often.
+/// A client that gets the znode holds it for a second; this number of times.
 fn holds(times: u32) -> Test {
     Test::new("holds", move |zookeeper: ZooKeeper| async move {
         zookeeper.connect().await;
@@ -20,7 +20,7 @@ fn holds(times: u32) -> Test {
     })
 }
 
-/// Does nothing, for seconds.
+/// Only sleeps, for this number of seconds.
 fn dozes(times: u32) -> Test {
     Test::new("dozes", move |zookeeper: ZooKeeper| async move {
         zookeeper.connect().await;
@@ -31,7 +31,7 @@ fn dozes(times: u32) -> Test {
     })
 }
 
-/// Takes for granted that a write is done within a second.
+/// Assumes that a write completes within a second.
 fn hurries() -> Test {
     Test::new("hurries", |zookeeper: ZooKeeper| async move {
         zookeeper.connect().await;
@@ -76,7 +76,7 @@ fn who_sleeps_too_often_is_told_that_none_is_enough() {
     }
 }
 
-/// Who says more than would be tried is told of that number.
+/// If the user gives a larger number than a search would try, the report is about that number.
 #[test]
 fn who_says_many_is_told_whether_those_are_enough() {
     let says = |times, timers| {
@@ -88,7 +88,7 @@ fn who_says_many_is_told_whether_those_are_enough() {
     assert!(text.starts_with("held in all"), "{text}");
 }
 
-/// All searches together keep within the time.
+/// The time limit covers all searches together.
 #[test]
 fn looking_for_the_number_takes_no_more_time() {
     let begun = std::time::Instant::now();

@@ -1,14 +1,15 @@
-//! What a search makes of programs that go by values which it does not vary at first: random numbers, session ids, and
-//! the times of znodes. Each is noticed, and then tried in all ways or refused as no answer.
+//! Searches of programs that depend on values which a search does not vary at first: random numbers, session ids, and
+//! the times of znodes. Each dependence is detected; then the search varies the values or declares its answer
+//! inconclusive.
 
 use vivarium::prelude::*;
 
-/// Fails if a condition on a number that it draws holds.
+/// Fails if a condition on a number that it draws is true.
 fn draws(is_wrong: fn(u64) -> bool) -> Test {
     Test::new("draws", move |zk: ZooKeeper| async move {
         zk.connect().await;
         let number = zk.random().await;
-        // What is drawn matters later only.
+        // The number matters only later.
         let _ = zk.exists("/here").await;
         match is_wrong(number) {
             true => Err(format!("{number} is wrong")),
@@ -17,7 +18,7 @@ fn draws(is_wrong: fn(u64) -> bool) -> Test {
     })
 }
 
-/// One client tells the other its session id.
+/// One client sends its session id to the other.
 fn compares(is_wrong: fn(SessionId, SessionId) -> bool) -> Test {
     Test::new("compares", move |zk: ZooKeeper| async move {
         let own = zk.connect().await;
@@ -73,14 +74,15 @@ fn a_program_that_goes_by_a_random_number_meets_others() {
     let report = holds(draws(|number| number % 3 == 3), &asked);
     let (is_in, says) = row(&report, "random numbers");
     assert!(!is_in && says.contains("told others, programs did the same"), "{says}");
-    // One in 1,000 is noticed, and is none of those that are tried: that is said.
+    // A condition that is true for one in 1,000 numbers is not detected, and is true for none of the numbers that are
+    // tried: the report says so.
     let report = holds(draws(|number| number % 1_000 == 555), &asked);
     assert!(
         report.claims.iter().any(|claim| claim.starts_with("if no property goes by which random"))
     );
 }
 
-/// How long a program sleeps makes no difference to a search, unless the program looks at its clock.
+/// The length of a program's sleep makes no difference to a search, unless the program reads its clock.
 #[test]
 fn a_random_pause_is_no_choice_without_a_clock() {
     let pauses = |looks: bool| {
@@ -99,7 +101,7 @@ fn a_random_pause_is_no_choice_without_a_clock() {
     falls(pauses(true), &Exploration::new().delays(0));
 }
 
-/// A name with a random number in it is no matter: the number is only looked for again.
+/// A random number in a name does not matter, if it is only compared for equality.
 #[test]
 fn a_random_number_that_is_only_copied_is_no_choice() {
     let names = Test::new("names", |zk: ZooKeeper| async move {
@@ -160,7 +162,7 @@ fn a_program_that_goes_by_the_times_of_znodes_gets_no_answer() {
     assert!(by.contains("goes by the times of znodes"), "{by}");
 }
 
-/// Through rounds, whose state has the number in it.
+/// The same through rounds whose state contains the number.
 #[test]
 fn what_a_round_hands_on_is_told_again_too() {
     let rounds = Test::rounds("rounds", 0, |zk: ZooKeeper, before: u64| async move {

@@ -1,8 +1,8 @@
-//! Properties that say of themselves what is not so.
+//! Properties with false declarations.
 
 use vivarium::prelude::*;
 
-/// Objects after a second, which only runs have: in a search no time passes.
+/// Violated after a second, which only runs reach: in a search no time passes.
 #[derive(Clone, Hash)]
 struct Late(Asked);
 
@@ -48,7 +48,7 @@ fn a_property_that_looks_at_the_time_must_be_one_of_runs() {
     }
 }
 
-/// A search does not ask one of runs, and says so.
+/// A search does not check properties of runs, and says so.
 #[cfg(feature = "explore")]
 #[test]
 fn a_search_names_the_properties_that_it_does_not_ask() {
@@ -58,7 +58,7 @@ fn a_search_names_the_properties_that_it_does_not_ask() {
     assert!(!report.properties.contains(&"late".to_string()), "{:?}", report.properties);
 }
 
-/// One that says it looks no further than at the end of the history, and looks further, is stopped.
+/// A property that declares to look no further than the end of the history, and looks further, is stopped.
 #[derive(Clone, Hash)]
 struct LooksTooFar;
 

@@ -1,4 +1,4 @@
-//! Futures that are not the handle's.
+//! Programs that await futures other than the handle's.
 
 use super::fails;
 use std::future::{pending, poll_fn};
@@ -30,7 +30,7 @@ fn a_future_that_nothing_completes_is_told() {
     }
 }
 
-/// Who waits for a request as well is told what of.
+/// The message for a program that also waits for a request names that request.
 #[test]
 fn who_waits_for_its_handle_is_not_told_so() {
     let test = Test::new("waits for a watch", |zookeeper: ZooKeeper| async move {
@@ -44,7 +44,7 @@ fn who_waits_for_its_handle_is_not_told_so() {
     assert!(text.contains("property   progress") && !text.contains("not its handle's"), "{text}");
 }
 
-/// A place where one program leaves word for another, as a channel or a mutex of another runtime does.
+/// Lets one program wake another, like a channel or a mutex of another runtime.
 #[derive(Clone, Default)]
 struct Bell(Arc<Mutex<(u32, Option<Waker>)>>);
 
@@ -72,7 +72,7 @@ impl Bell {
     }
 }
 
-/// Client 1 waits for client 2's word, which does not come by way of the handle.
+/// Client 1 waits for a signal of client 2, which does not use the handle.
 #[test]
 fn a_program_that_another_one_wakes_is_told() {
     let test = || {

@@ -1,4 +1,4 @@
-//! Handles where they should not be: in another thread, and after their program's end.
+//! Handles in the wrong place: in another thread, and after the end of their program.
 
 use super::fails;
 use std::future::Future;
@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Waker};
 use vivarium::prelude::*;
 
-/// Something for another thread to do.
+/// A task for another thread.
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A program that lets another thread poll a call of its handle, while it waits for it. What the call asks
-/// is asked, and the run is the same each time.
+/// A program that lets another thread poll a call of its handle, and waits for the thread. The request is sent, and
+/// the run is the same each time.
 #[test]
 fn a_handle_in_another_thread_asks_as_in_its_own() {
     let (jobs, todo) = mpsc::channel::<Job>();
@@ -40,7 +40,7 @@ fn a_handle_in_another_thread_asks_as_in_its_own() {
     thread.join().expect("it does as it is told");
 }
 
-/// Handles that somebody keeps beyond the end of their program say nothing and are answered by nobody.
+/// Handles that outlive their program send nothing and get no answers.
 #[test]
 fn a_handle_that_outlives_its_program_is_silent() {
     let kept: Arc<Mutex<Vec<ZooKeeper>>> = Arc::default();
@@ -50,7 +50,7 @@ fn a_handle_that_outlives_its_program_is_silent() {
         async move {
             zookeeper.connect().await;
             let mut kept = keep.lock().map_err(|error| error.to_string())?;
-            // Those of programs that have ended speak, and nobody hears them.
+            // Handles of ended programs make observations, which are ignored.
             kept.iter().for_each(|old| old.custom("too late", &[]));
             kept.push(zookeeper.clone());
             Ok(())
@@ -61,7 +61,7 @@ fn a_handle_that_outlives_its_program_is_silent() {
     assert!(kept.lock().is_ok_and(|kept| kept.len() >= 20));
 }
 
-/// What a future says that was dropped before it came so far is not said.
+/// A future that is dropped before it makes an observation does not make it.
 #[test]
 fn an_observation_of_a_future_that_was_dropped_is_none() {
     let test = Test::new("dropped", |zookeeper: ZooKeeper| async move {

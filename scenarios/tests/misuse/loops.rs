@@ -1,11 +1,11 @@
-//! Programs that do not come back.
+//! Programs that loop without awaiting.
 
 use super::fails;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use vivarium::prelude::*;
 
-/// Loops until it is released, which it is only when the test is over.
+/// Ends the loops, once the test is over.
 static RELEASED: AtomicBool = AtomicBool::new(false);
 
 async fn loops(zookeeper: ZooKeeper) -> Result<(), String> {
@@ -32,7 +32,7 @@ fn a_program_that_loops_without_awaiting_is_named() {
         let sentence = "loops: client 1's program, told \"NoNode (call 0)\", has not come back to \
                         an await for 10 s: does it loop without awaiting?";
         assert_eq!(explored.to_string(), sentence);
-        // Who gives it less time is told sooner.
+        // With a shorter time limit the error comes sooner.
         let begun = Instant::now();
         let exploration = Exploration::new().clients(1).max_time(Duration::from_secs(1));
         let explored = test().explored(&exploration).expect_err("it loops").to_string();

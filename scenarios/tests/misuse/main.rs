@@ -1,5 +1,4 @@
-//! The tool held wrong: whatever a user does, it ends in a right verdict or a sentence, never in a quiet
-//! "held".
+//! Misuse of the tool: every mistake of a user ends in a correct verdict or an error, never in a silent "held".
 
 mod classes;
 mod futures;
@@ -18,13 +17,13 @@ mod untrue;
 use vivarium::prelude::*;
 use vivarium::seeds::SeedRange;
 
-/// Runs seeds 0 to `seeds`, and gives the sentence or the report that the test fails with.
+/// Runs seeds 0 to `seeds`, and returns the error or the report with which the test fails.
 fn fails(test: Test, seeds: u64) -> String {
     let seeds = SeedRange::count(seeds).expect("some");
     test.run_seeds(&seeds).expect_err("it should fail").to_string()
 }
 
-/// A test of clients that connect and do no more.
+/// Returns a test of clients that only connect.
 fn connects() -> Test {
     Test::new("connects", |zookeeper: ZooKeeper| async move {
         zookeeper.connect().await;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use vivarium::prelude::*;
 use vivarium::seeds::SeedRange;
 
-/// A property whose copies share what they know: how often any of them was told something.
+/// A property whose copies share a count of the events of all of them.
 #[derive(Clone)]
 struct Shares(Arc<AtomicU64>, u64);
 
@@ -29,8 +29,8 @@ impl Monitor for Shares {
     }
 }
 
-/// A program that keeps a count in a static fails now and then, and not when its seed is run once more. What
-/// was seen was seen.
+/// A program that keeps a count in a static fails in some runs, and not when the seed is repeated. The violation is
+/// reported anyway.
 #[test]
 fn a_violation_that_a_repeat_does_not_show_is_one() {
     static TIMES: AtomicU64 = AtomicU64::new(0);
@@ -52,7 +52,7 @@ fn a_violation_that_a_repeat_does_not_show_is_one() {
     assert_eq!(unrepeated.step, finding.violation.step, "{text}");
 }
 
-/// The same for a property whose copies share what they know.
+/// The same for a property whose copies share state.
 #[test]
 fn so_is_one_of_a_property_that_remembers_other_runs() {
     let test = Test::new("a property that shares", |zookeeper: ZooKeeper| async move {
@@ -71,7 +71,7 @@ fn so_is_one_of_a_property_that_remembers_other_runs() {
 mod searched {
     use super::*;
 
-    /// One run in so many of a program is another one.
+    /// Returns true in one of `period` runs of a program.
     fn odd(times: &AtomicU64, period: u64) -> bool {
         times.fetch_add(1, Ordering::Relaxed) % period == 1
     }
@@ -125,7 +125,7 @@ mod searched {
         })
     }
 
-    /// Whatever depends on a static, and however often it shows: the search says so, and ends.
+    /// For every dependence on a static, however often it shows, the search reports it and ends.
     #[test]
     fn a_program_that_is_no_function_of_its_inputs_is_told() {
         static TIMES: AtomicU64 = AtomicU64::new(0);
@@ -150,9 +150,9 @@ mod searched {
         }
     }
 
-    /// What it objects to is told. That it shares cannot be seen where it never objects: so the verdict
-    /// names it. With one thread: two can come to the same step at once, and what one of them is told is
-    /// dropped for what the other one is, which is the same if the claim holds.
+    /// A violation of the property is reported. A property that is never violated does not show that it shares state,
+    /// so the verdict names this assumption. The test uses one thread: two threads can reach the same step at the
+    /// same time, and one of the two results is dropped, which makes no difference if the assumption is true.
     #[test]
     fn a_property_that_shares_what_it_knows() {
         let explored = |time| {

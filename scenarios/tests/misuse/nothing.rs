@@ -1,9 +1,10 @@
-//! Nothing that could be judged: what holds where nobody does anything says so, and a test may demand more.
+//! Tests with nothing to judge: a property that holds although no program does anything says so, and a test may
+//! demand more.
 
 use super::{connects, fails};
 use vivarium::prelude::*;
 
-/// Two of them hold at once. It is about what nobody here ever says, but in one test.
+/// Violated if two clients hold at the same time. It depends on observations that only one of the tests makes.
 #[derive(Clone, Default, Hash)]
 struct OneHolder(Option<ClientId>);
 
@@ -28,13 +29,13 @@ impl Monitor for OneHolder {
     }
 }
 
-/// A lock that nobody gets, for it stands in the wrong place.
+/// A lock that no client gets, because its path is wrong.
 fn misplaced() -> Test {
     Test::new("misplaced", |zookeeper: ZooKeeper| async move {
         zookeeper.connect().await;
         if zookeeper.create("/locks/a", b"", CreateMode::Ephemeral).await.is_ok() {
             zookeeper.custom("granted", &[]);
-            // The others may have it now, which the property does not know.
+            // Another client may hold the lock now, which the property does not know.
             let _ = zookeeper.delete("/locks/a", Version::Any).await;
         }
         Ok(())
@@ -61,7 +62,7 @@ fn a_test_may_demand_it() {
     assert_eq!(fails(misplaced().must_see("granted"), 5), sentence);
     let report = misplaced().setup("/locks").clients(1).must_see("granted").seeds(5).run();
     assert_eq!(report.observed.len(), 1);
-    // What was violated counts for more.
+    // A violation takes precedence.
     let text = fails(misplaced().setup("/locks").must_see("released"), 200);
     assert!(text.contains("property   one holder"), "{text}");
 }

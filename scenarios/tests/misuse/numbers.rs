@@ -1,4 +1,4 @@
-//! Numbers that make no sense.
+//! Invalid numbers.
 
 use super::{connects, fails};
 use std::panic::catch_unwind;
@@ -25,7 +25,7 @@ fn a_sweep_refuses_numbers_that_make_no_sense() {
     assert_eq!(fails(test, 1), no_time("chaos(0ns)"));
 }
 
-/// What `run` panics with: it looks at the test's own number of seeds.
+/// The panic of `run`, which uses the test's own number of seeds.
 #[test]
 fn no_seeds_are_refused() {
     let panic = catch_unwind(|| connects().seeds(0).run()).expect_err("it should fail");
@@ -33,7 +33,7 @@ fn no_seeds_are_refused() {
     assert_eq!(text, "connects: seeds: `0` seeds are none at all: run at least 1");
 }
 
-/// The most that is taken works.
+/// The largest allowed numbers work.
 #[test]
 fn the_most_servers_and_clients_run() {
     let test = connects().servers(63).finishes_within(Duration::from_secs(600)).seeds(1);

@@ -1,5 +1,4 @@
-//! Programs and properties that panic: one violation each, with its place, and nothing printed beside the
-//! report.
+//! Programs and properties that panic: one violation each, with its place, and no other output than the report.
 
 use super::fails;
 use std::process::Command;
@@ -31,7 +30,7 @@ fn so_it_is_in_a_search() {
     assert!(place.starts_with("scenarios/tests/misuse/panics.rs:"), "{place}");
 }
 
-/// Run by the test below in a process of its own, whose output it reads.
+/// The test below runs this in a process of its own, and reads its output.
 #[test]
 #[ignore = "it is meant to fail: what it prints is looked at by another test"]
 fn a_test_that_fails() {
@@ -62,7 +61,7 @@ fn printed(test: &str) -> String {
 fn a_panic_is_printed_once() {
     let text = printed("panics::a_test_that_fails");
     assert_eq!(text.matches("panicked at").count(), 1, "{text}");
-    // What a search has found to the same is another run, and says what it saw too.
+    // The search's violation of the same property is another run, with its own objection.
     let sweep = text
         .split("A shorter violation of the same property")
         .next()

@@ -1,4 +1,4 @@
-//! Panics and loops at places where nobody expects them.
+//! Panics and loops in unusual places.
 
 use super::{connects, fails};
 use std::future::{Ready, ready};
@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use vivarium::prelude::*;
 
-/// A property that panics when it is asked for this.
+/// A property that panics in the given method.
 #[derive(Clone)]
 struct PanicsIn(&'static str);
 
@@ -59,7 +59,7 @@ impl Monitor for PanicsIn {
     }
 }
 
-/// Whatever panics, the test fails, and says with what.
+/// For each place of the panic, the test fails with the panic's message.
 #[test]
 fn a_property_that_panics_anywhere_fails_its_test() {
     for place in ["name", "class", "concerns", "looks_back", "looks_for", "begin"] {
@@ -99,7 +99,7 @@ fn so_it_does_in_a_search() {
     }
 }
 
-/// Before there is any future to poll.
+/// The panic precedes the program's future.
 #[test]
 fn a_program_that_panics_before_it_begins_is_told() {
     let test = || {
@@ -120,7 +120,7 @@ fn a_program_that_panics_before_it_begins_is_told() {
     }
 }
 
-/// A program that ends before it awaits anything did nothing, which the report says.
+/// A program that ends before its first await did nothing, and the report says so.
 #[test]
 fn rounds_that_never_await_are_told() {
     let test = || Test::rounds("again", 0_u32, |_zookeeper, _round| ready(Ok(Round::Again(0))));
@@ -136,7 +136,7 @@ fn rounds_that_never_await_are_told() {
     }
 }
 
-/// Panics when it is dropped, as a guard with an assertion may.
+/// Panics when it is dropped, like a guard with an assertion.
 struct PanicsWhenDropped;
 
 impl Drop for PanicsWhenDropped {
@@ -145,7 +145,7 @@ impl Drop for PanicsWhenDropped {
     }
 }
 
-/// A program that holds such a guard for two seconds, or drops it when they are over.
+/// Returns a test of a program that holds such a guard for two seconds, and then forgets or drops it.
 fn guards(forgets: bool) -> Test {
     Test::new("guards", move |zookeeper: ZooKeeper| async move {
         zookeeper.connect().await;
@@ -170,7 +170,7 @@ fn a_program_that_panics_when_it_drops_something_is_told() {
     }
 }
 
-/// No destructor of a process that is killed ever runs: what one would do is nobody's violation.
+/// A killed process runs no destructors, so the guard's panic is no violation.
 #[test]
 fn what_a_killed_program_would_drop_is_nobodys_business() {
     let kills = Faults::NONE.with(Fault::ProgramCrash);

@@ -1,9 +1,9 @@
-//! What is there from the start is behind every view, in both engines.
+//! The setup exists from the start in every view, in both engines.
 
 use super::{connects, fails};
 use vivarium::prelude::*;
 
-/// Reads again and again, from whatever server there is; and writes, so that servers lag.
+/// Reads repeatedly, from any server; and writes, so that servers lag.
 async fn looks(zookeeper: ZooKeeper) -> Result<(), String> {
     for _ in 0..4 {
         zookeeper.connect().await;
@@ -43,7 +43,7 @@ fn a_search_begins_with_it_whatever_is_lost() {
             _ => Ok(()),
         }
     };
-    // It makes no difference where it is said, nor that it is said twice.
+    // The setup can be given by the test, by the search, or by both.
     let test = || Test::new("looking", once).setup("/tasks");
     test().setup("/tasks/open").explore(&exploration);
     test().explore(&exploration.clone().setup("/tasks").setup("/tasks/open"));

@@ -1,7 +1,7 @@
-//! What a sweep notices although nothing fails: some of its seeds run twice.
+//! Mistakes that a sweep detects although no property is violated: it runs some of its seeds twice.
 //!
-//! madsim gives programs its own clock and its own order of hash maps; what programs under the other host get of the
-//! machine is asked in a user's crate, which has that host (`.ci/user/tests/twice.rs`).
+//! madsim gives programs its own clock and its own order of hash maps. Effects of the machine on programs under the
+//! other host are tested in a user's crate, which has that host (`.ci/user/tests/twice.rs`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ fn run(test: Test) -> Result<(), TestFailure> {
     test.run_seeds(&SeedRange::count(200).expect("some")).map(drop)
 }
 
-/// The whole text of the failure, and what was seen; the property is this one.
+/// Asserts that this property is violated, and returns the whole text of the failure and the objection.
 fn falls(test: Test, property: &str) -> (String, String) {
     let failure = run(test).expect_err("it is told");
     let objection = &failure.finding().expect("it is a violation").violation.objection;
@@ -48,7 +48,7 @@ fn a_program_with_a_counter_that_outlives_it() {
     }));
 }
 
-/// Counts what was said, of whatever says, and is concerned with less.
+/// Counts the observations of all clients, and declares that fewer concern it.
 #[derive(Clone, Hash)]
 struct Counts {
     concerned: bool,
@@ -96,7 +96,7 @@ fn a_property_that_is_concerned_with_more_than_it_says() {
     run(says(true, false)).expect("it says what is so");
 }
 
-/// A property that keeps what it has seen of other runs.
+/// A property that remembers other runs.
 #[derive(Clone)]
 struct Remembers(Arc<AtomicU64>);
 

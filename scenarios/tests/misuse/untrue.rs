@@ -1,5 +1,4 @@
-//! What programs and properties say of themselves and is not so: searches so small that every state is held
-//! against it.
+//! False declarations of programs and properties: the searches are so small that every state is checked.
 
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -7,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use vivarium::ExplorationReport;
 use vivarium::prelude::*;
 
-/// The sentence that a search ends with, which the property has.
+/// Asserts that a search violates this property, and returns the objection.
 fn falls(test: Test, exploration: &Exploration, property: &str) -> String {
     let verdict = test.explored(exploration).expect("it can be").verdict;
     let objection = &verdict.violation().unwrap_or_else(|| panic!("{verdict}")).objection;
@@ -24,7 +23,7 @@ fn held(test: Test, exploration: &Exploration) -> ExplorationReport {
     report
 }
 
-/// Clients that say what the tree has come to when they looked.
+/// Clients that report what they see in the tree.
 fn lookers() -> Test {
     Test::new("lookers", |zookeeper: ZooKeeper| async move {
         zookeeper.connect().await;
@@ -40,7 +39,7 @@ fn two() -> Exploration {
     Exploration::new().clients(2)
 }
 
-/// How a property goes wrong.
+/// The false declaration of a property.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Untrue {
     Nothing,
@@ -49,7 +48,7 @@ enum Untrue {
     Mark,
 }
 
-/// Objects to the second of those who saw nothing.
+/// Violated by the second client that saw nothing.
 #[derive(Clone, Hash)]
 struct SawNothing {
     untrue: Untrue,
@@ -84,14 +83,14 @@ impl Monitor for SawNothing {
     fn event(&mut self, _view: View<'_>, event: &Event) -> Result<(), Objection> {
         let Some((client, custom)) = event.observed::<Custom>() else { return Ok(()) };
         match self.untrue {
-            // Whoever spoke first.
+            // Remembers which client was first.
             Untrue::Order if self.hashed == 0 => self.hashed = u32::from(client.0),
             Untrue::Mark if saw_nothing(event) => *self.mark += 1,
             Untrue::Concern if &*custom.name == "looked" => self.hashed += 1,
             _ => {}
         }
         match *self.mark {
-            // Only after more than any run of two clients has.
+            // More than any run of two clients has.
             4.. => Err(Objection::new(self.name(), "many saw nothing")),
             _ => Ok(()),
         }
@@ -128,7 +127,7 @@ fn a_property_with_a_mark_outside_of_its_hash() {
     );
 }
 
-/// What a round hands on. Its `Eq` sees a part.
+/// The state between rounds. Its `Eq` compares only a part.
 #[derive(Clone, Copy, Debug)]
 struct Tries {
     tries: u32,
@@ -149,7 +148,7 @@ impl std::hash::Hash for Tries {
     }
 }
 
-/// The second round, or one `later`, fails where the first one has lost its connection, or the znode was there.
+/// The second round, or one `later`, fails if the first one has lost its connection, or the znode existed.
 fn in_rounds(later: u32) -> Test {
     let first = Tries { tries: 0, lost: false };
     Test::rounds("in rounds", first, move |zookeeper: ZooKeeper, now: Tries| async move {
@@ -179,7 +178,7 @@ fn a_round_whose_state_is_more_than_its_eq() {
     }
 }
 
-/// What is left out shows one round later, in what is said; no program returns an error for it.
+/// The ignored part shows one round later, in an observation; no program returns an error for it.
 #[test]
 fn a_round_whose_state_is_more_than_its_eq_and_that_only_says_so() {
     let first = Tries { tries: 0, lost: false };
@@ -198,7 +197,7 @@ fn a_round_whose_state_is_more_than_its_eq_and_that_only_says_so() {
     assert!(saw.contains("what they hand on does not tell all"), "{saw}");
 }
 
-/// One sets a flag behind its last await; the other one looks at it behind its own.
+/// One program sets a flag after its last await; the other one reads it after its own.
 fn flagged(flag: &Arc<AtomicBool>, reader_first: bool) -> Test {
     let role = |name: &str, sets: bool| {
         let flag = Arc::clone(flag);
@@ -222,7 +221,7 @@ fn flagged(flag: &Arc<AtomicBool>, reader_first: bool) -> Test {
     Test::of_roles("flagged", roles)
 }
 
-/// Breadth first the reader, which has less to do, looks before the flag is set.
+/// Breadth first the reader, which has less to do, reads the flag before it is set.
 #[test]
 fn a_flag_that_programs_share() {
     for reader_first in [false, true] {
@@ -232,7 +231,7 @@ fn a_flag_that_programs_share() {
     }
 }
 
-/// What the first program that ever runs decides for all: no check finds it, and the verdict says so.
+/// A value that the first program ever run sets for all: no check detects it, and the verdict says so.
 #[test]
 fn what_was_set_once_and_for_all_is_a_claim() {
     static FIRST: OnceLock<u64> = OnceLock::new();

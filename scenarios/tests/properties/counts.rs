@@ -1,9 +1,9 @@
-//! Always, at most once, exactly once, eventually.
+//! The properties always, at most once, exactly once, and eventually.
 
 use super::{falls, holds, two, words};
 use vivarium::prelude::*;
 
-/// Takes the one thing that there is, if nobody has.
+/// Takes the only item, if no client has taken it.
 async fn take(zookeeper: ZooKeeper, careful: bool) -> Result<(), String> {
     zookeeper.connect().await;
     let (data, stat) = zookeeper.get_data("/stock").await.map_err(words)?;
@@ -34,8 +34,8 @@ fn always_folds_what_is_said() {
     holds(make(true), 100, &two());
 }
 
-/// Each makes a job of its own and does all that are there. `mistake` 1: does what another one may have
-/// done already. 2: does others' jobs without saying so.
+/// Each client creates a job of its own and does all jobs that exist. With `mistake` 1, it does jobs that another
+/// client may have done already; with 2, it does others' jobs without reporting it.
 async fn work(zookeeper: ZooKeeper, mistake: u32) -> Result<(), String> {
     zookeeper.connect().await;
     let own = format!("job-{}", zookeeper.client().0);
@@ -78,12 +78,12 @@ fn exactly_once_is_said() {
     falls(|| self::jobs(0).monitor(listed(&["job-1", "job-3"])), 5, &two(), says);
 }
 
-/// The first one leads.
+/// The first client leads.
 async fn lead(zookeeper: ZooKeeper) -> Result<(), String> {
     zookeeper.connect().await;
     if zookeeper.create("/leader", b"", CreateMode::Persistent).await.is_ok() {
         zookeeper.custom("led", &[]);
-        // Also if others sleep: that is not the end.
+        // Even if other clients sleep, this is not the end.
         zookeeper.sleep(Duration::from_secs(1)).await;
         zookeeper.custom("slept", &[]);
     }

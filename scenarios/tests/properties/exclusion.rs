@@ -1,16 +1,16 @@
-//! Never two at once.
+//! The property that two clients never hold at the same time.
 
 use super::{falls, falls_in_a_search, holds, two, words};
 use vivarium::prelude::*;
 
-/// Who looks first and creates then, of two both are the first.
+/// The way to take the lock: if a client looks first and then creates, two clients can both be the first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Takes {
     ByCreating,
     ByLooking,
 }
 
-/// Takes the lock, says so, reads something under it, and gives it back; or finds it taken.
+/// Takes the lock, reports it, reads a znode under it, and gives the lock back; or finds it taken.
 async fn hold(zookeeper: ZooKeeper, takes: Takes) -> Result<(), String> {
     zookeeper.connect().await;
     match takes {
@@ -49,12 +49,12 @@ fn who_looks_before_it_takes_is_one_of_two() {
 #[test]
 fn who_creates_it_holds_it_alone() {
     holds(|| exclusive(Takes::ByCreating), 100, &two());
-    // A session that is over, and a process that was killed, hold no longer.
+    // A session that is over and a killed process no longer hold.
     holds(|| exclusive(Takes::ByCreating).faults(Faults::ALL), 100, &two().expiries(1));
     holds(|| exclusive(Takes::ByCreating), 1, &two().kills(1));
 }
 
-/// What is excused falls where nothing is: the excuse is what holds above.
+/// The strict property has no excuses: it is violated in the runs that hold above.
 #[test]
 fn strictly_nobody_is_excused() {
     let strict = || {
@@ -65,7 +65,7 @@ fn strictly_nobody_is_excused() {
     falls_in_a_search(strict, &two().expiries(1), "which nothing excuses here");
 }
 
-/// Goes on when its session is over as if nothing had happened, and says so.
+/// Continues after the end of its session as if nothing had happened, and reports it.
 async fn goes_on(zookeeper: ZooKeeper, careful: bool, says: bool) -> Result<(), String> {
     let mut states = zookeeper.session_events();
     zookeeper.connect().await;
@@ -101,8 +101,8 @@ fn who_goes_on_in_another_session_is_excused_no_more() {
     holds(make(true), 50, &two().expiries(1));
 }
 
-/// Leads, and when it learns that its session is over, goes on leading: in silence, with another session, by which it
-/// reads that another client leads.
+/// Leads, and continues to lead when it learns that its session is over: without further observations, in another
+/// session, in which it reads that another client leads.
 async fn leads_in_silence(zookeeper: ZooKeeper, careful: bool) -> Result<(), String> {
     zookeeper.connect().await;
     match zookeeper.create("/leader", b"", CreateMode::Ephemeral).await {
@@ -136,7 +136,7 @@ fn an_answer_of_the_handle_ends_the_excuse() {
     holds(make(true), 300, &two().expiries(1));
 }
 
-/// It need not say anything for that where beliefs end with sessions.
+/// If beliefs end with sessions, no observation is needed for a violation.
 #[test]
 fn a_belief_can_have_to_end_with_its_session() {
     let make = |careful| {
@@ -150,7 +150,7 @@ fn a_belief_can_have_to_end_with_its_session() {
     holds(make(true), 50, &two().expiries(1));
 }
 
-/// Takes the lock with a token, and gives it back: the znode's czxid, or how many clients there are.
+/// Takes the lock with a token, and gives it back. The token is the znode's czxid, or the number of clients.
 async fn with_token(zookeeper: ZooKeeper, right: bool) -> Result<(), String> {
     zookeeper.connect().await;
     while let Err(error) = zookeeper.create("/lock", b"", CreateMode::Ephemeral).await {

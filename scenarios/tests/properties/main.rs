@@ -1,5 +1,5 @@
-//! Each of the properties over a user's own observations finds a planted fault and accepts a right
-//! program, in sweeps and in searches; and each says what a plain reference says.
+//! Each property over a user's own observations finds a planted fault and accepts a correct program, in sweeps and in
+//! searches; and each agrees with a plain reference.
 
 mod counts;
 mod exclusion;
@@ -17,7 +17,7 @@ use vivarium::seeds::SeedRange;
 #[cfg(feature = "explore")]
 use vivarium_model::verdict::Verdict;
 
-/// So far a search goes: nowhere without the explorer.
+/// Replaces the options of a search in builds without searches.
 #[cfg(not(feature = "explore"))]
 #[derive(Clone)]
 pub struct Exploration;
@@ -38,7 +38,7 @@ impl Exploration {
     }
 }
 
-/// Both engines find that it does not hold, and say so in these words.
+/// Asserts that both engines find a violation, with this text.
 fn falls(make: impl Fn() -> Test, seeds: u64, exploration: &Exploration, says: &str) {
     let seeds = SeedRange::count(seeds).expect("some");
     let text = make().run_seeds(&seeds).expect_err("a sweep finds it").to_string();
@@ -59,7 +59,7 @@ fn falls_in_a_search(make: impl Fn() -> Test, exploration: &Exploration, says: &
 #[cfg(not(feature = "explore"))]
 fn falls_in_a_search(_: impl Fn() -> Test, _: &Exploration, _: &str) {}
 
-/// Both engines find that it holds.
+/// Asserts that the properties hold in both engines.
 fn holds(make: impl Fn() -> Test, seeds: u64, exploration: &Exploration) {
     let seeds = SeedRange::count(seeds).expect("some");
     make().run_seeds(&seeds).unwrap_or_else(|failure| panic!("{failure}"));

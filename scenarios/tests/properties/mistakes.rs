@@ -1,4 +1,4 @@
-//! What a property is not told as it needs it is an objection, in one sentence.
+//! A property that gets no usable observations is violated, with one sentence.
 
 #[cfg(not(feature = "explore"))]
 use super::Exploration;
@@ -80,7 +80,7 @@ fn a_client_that_there_is_not() {
     falls(make, 1, &one(), "it is about client 7, and the clients are 1 to 1");
 }
 
-/// Whoever says that it holds and never had a session has no excuse.
+/// A client that holds without ever having had a session has no excuse.
 #[test]
 fn who_has_no_session_is_not_excused() {
     let make = || {
@@ -96,7 +96,7 @@ fn who_has_no_session_is_not_excused() {
     falls(make, 5, &two(), "and no session of theirs is over");
 }
 
-/// One and the same client, too.
+/// This also applies to two beliefs of one client.
 #[test]
 fn one_client_that_begins_twice_is_two() {
     let make = || {
@@ -140,8 +140,8 @@ fn observations_of_recipes_are_observations() {
     );
 }
 
-/// A closure that remembers other runs is a property whose copies share something: a search says on what its
-/// verdict rests, and a sweep that a repeat was another run.
+/// A closure that remembers other runs is a property whose copies share state: a search names the assumption of its
+/// verdict, and a sweep reports that a repeated seed gave another run.
 #[test]
 fn a_closure_that_remembers_by_itself_is_told_of() {
     use std::sync::atomic::{AtomicU64, Ordering};
@@ -178,7 +178,7 @@ fn a_token_that_is_text_is_refused() {
     falls(make, 1, &one(), sentence);
 }
 
-/// A filter that nothing passes would hold for nothing.
+/// A filter that no observation passes would hold vacuously.
 #[test]
 fn a_filter_of_another_type_is_refused() {
     let make = || leads().monitor(at_most_once("leads", "term").with("term", "1"));

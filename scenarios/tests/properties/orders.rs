@@ -1,9 +1,9 @@
-//! Growing values, the same order, agreement.
+//! The properties of growing values, the same order, and agreement.
 
 use super::{falls, holds, two, words};
 use vivarium::prelude::*;
 
-/// Counts in the length of a znode's data.
+/// Counts by the length of a znode's data.
 async fn count(zookeeper: ZooKeeper, careful: bool) -> Result<(), String> {
     zookeeper.connect().await;
     let is_slow = zookeeper.client() == ClientId(2);
@@ -34,7 +34,7 @@ fn values_grow() {
     holds(make(true), 100, &two());
 }
 
-/// Each produces two jobs; client 1 consumes what it finds, twice.
+/// Each client produces two jobs; client 1 consumes the jobs that it finds, twice.
 async fn queue(zookeeper: ZooKeeper, in_order: bool) -> Result<(), String> {
     zookeeper.connect().await;
     for _ in 0..if zookeeper.client() == ClientId(1) { 1 } else { 2 } {
@@ -70,11 +70,11 @@ fn what_is_consumed_comes_in_the_order_of_what_is_produced() {
     };
     falls(make(false, true), 200, &two(), ", whose place is ");
     holds(make(true, true), 100, &two());
-    // Clients say what they have produced in another order than that of the commits.
+    // Clients report their products in another order than that of the commits.
     falls(make(true, false), 500, &two(), ", behind that client 1 said `consumed` (job = ");
 }
 
-/// Votes for itself, and obeys the first vote. The mistake: obeys its own.
+/// Votes for itself, and follows the first vote. The mistake: follows its own.
 async fn decide(zookeeper: ZooKeeper, obeys: bool) -> Result<(), String> {
     zookeeper.connect().await;
     let own = format!("client {}", zookeeper.client().0);

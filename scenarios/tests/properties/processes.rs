@@ -1,9 +1,9 @@
-//! Properties of each process by itself, and properties that hear of the ends of processes.
+//! Properties of each process by itself, and properties that observe the ends of processes.
 
 use super::{falls, holds};
 use vivarium::prelude::*;
 
-/// Counts to three, in whichever session, and begins again if it is killed.
+/// Counts to three, across sessions, and begins again if it is killed.
 async fn counter(zookeeper: ZooKeeper) -> Result<(), String> {
     for to in 1..=3 {
         zookeeper.connect().await;
@@ -33,7 +33,7 @@ fn a_killed_process_begins_anew() {
     holds(once, 100, &killed());
 }
 
-/// What one process says wrong is found all the same.
+/// A violation by one process is found.
 #[test]
 fn each_process_is_judged() {
     let too_far = || {
@@ -65,7 +65,7 @@ fn ends_of_processes_are_heard_by_name() {
     falls(never, 10, &killed(), "finished");
 }
 
-/// One that takes all observations is not shown the ends of processes unasked.
+/// A property that takes all observations gets the ends of processes only on request.
 #[test]
 fn who_names_nothing_hears_programs_only() {
     let all = || {

@@ -1,4 +1,4 @@
-//! The README's test is this one, and fails as the README shows.
+//! This is the README's test, which fails as the README shows.
 #![cfg(feature = "explore")]
 
 use std::fs;
@@ -29,7 +29,7 @@ fn one_client_at_a_time_holds_the_lock() {
         .explore(&Exploration::new().clients(3).lost(1));
 }
 
-/// The text of the README's first block of this language.
+/// Returns the text of the README's first block of this language.
 fn block(language: &str) -> String {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let readme = fs::read_to_string(readme).expect("the README");
@@ -49,7 +49,7 @@ fn the_readme_has_this_program() {
     }
 }
 
-/// Apart from what the README leaves out by `…`.
+/// Ignores what the README leaves out by `…`.
 #[test]
 fn it_fails_as_the_readme_shows() {
     let failure = catch_unwind(one_client_at_a_time_holds_the_lock).expect_err("it is violated");

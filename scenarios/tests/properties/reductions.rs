@@ -1,7 +1,6 @@
-//! Reductions rest on what properties say of themselves: which events concern them, whose order they
-//! mind, how far back they look. So what a search says of generated programs must be the same with
-//! reductions and without, for each property; and in every state what reductions hold for independent is
-//! tried in both orders.
+//! Reductions rely on the declarations of properties: which events concern them, whose order matters, how far they
+//! look back. So the verdicts of searches of generated programs must be the same with and without reductions, for
+//! each property; and in every state, steps that reductions consider independent are tried in both orders.
 #![cfg(feature = "explore")]
 
 use proptest::prelude::*;
@@ -37,7 +36,7 @@ fn does() -> impl Strategy<Value = Does> {
     ]
 }
 
-/// What one client does.
+/// Returns the program of one client.
 fn run(all: Vec<Does>) -> Program {
     program(move |zookeeper: ZooKeeper| {
         let all = all.clone();
@@ -75,7 +74,7 @@ async fn one(zookeeper: &ZooKeeper, does: Does) {
     }
 }
 
-/// One of each kind of property.
+/// Returns one property of each kind.
 fn properties() -> Vec<(&'static str, Box<dyn Monitor>)> {
     let fold = |last: &mut BTreeMap<u16, i64>, said: &Said<'_>| {
         last.insert(said.client().0, said.number("to")?);
@@ -112,11 +111,11 @@ fn properties() -> Vec<(&'static str, Box<dyn Monitor>)> {
     ]
 }
 
-/// There are more states than a test can look at.
+/// There are more states than a test allows.
 #[derive(Debug)]
 struct TooLarge;
 
-/// What a search says: which property falls, or none.
+/// Returns the verdict of a search: the violated property, if any.
 fn verdict(
     programs: &[Vec<Does>],
     property: &dyn Monitor,
@@ -141,12 +140,12 @@ fn verdict(
     }
 }
 
-/// Two who say everything, the same or not: whatever property minds the order of that is asked.
+/// Two clients that make all observations, equal or not: every property for which their order matters is tested.
 #[test]
 fn every_property_with_two_who_say_everything() {
     let all =
         |to| vec![Does::Says(0, 0, to), Does::Says(2, 0, to), Does::Looks(0), Does::Says(1, 0, to)];
-    // A process that ends holds no longer.
+    // A process that has ended holds no longer.
     let ends = |to| vec![Does::Looks(0), Does::Says(0, 0, to), Does::Looks(0)];
     for programs in [[all(0), all(0)], [all(0), all(1)], [ends(0), ends(1)]] {
         for (name, property) in properties() {
@@ -179,7 +178,7 @@ proptest! {
         let (name, property) = chosen.get(&all);
         let [plain, reduced] =
             [false, true].map(|reduced| verdict(&programs, &**property, budget, reduced));
-        // Too many of these, and proptest fails.
+        // If there are too many of these, proptest fails.
         let (Ok(plain), Ok(reduced)) = (plain, reduced) else {
             return Err(TestCaseError::reject("too many states"));
         };

@@ -1,5 +1,5 @@
-//! Each property against a plain reference: one that looks at all that has happened, anew at each event,
-//! and shares no code with it.
+//! Each property compared with a plain reference, which examines the whole run anew at each event, and shares no code
+//! with the property.
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -17,10 +17,10 @@ use vivarium_model::zxid::Epoch;
 
 const CLIENTS: u16 = 3;
 
-/// Something that happens; small, so that it often collides.
+/// An act; the values are small, so that conflicts are frequent.
 #[derive(Clone, Copy, Debug)]
 enum Happens {
-    /// A client says one of three things, with two small numbers.
+    /// A client makes one of three observations, with two small numbers.
     Says {
         client: u16,
         name: u8,
@@ -29,21 +29,21 @@ enum Happens {
     },
     /// A client's session is closed in the history.
     Closed(u16),
-    /// The client is told so.
+    /// The client learns of it.
     Told(u16),
-    /// It has a new session.
+    /// The client has a new session.
     Connected(u16),
     Killed(u16),
     Paused(u16),
-    /// A znode comes or goes.
+    /// A znode is created or deleted.
     Toggles(u8),
 }
 
-/// What there is to know when something happens.
+/// The state when something happens.
 #[derive(Clone, Debug)]
 struct Moment {
     event: Event,
-    /// The last one is new with this event.
+    /// The history; its last transaction may be new with this event.
     history: History,
     is_new: bool,
 }
@@ -63,7 +63,7 @@ fn happens() -> impl Strategy<Value = Happens> {
     ]
 }
 
-/// The events of a run in which this happens.
+/// The events of a run in which these acts happen.
 struct Run {
     history: History,
     moments: Vec<Moment>,
@@ -91,7 +91,7 @@ impl Run {
         self.history.commit(Arc::clone(&txn));
         let event = Event::Committed { leader: ServerId(1), txn };
         self.push(event.clone(), true);
-        // And the same is reported again, as by another leader.
+        // The same transaction is reported again, as by another leader.
         self.push(event, false);
     }
 
@@ -154,8 +154,8 @@ impl Run {
     }
 }
 
-/// At which moment a monitor objects first, if it does; `moments.len()` is the end. As engines do, it is
-/// told what concerns it, and what it is told is copied now and then.
+/// Returns the moment at which a monitor first objects, if it does; `moments.len()` is the end. Like the engines, it
+/// passes only events that concern the monitor, and sometimes copies the monitor.
 fn first_objection(monitor: impl Monitor + 'static, moments: &[Moment]) -> Option<usize> {
     let mut monitor: Box<dyn Monitor> = Box::new(monitor);
     monitor.begin(&Arc::new(Config::new(1, CLIENTS as u8)));
@@ -172,12 +172,12 @@ fn first_objection(monitor: impl Monitor + 'static, moments: &[Moment]) -> Optio
     monitor.end(view).is_err().then_some(moments.len())
 }
 
-/// What is wrong of the first so many moments, by looking at each prefix.
+/// Returns the number of the first prefix of the moments that is wrong.
 fn reference(moments: &[Moment], wrong: impl Fn(&[Moment]) -> bool) -> Option<usize> {
     (0..moments.len()).find(|at| wrong(&moments[..=*at]))
 }
 
-/// What was said under this name: place, client, `at` and `to`.
+/// Returns the observations with this name: place, client, `at` and `to`.
 fn said(moments: &[Moment], wanted: &str) -> Vec<(usize, ClientId, i64, i64)> {
     let said = |(place, moment): (usize, &Moment)| match moment.event.observed() {
         Some((client, Custom { name, fields })) if &**name == wanted => {
@@ -189,7 +189,7 @@ fn said(moments: &[Moment], wanted: &str) -> Vec<(usize, ClientId, i64, i64)> {
     moments.iter().enumerate().filter_map(said).collect()
 }
 
-/// The first field of what was said.
+/// Returns the first field of an observation.
 fn at(observation: &Observed) -> i64 {
     match observation.fields() {
         Ok([(_, Value::Number(at)), _]) => *at as i64,
@@ -197,7 +197,7 @@ fn at(observation: &Observed) -> i64 {
     }
 }
 
-/// A belief: where it began, whose it is, in which session (if it had one), under which key and token.
+/// A belief: where it began, its client, its session (if it had one), its key and its token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Belief {
     place: usize,
@@ -207,7 +207,7 @@ struct Belief {
     token: i64,
 }
 
-/// Whether a belief is still there behind the last of these moments.
+/// Returns true if a belief still exists after the last of these moments.
 fn lasts(belief: &Belief, moments: &[Moment]) -> bool {
     moments[belief.place + 1..].iter().all(|moment| match &moment.event {
         Event::Killed { client } => *client != belief.client,
@@ -219,8 +219,8 @@ fn lasts(belief: &Belief, moments: &[Moment]) -> bool {
     })
 }
 
-/// Whether its client has said something in another session since, but for `begins` or `ends` of this
-/// very key and ends of others.
+/// Returns true if the client has since made an observation in another session, other than `begins` or `ends` of this
+/// key, or `ends` of another one.
 fn shows_that_it_knows(belief: &Belief, moments: &[Moment]) -> bool {
     moments[belief.place + 1..].iter().any(|moment| match &moment.event {
         Event::Observed { client, session: Some(session), observation, .. } => {
@@ -237,8 +237,8 @@ fn shows_that_it_knows(belief: &Belief, moments: &[Moment]) -> bool {
     })
 }
 
-/// Whether the last news that a client had before was that its session has expired: a process that has
-/// none yet has lost none.
+/// Returns true if the client's last session event before the belief was an expiry. A process without session events
+/// has lost no session.
 fn had_expired(belief: &Belief, moments: &[Moment]) -> bool {
     let news = moments[..belief.place].iter().rev().find_map(|moment| match &moment.event {
         Event::Session { client, state, .. } if *client == belief.client => Some(*state),
@@ -257,7 +257,7 @@ fn is_zombie(belief: &Belief, moments: &[Moment], strict: bool) -> bool {
     !strict && is_over && !shows_that_it_knows(belief, moments)
 }
 
-/// Whether the last moment makes two at once of those who begin and end.
+/// Returns true if two clients hold at the same time after the last moment.
 fn two_at_once(moments: &[Moment], strict: bool, tokens: bool) -> bool {
     let begun = said(moments, "begins").into_iter().map(|(place, client, at, token)| {
         let Event::Observed { session, .. } = moments[place].event else { panic!() };
@@ -421,7 +421,7 @@ proptest! {
         let monitor = if own { monitor.per_client() } else { monitor };
         prop_assert_eq!(first_objection(monitor, &moments), expected);
 
-        // First `begins`, then `ends`, by the order of what is said.
+        // First `begins`, then `ends`, in the order of the observations.
         let expected = reference(&moments, |prefix| {
             let (first, then) = (said(prefix, "begins"), said(prefix, "ends"));
             let place = |one: &(usize, ClientId, i64, i64)| {

@@ -4,7 +4,7 @@ use super::{falls, holds, two, words};
 use std::collections::BTreeSet;
 use vivarium::prelude::*;
 
-/// The first one leads, by a znode with its name. The mistake: who finds no leader is the first.
+/// The first client leads, by a znode with its name. The mistake: every client that finds no leader is the first.
 async fn lead(zookeeper: ZooKeeper, careful: bool) -> Result<(), String> {
     zookeeper.connect().await;
     let own = format!("/leaders/{}", zookeeper.client().0);
@@ -44,7 +44,7 @@ fn the_tree_is_so_at_the_end() {
     holds(make(2), 50, &two());
 }
 
-/// Makes a znode, does something with it, and deletes it; not if it was read meanwhile, by mistake.
+/// Creates a znode, lists the directory, and deletes the znode; by mistake, not if another client's znode exists.
 async fn scratch(zookeeper: ZooKeeper, mode: CreateMode, cleans: bool) -> Result<(), String> {
     zookeeper.connect().await;
     let (own, _) = zookeeper.create("/scratch/s-", b"", mode).await.map_err(words)?;
@@ -66,13 +66,13 @@ fn no_ghost_is_left() {
     let persistent = CreateMode::PersistentSequential;
     falls(make(persistent, false), 200, &two(), "still stands, and nobody is left to delete it");
     holds(make(persistent, true), 100, &two());
-    // An ephemeral goes by itself.
+    // An ephemeral is deleted with its session.
     holds(make(CreateMode::EphemeralSequential, false), 100, &two());
     let but = || no_ghosts_under("/scratch").but_for(|path| path.starts_with("/scratch/s-"));
     holds(|| scratches(persistent, false).monitor(but()), 50, &two());
 }
 
-/// Says that it has left, and deletes its znode; before or after.
+/// Reports that it has left, and deletes its znode, before or after.
 async fn leave(zookeeper: ZooKeeper, at_last: bool) -> Result<(), String> {
     zookeeper.connect().await;
     let own = format!("/workers/{}", zookeeper.client().0);

@@ -1,4 +1,4 @@
-//! What is said by a value of a type is judged as what is said by the same name and fields without one.
+//! Observations of a type are judged like those with the same name and fields and no type.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use vivarium_model::observation::Observed;
 
 const CLIENTS: u8 = 3;
 
-/// What a client says, by its type.
+/// A client's observation, by its type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 enum Says {
     TakesOver { shelf: u8, token: Zxid },
@@ -21,7 +21,7 @@ enum Says {
 impl Observation for Says {}
 
 impl Says {
-    /// The same by name and fields.
+    /// Returns the same observation by name and fields.
     fn untyped(&self) -> Custom {
         let number = |shelf: &u8| ("shelf", i64::from(*shelf).into());
         match self {
@@ -45,7 +45,7 @@ fn says() -> impl Strategy<Value = (ClientId, Says)> {
     ((1..=u16::from(CLIENTS)).prop_map(ClientId), prop_oneof![takes, resigns])
 }
 
-/// All that a monitor answers, with the names of what it was shown.
+/// Returns all answers of a monitor, with the names of the observations.
 fn answers(
     monitor: &dyn Monitor,
     said: &[(ClientId, Says)],
@@ -100,7 +100,7 @@ proptest! {
     }
 }
 
-/// The comparison compares something: each of them objects to something here.
+/// The comparison is not vacuous: each property is violated here.
 #[test]
 fn each_property_objects_to_some_of_these() {
     let says =

@@ -1,5 +1,5 @@
-//! The comparison with a real ZooKeeper, where one is installed (`apt-get install zookeeper`). Where
-//! none is, these tests say so and pass: `vivarium conform` is what a build machine runs.
+//! The comparison with a real ZooKeeper, if one is installed (`apt-get install zookeeper`). If not, these tests say
+//! so and pass: a build machine runs `vivarium conform`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn plan(operations: u64, planted: &[Bug]) -> Plan {
     }
 }
 
-/// What a plan comes to; `None` where there is no ZooKeeper.
+/// Returns the outcome of a plan; `None` if no ZooKeeper is installed.
 fn compare(plan: &Plan) -> Option<Outcome> {
     if let Err(error) = Installation::find() {
         eprintln!("not compared: {error}");
@@ -50,7 +50,7 @@ fn the_model_answers_as_a_real_server_does() {
 
 #[test]
 fn a_session_moves_between_three_servers_of_which_one_is_killed() {
-    // What comes once and not again is no verdict: then another seed has to do.
+    // A difference that is not repeated is no verdict: then another seed is tried.
     let mut outcomes = (1..4).map(|seed| {
         let plan = Plan { ensemble: true, seed, ..plan(400, &[]) };
         let outcome = compare(&plan)?;
@@ -70,7 +70,7 @@ fn a_session_moves_between_three_servers_of_which_one_is_killed() {
     assert!(count("restart") > 0, "{}", mix(&outcome.tally, 100));
 }
 
-/// A server that is left behind keeps its directory.
+/// A server that is not stopped keeps its directory.
 #[test]
 fn no_server_outlives_the_program_that_started_it() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -87,8 +87,8 @@ fn no_server_outlives_the_program_that_started_it() {
     assert_eq!(left, 0, "servers left behind");
 }
 
-/// Each is found, and by a script of at most six actions. One of them here, to have seen that the
-/// comparison can fail; all ten are found by `vivarium conform --bug`.
+/// Each deviation is found, by a script of at most six actions. This tests one of them, to show that the comparison
+/// can fail; `vivarium conform --bug` finds all ten.
 #[test]
 fn a_planted_deviation_is_found_and_the_script_is_short() {
     let plan = plan(50_000, &[Bug::PlantedEphemeralParent]);
@@ -104,8 +104,8 @@ fn a_planted_deviation_is_found_and_the_script_is_short() {
     );
 }
 
-/// Containers that have had children, and TTL znodes whose time is over, are deleted by the leader; one
-/// that was never used stays, and so does whatever has children (rule 1.5.4).
+/// The leader deletes containers that have had children, and TTL znodes whose time is over; a container that was
+/// never used stays, and so does every znode with children (rule 1.5.4).
 #[test]
 fn a_real_leader_and_the_model_delete_the_same_containers() {
     let znodes = [
@@ -176,7 +176,7 @@ fn a_real_leader_and_the_model_delete_the_same_containers() {
     for packet in requests.into_iter().enumerate().map(packet) {
         ask(packet);
     }
-    // The first look can come before a time to live is over, the second cannot.
+    // The first look can precede the end of a time to live; the second cannot.
     for at in 90.. {
         let found = names(ask(packet((at, list.clone()))));
         if found == modelled {

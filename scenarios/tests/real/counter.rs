@@ -1,6 +1,6 @@
-//! What a real server does when a sequence counter is at its end (rules 1.3.2 and 1.4.3). No test creates 2^31
-//! znodes: the record of one create in the server's own log says that there were so many before it.
-//! Skipped with a word where ZooKeeper or Java is not installed.
+//! A real server whose sequence counter is at its end (rules 1.3.2 and 1.4.3). No test creates 2^31 znodes: the
+//! record of one create in the server's own log is changed to say that this number of creates preceded it. Skipped
+//! with a message if ZooKeeper or Java is not installed.
 
 use std::fs;
 use std::path::Path;
@@ -54,7 +54,7 @@ impl Client {
         self.answer()
     }
 
-    /// The number that the next sequential znode below `/q` gets.
+    /// Returns the number that the next sequential znode below `/q` gets.
     fn number(&mut self, prefix: &str) -> Result<i32, Error> {
         self.send(create(prefix));
         self.number_told(prefix)
@@ -76,7 +76,7 @@ impl Client {
         }
     }
 
-    /// What a server tells a client that comes back, of a child watch, having seen so much.
+    /// Returns how many events a server sends for a child watch to a client that reconnects with this zxid.
     fn told_of(mut self, path: &str, relative_zxid: Zxid) -> usize {
         let packet = ClientPacket::SetWatches {
             relative_zxid,
@@ -101,7 +101,7 @@ fn create(prefix: &str) -> Request {
     Request::Write(Op::create(prefix, *b"", CreateMode::PersistentSequential))
 }
 
-/// A server below whose `/q` there were so many creates.
+/// Starts a server whose `/q` has had this number of creates.
 fn server(installation: &Installation, creates: i32) -> RealServer {
     let options = Options::default();
     let mut server = RealServer::start_with(installation, &options).expect("a server");
@@ -119,7 +119,7 @@ fn server(installation: &Installation, creates: i32) -> RealServer {
     server
 }
 
-/// Has the log's record of this create say that its parent's counter stood there behind it.
+/// Changes the log's record of this create, so that the counter of its parent stands at `creates` after it.
 ///
 /// A record is a checksum (8 bytes), a length (4), the transaction's header (session, cxid, zxid, time, type: 32
 /// bytes), its body and an end mark (1). The body of a create ends with the counter, before the digest.
@@ -136,7 +136,7 @@ fn rewrite_counter(data: &Path, path: &str, creates: i32) {
     let named = [&(path.len() as u32).to_be_bytes()[..], path.as_bytes()].concat();
     let at = (0..log.len()).find(|at| log[*at..].starts_with(&named)).expect("a create");
     let record = at - 32 - 12;
-    // No data; one identity `world:anyone` with its permissions; whether it is ephemeral.
+    // No data; one identity `world:anyone` with its permissions; whether the znode is ephemeral.
     let acl = 4 + 4 + (4 + "world".len()) + (4 + "anyone".len());
     let counter = at + named.len() + 4 + acl + 1;
     assert_eq!(log[counter..counter + 4], 1_i32.to_be_bytes(), "the first child");
@@ -157,7 +157,7 @@ fn adler32(bytes: &[u8]) -> u32 {
     high << 16 | low
 }
 
-/// What the model does too (`model`, `a_counter_past_its_end_goes_on_or_stays`).
+/// The model does the same (`model`, `a_counter_past_its_end_goes_on_or_stays`).
 #[test]
 fn past_the_end_of_a_counter_a_real_server_gives_the_same_number_again() {
     let installation = match Installation::find() {
@@ -169,11 +169,11 @@ fn past_the_end_of_a_counter_a_real_server_gives_the_same_number_again() {
     let numbers: Vec<_> = (0..6).map(|at| client.number(&format!("/q/{at}-"))).collect();
     let expected = [i32::MAX - 2, i32::MAX - 1, i32::MAX, i32::MAX, i32::MAX, i32::MAX];
     assert_eq!(numbers, expected.map(Ok));
-    // The same name comes twice.
+    // The same name is used twice.
     assert_eq!(client.number("/q/same-"), Ok(i32::MAX));
     assert_eq!(client.number("/q/same-"), Err(Error::NodeExists));
 
-    // Creates that are outstanding at one time go on below zero.
+    // Creates that are outstanding at the same time continue below zero.
     let prefixes: Vec<String> = (0..20).map(|at| format!("/q/at-once-{at}-")).collect();
     prefixes.iter().for_each(|prefix| client.send(create(prefix)));
     let at_once: Vec<i32> =
@@ -182,12 +182,12 @@ fn past_the_end_of_a_counter_a_real_server_gives_the_same_number_again() {
     assert!(at_once.windows(2).all(|two| two[1] == i32::MAX || two[1] == two[0].wrapping_add(1)));
     println!("outstanding at one time: {at_once:?}");
 
-    // A child watch that is set again tells of no create.
+    // A child watch that is set again reports no create.
     let before = client.pzxid("/q");
     assert_eq!(client.number("/q/missed-"), Ok(i32::MAX));
     assert_eq!(client.pzxid("/q"), before);
     assert_eq!(Client::connect(&server).told_of("/q", before), 0);
-    // Below one whose counter is not at its end it does.
+    // For a znode whose counter is not at its end it does.
     let made = client.ask(Request::Write(Op::create("/r", *b"", CreateMode::Persistent)));
     assert!(made.is_ok(), "{made:?}");
     let before = client.pzxid("/r");

@@ -1,5 +1,5 @@
-//! List, pages and the guide's table of the findings say the same; a real server shows one of them. That part is skipped with a
-//! word where ZooKeeper or Java is not installed.
+//! The list, the pages and the guide's table of the findings agree; a real server shows one of the findings. The
+//! latter is skipped with a message if ZooKeeper or Java is not installed.
 #![cfg(feature = "explore")]
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use vivarium::conform::Installation;
 use vivarium::findings::{FINDINGS, Finding, Outcome, Switch, Tale, Variant};
 use vivarium_model::release::Release;
 
-/// What every page tells, in this order.
+/// The headings of every page, in this order.
 const HEADINGS: [&str; 6] = [
     "## What is lost",
     "## How the model comes to it",
@@ -19,7 +19,7 @@ const HEADINGS: [&str; 6] = [
     "## The control",
 ];
 
-/// How often a run may be inconclusive before that is a failure.
+/// The number of attempts that may be inconclusive before the test fails.
 const ATTEMPTS: usize = 3;
 
 fn pages() -> PathBuf {
@@ -73,7 +73,7 @@ fn the_guide_has_a_row_for_each_finding_and_no_other() {
     assert_eq!(guide.matches("\n| [`").count(), FINDINGS.len());
 }
 
-/// How many of them have no entry in the tracker, too.
+/// Also checks the number of findings without an entry in the tracker.
 #[test]
 fn readme_and_guide_say_how_many_findings_there_are() {
     let read = |path: &str| {
@@ -106,7 +106,7 @@ fn the_model_finds_what_a_search_finds_soon() {
     }
 }
 
-/// An outcome that says something.
+/// Returns a conclusive outcome.
 fn outcome(finding: &Finding, installation: &Installation, variant: Variant) -> Outcome {
     let mut last = None;
     for _ in 0..ATTEMPTS {

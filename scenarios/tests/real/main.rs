@@ -1,5 +1,5 @@
-//! Real servers: they are led, compared with the model, and show its findings. Where ZooKeeper or Java is not installed,
-//! the tests that need them say so and pass.
+//! Tests with real servers: they are driven, compared with the model, and show its findings. If ZooKeeper or Java is
+//! not installed, the tests that need them say so and pass.
 #![cfg(feature = "conform")]
 
 mod conform;

@@ -1,5 +1,5 @@
-//! The length of a transaction's record in a real server's log is what the model says (rule 1.11.2). Skipped with a word
-//! where ZooKeeper or Java is not installed.
+//! The length of a transaction's record in a real server's log agrees with the model (rule 1.11.2). Skipped with a
+//! message if ZooKeeper or Java is not installed.
 
 use std::fs;
 use std::path::Path;
@@ -41,7 +41,7 @@ fn znode(path: &str) -> ZnodePath {
     ZnodePath::new(path.to_owned()).expect("a path")
 }
 
-/// What is asked, and the transaction that it becomes.
+/// Returns requests, and the transactions that they become.
 fn requests() -> Vec<(Request, TxnBody)> {
     let ttl = Duration::from_secs(1_000);
     let any = Version::Any;
@@ -105,8 +105,8 @@ fn requests() -> Vec<(Request, TxnBody)> {
     ]
 }
 
-/// The lengths of the records in a log, in order. A file has a header of 16 bytes; before each record are a checksum of 8
-/// bytes and the length, behind it is one byte; zeros are room for more.
+/// Returns the lengths of the records in a log, in order. A file has a header of 16 bytes; each record is preceded by
+/// a checksum of 8 bytes and its length, and followed by one byte; zeros are preallocated space.
 fn lengths(data: &Path) -> Vec<usize> {
     let files = fs::read_dir(data.join("version-2")).expect("the files of a server");
     let mut logs = files.map(|file| file.expect("a file").path()).filter(|path| {

@@ -1,5 +1,4 @@
-//! Real servers come up, speak the protocol, and end. Skipped with a word where ZooKeeper or Java is
-//! not installed.
+//! Real servers start, speak the protocol, and end. Skipped with a message if ZooKeeper or Java is not installed.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,7 +18,7 @@ use vivarium_model::zxid::Zxid;
 /// Far longer than any answer takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The ZooKeeper of this machine, if there is one.
+/// Returns the ZooKeeper of this machine, if it is installed.
 fn installation() -> Option<Installation> {
     match Installation::find() {
         Ok(installation) => Some(installation),
@@ -68,7 +67,7 @@ impl Client {
         self.connection.send(&packet, Opcodes::Newest).expect("a connection");
     }
 
-    /// Asks, and takes the next packet for the answer.
+    /// Sends a request, and takes the next packet as the answer.
     fn ask(&mut self, request: Request) -> Result<Response, Error> {
         self.send(request);
         let received = self.receive();
@@ -80,7 +79,7 @@ impl Client {
         result
     }
 
-    /// The next packet is this event.
+    /// Asserts that the next packet is this event.
     fn expect_event(&mut self, kind: EventType, path: &str) {
         let received = self.receive();
         let Received::Packet(ServerPacket::Notification(event)) = received else {

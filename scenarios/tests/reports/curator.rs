@@ -1,16 +1,18 @@
-//! Curator's `LeaderLatch`, six reports: candidates with ephemeral sequential znodes, of whom the first of the list
-//! leads. A *reset* deletes one's own znode and creates the next; it runs beside the answers to earlier requests.
+//! Curator's `LeaderLatch`, six reports: candidates have ephemeral sequential znodes, and the first of the list
+//! leads. A *reset* deletes the candidate's own znode and creates the next one; it runs concurrently with the answers
+//! to earlier requests.
 //!
-//! * CURATOR-18: a latch that is closed while its create is under way leaves its znode in the line. The repair
-//!   deletes it when the answer arrives.
-//! * CURATOR-498: a create that is repeated finds its own earlier znode by an id in its name, though that belongs to
+//! * CURATOR-18: a latch that is closed while its create is pending leaves its znode in the line. The repair deletes
+//!   the znode when the answer arrives.
+//! * CURATOR-498: a repeated create finds its own earlier znode by an id in its name, although that znode belongs to
 //!   a session which is being closed. The repair compares the sessions.
-//! * CURATOR-620 and CURATOR-653: a reset runs beside another reset, or beside a look at the list, and deletes the
-//!   znode of a candidate that leads by now. Pull request 430 looks at the list after a reconnect, and resets nothing.
-//! * CURATOR-645: a candidate whose predecessor goes between the list and the look resets itself, which makes its
-//!   successor do the same. The repair (pull request 430) lists again.
+//! * CURATOR-620 and CURATOR-653: a reset runs concurrently with another reset, or with a look at the list, and
+//!   deletes the znode of a candidate that leads by now. Pull request 430 looks at the list after a reconnect, and
+//!   resets nothing.
+//! * CURATOR-645: a candidate whose predecessor is deleted between the list and the look resets itself, which makes
+//!   its successor do the same. The repair (pull request 430) lists again.
 //! * CURATOR-724: the latch's directory is gone, and a candidate that learns of it does nothing. The repair (pull
-//!   request 515) resets the candidate, which makes the directory again.
+//!   request 515) resets the candidate, which creates the directory again.
 
 use crate::judged::{Fails, found, held, in_each, in_line, text, there};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -19,7 +21,7 @@ use vivarium::prelude::*;
 
 const LATCH: &str = "/latch";
 
-/// What the versions of the latch differ in.
+/// The differences between versions of the latch.
 #[derive(Clone, Copy, Default)]
 struct Version {
     /// A predecessor that is gone makes a candidate reset itself, instead of listing again.
@@ -62,7 +64,7 @@ impl Latch {
         }
     }
 
-    /// Goes by this znode from now on, and deletes the one before.
+    /// Uses this znode from now on, and deletes the previous one.
     async fn set_own(&self, own: Option<String>) -> Result<(), Error> {
         let old =
             std::mem::replace(&mut *self.own.lock().unwrap_or_else(PoisonError::into_inner), own);
@@ -72,7 +74,7 @@ impl Latch {
         }
     }
 
-    /// Creates a znode that no other create of anybody has the prefix of, so that a lost one is found.
+    /// Creates a znode whose prefix no other create has, so that a lost create is found.
     async fn create(&self) -> Result<String, Error> {
         let number = self.resets.fetch_add(1, Ordering::Relaxed);
         let session = self.zookeeper.connect().await;
@@ -149,20 +151,21 @@ impl Latch {
 }
 
 impl Drop for Latch {
-    /// Whatever its session's end has interrupted.
+    /// Drops what the end of its session has interrupted.
     fn drop(&mut self) {
         self.set_leads(false);
     }
 }
 
-/// What a reconnect makes a candidate do beside what it does already.
+/// The additional action of a candidate after a reconnect.
 #[derive(Clone, Copy)]
 enum Reconnected {
     /// CURATOR-620: two reconnects; each resets the candidate.
     ResetsTwice,
-    /// CURATOR-653: one that resets it, beside a look at the list that an event has caused.
+    /// CURATOR-653: one reconnect resets the candidate, concurrently with a look at the list that an event has
+    /// caused.
     Resets,
-    /// Pull request 430: all that looks at the list.
+    /// Pull request 430: both look at the list.
     Looks,
 }
 
@@ -213,7 +216,7 @@ fn curator_620_and_653_a_look_at_the_list_deletes_nothing() {
     held(reconnecting(Reconnected::Looks), "300");
 }
 
-/// Candidates that lead twice each, by a znode of its own each time.
+/// Candidates that lead twice each, by a new znode each time.
 fn contending(resets_if_predecessor_is_gone: bool) -> Test {
     let version = Version { resets_if_predecessor_is_gone, ..Version::default() };
     let turns = move |zookeeper: ZooKeeper, _| async move {
@@ -239,17 +242,17 @@ fn curator_645_who_lists_again_leads() {
     held(contending(false), "300");
 }
 
-/// One candidate, and somebody who deletes the directory with what is in it.
+/// One candidate, and a client that deletes the directory and its content.
 fn scaled_to_nothing(resets_if_directory_is_gone: bool) -> Test {
     let version = Version { resets_if_directory_is_gone, ..Version::default() };
     let work = move |zookeeper: ZooKeeper, _| async move {
         let latch = Latch::new(zookeeper, version);
         latch.reset().await?;
-        // It is connected again.
+        // The candidate is connected again.
         latch.check().await
     };
     let candidate = move |zookeeper: ZooKeeper| async move { in_each(&zookeeper, work).await };
-    // It gives up where somebody is faster.
+    // It gives up if another client is faster.
     let scales = |zookeeper: ZooKeeper, _| async move {
         for name in there(in_line(&zookeeper, LATCH).await)?.into_iter().flatten() {
             ensure_deleted(&zookeeper, &format!("{LATCH}/{name}")).await?;
@@ -319,7 +322,7 @@ fn curator_18_the_answer_to_the_create_deletes() {
     held(closing(true), "300");
 }
 
-/// A create that is repeated from session to session, by an id in the znode's name.
+/// Repeats a create from session to session, and finds a lost one by an id in the znode's name.
 async fn protected(zookeeper: &ZooKeeper, compares: bool) -> Result<(String, SessionId), Error> {
     let id = format!("{:x}-", zookeeper.random().await);
     let path = format!("{LATCH}/{id}");
@@ -396,7 +399,7 @@ mod explored {
 
     const RESET: &str = "reset each other";
 
-    /// Sweeps do not find it in 1,000 seeds: both must be fast in turns, again and again.
+    /// Sweeps do not find this in 1,000 seeds: both candidates must be fast in turns, repeatedly.
     #[test]
     fn curator_645_candidates_reset_each_other_without_a_fault() {
         found_by_search(contending(true), &Exploration::new().clients(2), RESET);

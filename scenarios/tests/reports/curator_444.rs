@@ -1,27 +1,27 @@
-//! CURATOR-444: of several candidates with sequential znodes the first one of the list leads; one that led once goes
-//! on when a later list no longer shows it first, beside the next leader.
+//! CURATOR-444: of several candidates with sequential znodes the first one of the list leads. A candidate that led
+//! once continues to lead when a later list no longer shows it first, concurrently with the next leader.
 //!
-//! The repair (pull request 243) gives leadership back wherever a list does not show one's own znode first.
-//! CURATOR-696 reports what that misses: a list that shows the znode of a session which the client has given up
-//! says "first", and a leader by it is not notified when that session's end deletes it.
+//! The repair (pull request 243) gives leadership back if a list does not show the candidate's own znode first.
+//! CURATOR-696 reports what this misses: a list that still shows the znode of a session which the client has given up
+//! makes the candidate lead, and it is not notified when the end of that session deletes the znode.
 
 use crate::judged::{found, held, text};
 use vivarium::prelude::*;
 
 const LATCH: &str = "/latch";
 
-/// When a candidate leads.
+/// The time at which a candidate leads.
 #[derive(Clone, Copy, PartialEq)]
 enum Leads {
-    /// As reported: from the first list that says so on.
+    /// As reported: from the first list on that shows it first.
     Once,
-    /// The repair: as the last list said.
+    /// The repair: as long as the last list shows it first.
     AsListed,
-    /// As listed, by a znode of its present session, and until that ends.
+    /// As listed, by a znode of its present session, and until that session ends.
     InItsSession,
 }
 
-/// The znode that a candidate goes by, which outlives its session here, and whether it leads.
+/// The znode that a candidate uses, which outlives its session here, and whether the candidate leads.
 #[derive(Default)]
 struct Candidate {
     own: Option<(String, SessionId, Zxid)>,
@@ -95,7 +95,7 @@ async fn takes_part(
     }
 }
 
-/// Creates a sequential znode whose name has the session, so that a lost create is found.
+/// Creates a sequential znode whose name contains the session, so that a lost create is found.
 async fn register(
     zookeeper: &ZooKeeper,
     session: SessionId,

@@ -1,19 +1,19 @@
-//! Dubbo 5125: a provider that comes back in a new session finds the znode of its old one, takes it for its
-//! registration, and is not registered any more when ZooKeeper deletes that.
+//! Dubbo 5125: a provider that reconnects in a new session finds the znode of its old session and considers it its
+//! registration. When ZooKeeper deletes that znode, the provider is no longer registered.
 //!
-//! The repair (pull request 5135) deletes the znode that is in the way, and creates it again. A delete has no
-//! condition on whose znode it deletes (each new znode has version 0), so one that was under way when its process
-//! died, or gave its session up, deletes the next registration.
+//! The repair (pull request 5135) deletes the znode that is in the way, and creates it again. A delete cannot depend
+//! on the znode's owner (each new znode has version 0), so a delete that was pending when its process died, or gave
+//! its session up, deletes the next registration.
 
 use crate::judged::{found, held, text};
 use vivarium::prelude::*;
 
 const PROVIDER: &str = "/provider";
 
-/// What the provider does about a znode that is there already.
+/// The provider's reaction to a znode that already exists.
 #[derive(Clone, Copy)]
 enum Meets {
-    /// As reported: takes it for its own registration.
+    /// As reported: considers it its own registration.
     Takes,
     /// The repair: deletes it and creates it again.
     Replaces,
@@ -21,13 +21,13 @@ enum Meets {
     Awaits,
 }
 
-/// Registers in each session, and looks some time later whether it still is registered.
+/// Registers in each session, and later checks whether it is still registered.
 async fn provider(zookeeper: ZooKeeper, meets: Meets) -> Result<(), String> {
     let work = |zookeeper: ZooKeeper, session| async move {
         register(&zookeeper, session, meets).await?;
         zookeeper.custom("registered", &[]);
         zookeeper.sleep(Duration::from_secs(60)).await;
-        // Its own session is over: then it is registered anew.
+        // If its session is over, it registers anew.
         settle(&zookeeper).await?;
         until_known(&zookeeper, || zookeeper.exists(PROVIDER)).await
     };
@@ -96,7 +96,7 @@ mod explored {
         found_by_search(searched(Meets::Takes), &Exploration::new().kills(1), GONE);
     }
 
-    /// A process whose create had no answer meets its own znode, deletes it, and dies; the next one registers, and
+    /// A process whose create had no answer finds its own znode, deletes it, and dies; the next one registers, and
     /// then the delete arrives.
     #[test]
     fn the_repair_is_violated_by_a_late_delete() {
@@ -104,7 +104,7 @@ mod explored {
         found_by_search(searched(Meets::Replaces), &budget, GONE);
     }
 
-    /// It takes both: a delete that an earlier process sends, and a later process.
+    /// Both are needed: a pending delete of an earlier process, and a later process.
     #[test]
     fn the_repair_holds_against_either_fault_alone() {
         searched(Meets::Replaces).explore(&Exploration::new().kills(1));

@@ -1,10 +1,10 @@
-//! Flink, two reports: what a connection that is lost for a moment does to a job.
+//! Flink, two reports: the effect of a brief loss of the connection on a job.
 //!
-//! * FLINK-10052: a leader whose connection is lost resigns at once, and all of its jobs begin anew, though its
-//!   session lives and nobody else leads. The repair (pull request 15675 and its successors) goes on until the session
-//!   is over, so the program learns later than others that it leads no more.
-//! * FLINK-14091: a counter notes down that its connection is lost, and nothing takes the note back, so there is no
-//!   checkpoint any more. The repair (pull request 10754) takes it back when the client is connected.
+//! * FLINK-10052: a leader whose connection is lost resigns immediately, and all of its jobs begin anew, although its
+//!   session lives and no other leader exists. The repair (pull request 15675 and its successors) continues until the
+//!   session is over, so the program learns later than others that it leads no more.
+//! * FLINK-14091: a counter records that its connection is lost, and nothing clears the record, so there are no more
+//!   checkpoints. The repair (pull request 10754) clears it when the client is connected.
 
 use crate::judged::{Fails, found, held, test_in_each};
 use vivarium::prelude::*;
@@ -40,7 +40,7 @@ fn leading(tolerates: bool) -> Test {
         };
         let resigned = zookeeper.timeout(Duration::from_secs(30), lost).await.is_ok();
         zookeeper.custom("resigns", &[]);
-        // Whether its session is over, says the answer.
+        // The answer tells whether its session is over.
         let stat = until_known(&zookeeper, || zookeeper.exists(LEADER)).await?;
         if resigned && stat.is_some_and(|stat| stat.ephemeral_owner == Some(session)) {
             return Err(Fails::Says("the leader has resigned, and its znode stands"));
@@ -66,7 +66,7 @@ fn flink_10052_who_waits_for_the_sessions_end_goes_on() {
     held(leading(true), "300");
 }
 
-/// Two lead for as long as the first one cannot know that its session is over: the price of the repair.
+/// Two clients lead until the first one can know that its session is over: the price of the repair.
 #[test]
 fn flink_10052_two_lead_until_the_first_one_knows() {
     let strictly = never_two_at_once("leads", "resigns").strictly().named("strictly one");

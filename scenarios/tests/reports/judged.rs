@@ -1,4 +1,4 @@
-//! What sweeps and searches say of a report's program.
+//! Runs sweeps and searches of a report's program.
 
 use vivarium::TestFailure;
 use vivarium::prelude::*;
@@ -22,7 +22,7 @@ impl From<Error> for Fails {
     }
 }
 
-/// Works in one session after the other until the work ends otherwise than by its session's end.
+/// Works in one session after the other until the work ends for another reason than its session's end.
 pub(crate) async fn in_each<F>(
     zookeeper: &ZooKeeper,
     work: impl Fn(ZooKeeper, SessionId) -> F,
@@ -43,7 +43,7 @@ where
     }
 }
 
-/// Programs that work so ([`in_each`]), under all faults.
+/// Returns a test of programs that work like this ([`in_each`]), under all faults.
 pub(crate) fn test_in_each<F>(
     name: &str,
     work: impl Fn(ZooKeeper, SessionId) -> F + Clone + Send + Sync + 'static,
@@ -58,7 +58,7 @@ where
     Test::new(name, program).faults(Faults::ALL).finishes_within(Duration::from_secs(300))
 }
 
-/// `None` for what is not there.
+/// Returns `None` for NoNode.
 pub(crate) fn there<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -67,14 +67,14 @@ pub(crate) fn there<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
     }
 }
 
-/// The children, by their sequence numbers.
+/// Returns the children, sorted by their sequence numbers.
 pub(crate) async fn in_line(zookeeper: &ZooKeeper, path: &str) -> Result<Vec<String>, Error> {
     let mut names = until_known(zookeeper, || zookeeper.get_children(path)).await?;
     names.sort_by_key(|name| name.rsplit('-').next().map(str::to_string));
     Ok(names)
 }
 
-/// The first of these seeds that violates a property, with what was seen.
+/// Returns the first of these seeds that violates a property, and the objection.
 pub(crate) fn swept(test: Test, seeds: &str) -> Option<(u64, Objection)> {
     match test.run_seeds(&SeedRange::parse(seeds).expect("some seeds")) {
         Ok(_) => None,
@@ -86,7 +86,7 @@ pub(crate) fn swept(test: Test, seeds: &str) -> Option<(u64, Objection)> {
     }
 }
 
-/// The seeds hold.
+/// Asserts that the seeds hold.
 #[track_caller]
 pub(crate) fn held(test: Test, seeds: &str) {
     if let Some((seed, objection)) = swept(test, seeds) {
@@ -94,7 +94,7 @@ pub(crate) fn held(test: Test, seeds: &str) {
     }
 }
 
-/// A sweep finds this within the seeds.
+/// Asserts that a sweep finds this within the seeds.
 #[track_caller]
 pub(crate) fn found(test: Test, seeds: &str, says: &str) {
     let (seed, objection) = swept(test, seeds).expect("it is found");
@@ -102,7 +102,7 @@ pub(crate) fn found(test: Test, seeds: &str, says: &str) {
     assert!(objection.saw.contains(says), "seed {seed}: {}", objection.saw);
 }
 
-/// A search finds this.
+/// Asserts that a search finds this.
 #[cfg(feature = "explore")]
 #[track_caller]
 pub(crate) fn found_by_search(test: Test, exploration: &Exploration, says: &str) {

@@ -1,12 +1,12 @@
-//! Kafka and its schema registry, three reports: one broker is the controller, or the master, by an ephemeral znode.
+//! Kafka and its schema registry, three reports: an ephemeral znode makes one broker the controller, or the master.
 //!
 //! * KAFKA-6082: a controller that has been replaced still writes, after its successor. The repair (pull request
 //!   5101) checks the version of the controllers' epoch in the same multi.
 //! * KAFKA-13407: a broker that finds itself elected (its create was applied, the answer lost) does not begin to be
-//!   the controller. The repair (pull request 11476) begins wherever the znode has the broker's id: also where an
-//!   ended session of the same broker has made it.
-//! * Schema registry 131: who is not elected looks who is; where that one has gone in between, it does nothing more,
-//!   and waits for no event. The repair looks and tries again.
+//!   the controller. The repair (pull request 11476) begins if the znode has the broker's id, even if an ended
+//!   session of the same broker has created it.
+//! * Schema registry 131: an instance that is not elected reads which one is; if the znode has been deleted in
+//!   between, the instance does nothing more, and waits for no event. The repair tries again.
 
 use crate::judged::{Fails, found, held, in_each, test_in_each, there};
 use vivarium::prelude::*;
@@ -16,7 +16,7 @@ const EPOCH: &str = "/epoch";
 const WRITES: &str = "/writes";
 const WRITE: &str = "/writes/write-";
 
-/// KAFKA-6082: each controller takes the next epoch, and writes it by whichever session its client has.
+/// KAFKA-6082: each controller takes the next epoch, and writes it in whichever session its client has.
 fn writing(checks: bool) -> Test {
     let broker = move |zookeeper: ZooKeeper| async move {
         let client = zookeeper.clone();
@@ -37,7 +37,7 @@ fn writing(checks: bool) -> Test {
                     Err(Error::SessionExpired) => return Ok(()),
                     Err(error) => return Err(error.into()),
                 }
-                // It resigns.
+                // The controller resigns.
                 client.close().await;
                 Ok(())
             }
@@ -62,7 +62,8 @@ fn writing(checks: bool) -> Test {
         .must_see("controls")
 }
 
-/// Becomes the controller, and counts the controllers on; none if another one has counted at the same time.
+/// Becomes the controller, and increments the controllers' epoch; returns `None` if another controller has
+/// incremented it at the same time.
 async fn take_epoch(zookeeper: &ZooKeeper, session: SessionId) -> Result<Option<i32>, Error> {
     loop {
         let create = || zookeeper.create(CONTROLLER, b"", CreateMode::Ephemeral);
@@ -98,14 +99,14 @@ fn kafka_6082_who_checks_the_epoch_is_refused() {
     held(writing(true), "300");
 }
 
-/// What a broker does that finds a controller's znode with its own id.
+/// A broker's reaction to a controller's znode with its own id.
 #[derive(Clone, Copy)]
 enum Elected {
-    /// As reported: it is elected already, so there is nothing to do.
+    /// As reported: the broker is already elected, so there is nothing to do.
     DoesNothing,
-    /// The repair: it begins to be the controller.
+    /// The repair: the broker begins to be the controller.
     Begins,
-    /// It begins if the znode is of its present session, and waits for the znode's end otherwise.
+    /// The broker begins if the znode belongs to its present session, and waits for the znode's deletion otherwise.
     BeginsInItsSession,
 }
 
@@ -224,7 +225,7 @@ mod explored {
         found_by_search(electing(Elected::DoesNothing), &lost, NO_CONTROLLER);
     }
 
-    /// The znode of the process before names the broker, and goes with that one's session.
+    /// The znode of the previous process names the broker, and is deleted with that process's session.
     #[test]
     fn kafka_13407_the_repair_is_violated_by_the_znode_of_an_ended_session() {
         let killed = Exploration::new().kills(1);

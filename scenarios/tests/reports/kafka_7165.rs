@@ -1,21 +1,21 @@
-//! KAFKA-7165: a broker whose session is over registers in the next one, is refused by the znode of the old one
+//! KAFKA-7165: a broker whose session is over registers in the next one, is refused by the znode of the old session
 //! (NodeExists), and stays unregistered.
 //!
-//! The repair notes down in which session the broker registered, and replaces the znode, by one multi, if it is that
-//! session's. KAFKA-14845 reports what this misses: a create that had no answer registered the broker in a session
-//! that it has not noted down.
+//! The repair records in which session the broker registered, and replaces the znode, by one multi, if it belongs to
+//! that session. KAFKA-14845 reports what this misses: a create without an answer registered the broker in a session
+//! that it has not recorded.
 
 use crate::judged::{found, held, text};
 use vivarium::prelude::*;
 
 const BROKER: &str = "/broker";
 
-/// What a broker does about a znode that is there already.
+/// A broker's reaction to a znode that already exists.
 #[derive(Clone, Copy)]
 enum Meets {
     /// As reported: gives up.
     GivesUp,
-    /// The repair: replaces it if it is of the session in which it registered before.
+    /// The repair: replaces it if it belongs to the session in which the broker registered before.
     ReplacesNoted,
     /// Waits until the session that made it is over.
     Awaits,
@@ -74,7 +74,7 @@ async fn register(
     }
 }
 
-/// The delete and the create in one transaction. Its outcome is not looked at: the next create tells.
+/// Deletes and creates in one transaction. The outcome is ignored: the next create shows it.
 async fn replace(zookeeper: &ZooKeeper) -> Result<(), Error> {
     let replaces = || async move {
         let delete = Op::delete(BROKER, Version::Any);
@@ -90,7 +90,7 @@ async fn replace(zookeeper: &ZooKeeper) -> Result<(), Error> {
     }
 }
 
-/// Brokers that are never restarted: whose znode is in the way, made it in an earlier session.
+/// Brokers that are never restarted: a broker whose znode is in the way created it in an earlier session.
 fn brokers(meets: Meets) -> Test {
     Test::new("kafka-7165", move |zookeeper| broker(zookeeper, meets))
         .clients(1)
@@ -126,7 +126,7 @@ mod explored {
         brokers(meets).client_options(ClientOptions::new())
     }
 
-    /// A restarted process has noted nothing down, whatever it did before.
+    /// A restarted process has recorded nothing.
     #[test]
     fn the_znode_of_the_old_process_refuses_the_broker() {
         let killed = Exploration::new().kills(1);
@@ -134,7 +134,7 @@ mod explored {
         found_by_search(searched(Meets::ReplacesNoted), &killed, REFUSED);
     }
 
-    /// The client gives its session up while the create is under way.
+    /// The client gives its session up while the create is pending.
     #[test]
     fn the_repair_is_violated_where_the_first_create_had_no_answer() {
         let given_up = Exploration::new().expiries(1);

@@ -1,17 +1,18 @@
-//! Locks of libraries, six reports: contenders with ephemeral sequential znodes, of whom the first of the list holds.
+//! Locks of libraries, six reports: contenders have ephemeral sequential znodes, and the first of the list holds the
+//! lock.
 //!
-//! * kazoo 563: a lock's directory is deleted by a contender that has finished, between another one's look for it
-//!   and the create (NoNode). No repair is published; here NoNode makes the directory again.
-//! * kazoo 649: a reader waits for a writer that comes later in the line. The repair (pull request 650) looks only at
+//! * kazoo 563: a contender that has finished deletes a lock's directory, between another one's look for it and its
+//!   create (NoNode). No repair is published; here NoNode makes the client create the directory again.
+//! * kazoo 649: a reader waits for a writer that is later in the line. The repair (pull request 650) considers only
 //!   earlier znodes.
-//! * kazoo 732: an attempt that does not wait deletes its znode with an error swallowed, and leaves it in the line.
-//!   The repair (pull request 760) repeats the delete until it is known to have worked.
+//! * kazoo 732: an attempt that does not wait deletes its znode, swallows the error, and leaves the znode in the
+//!   line. The repair (pull request 760) repeats the delete until it is known to have worked.
 //! * go-zookeeper 229: a create whose answer is lost leaves a znode that its client does not know, and waits for. No
 //!   repair is published; here the create is recognised by an id in its name.
-//! * Helix, pull request 44: a contender whose predecessor has gone before its watch is set waits for ever. The repair
-//!   lists again.
+//! * Helix, pull request 44: a contender whose predecessor has gone before its watch is set waits for ever. The
+//!   repair lists again.
 //! * Vault 4491: a lock's release fails, its error is ignored, and the lock is held until the session ends. The
-//!   repair (pull request 4569) tries ten times, a second apart; each of the ten can fail, and the session live.
+//!   repair (pull request 4569) tries ten times, a second apart; all ten can fail while the session lives.
 
 use crate::judged::{Fails, found, held, in_line, test_in_each, there};
 use vivarium::prelude::*;
@@ -59,7 +60,7 @@ where
     test_in_each(name, work).setup(LINE).clients(2).must_see("holds")
 }
 
-/// kazoo 563: the directory `/line/lock` is made, used, and deleted if it is empty.
+/// kazoo 563: the directory `/line/lock` is created, used, and deleted if it is empty.
 fn cleaning(makes_again: bool) -> Test {
     test("kazoo-563", move |zookeeper, session| async move {
         let directory = path("lock");
@@ -141,7 +142,7 @@ fn attempting(repeats: bool) -> Test {
         if repeats {
             ensure_deleted(&zookeeper, &path(&own)).await?;
         } else {
-            // Swallowed, whatever it is.
+            // The error is swallowed, whatever it is.
             let _ = zookeeper.delete(&path(&own), Version::Any).await;
         }
         settle(&zookeeper).await?;
@@ -178,12 +179,12 @@ fn creating_again(recognises: bool) -> Test {
     })
 }
 
-/// How a contender learns that its predecessor has gone.
+/// The way in which a contender learns that its predecessor has gone.
 #[derive(Clone, Copy, PartialEq)]
 enum Wakes {
-    /// It lists again where the predecessor is gone already.
+    /// It lists again if the predecessor has already gone.
     ByList,
-    /// By an event only: where the predecessor is gone, by the event of a znode that no contender creates.
+    /// Only by an event: if the predecessor has already gone, by an event of a znode that no contender creates.
     ByEventOnly,
 }
 
@@ -236,7 +237,7 @@ fn helix_44_who_lists_again_holds() {
     held(watching(Wakes::ByList), "300");
 }
 
-/// Vault 4491: an office that is given back in several attempts, a second apart.
+/// Vault 4491: an office that is released in several attempts, a second apart.
 fn giving_back(attempts: u32) -> Test {
     test("vault-4491", move |zookeeper, session| async move {
         let office = path("office");
@@ -324,8 +325,8 @@ mod explored {
         watching(Wakes::ByList).explore(&lossy());
     }
 
-    /// A release that is tried once more than connections are lost is known to have worked, and one that is tried as
-    /// often is not.
+    /// A release with one more attempt than there are lost connections is known to have worked; one with as many
+    /// attempts as losses is not.
     #[test]
     fn vault_4491_as_many_losses_as_attempts() {
         found_by_search(giving_back(1), &lossy(), TAKEN);

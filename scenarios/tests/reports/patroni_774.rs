@@ -1,27 +1,27 @@
 //! Patroni 774: a node that was restarted reads its own name in the leader key, which another session owns, and
-//! deletes the key. Where the key has gone in between (its session is over), the delete fails with NoNode, and the
-//! node's whole turn with it.
+//! deletes the key. If the key has gone in between (its session is over), the delete fails with NoNode, and with it
+//! the node's whole turn.
 //!
-//! The repair takes NoNode for success. But between the look and the delete the key can also have become another
-//! node's: the delete has no condition, and takes the leader's key away from a leader whose session is open.
+//! The repair considers NoNode a success. But between the look and the delete the key can also have become another
+//! node's: the delete is unconditional, and takes the key away from a leader whose session is open.
 
 use crate::judged::{found, held, text};
 use vivarium::prelude::*;
 
 const LEADER: &str = "/leader";
 
-/// What a node does about a leader key with its own name and another session.
+/// A node's reaction to a leader key with its own name and another session.
 #[derive(Clone, Copy)]
 enum Meets {
-    /// As reported: deletes it, and fails where it is gone.
+    /// As reported: deletes the key, and fails if it is gone.
     Deletes,
-    /// The repair: deletes it, be it gone or not.
+    /// The repair: deletes the key, whether it exists or not.
     DeletesIfThere,
-    /// Waits until its session's end has deleted it.
+    /// Waits until the end of its session has deleted the key.
     Awaits,
 }
 
-/// Leads once in each session, until one has come to its end.
+/// Leads once in each session, until one has lasted to its end.
 async fn node(zookeeper: ZooKeeper, meets: Meets) -> Result<(), String> {
     let mut session = zookeeper.connect().await;
     loop {
@@ -64,7 +64,7 @@ async fn turn(zookeeper: &ZooKeeper, session: SessionId, meets: Meets) -> Result
     zookeeper.custom("leads", &[("token", token.into())]);
     zookeeper.sleep(Duration::from_secs(5)).await;
     zookeeper.custom("steps down", &[]);
-    // Only its own: whether the session is over is seen by the answer.
+    // Only its own key: the answer shows whether the session is over.
     until_known(zookeeper, || zookeeper.exists(LEADER)).await?;
     zookeeper.close().await;
     Ok(())

@@ -1,21 +1,22 @@
 //! Registrations and records, seven reports.
 //!
-//! * Storm 1941: a nimbus that is connected again writes into its znode, which an ended session owns and takes away.
-//!   The repair (pull request 1534) deletes the znode and creates it; a delete of an earlier process can come late.
-//! * Storm 2674: two executors delete the oldest of the errors, and the second one fails with NoNode. The repair (pull
-//!   request 2256) takes NoNode for success.
-//! * DolphinScheduler, pull request 353: a delete of what is gone fails, so it is preceded by a look. The look proves
+//! * Storm 1941: a nimbus that is connected again writes to its znode, which belongs to an ended session and is
+//!   deleted with it. The repair (pull request 1534) deletes the znode and creates it; a delete of an earlier process
+//!   can come late.
+//! * Storm 2674: two executors delete the oldest of the errors, and the second one fails with NoNode. The repair
+//!   (pull request 2256) considers NoNode a success.
+//! * DolphinScheduler, pull request 353: a delete of an absent znode fails, so a look precedes it. The look proves
 //!   nothing.
 //! * YARN-11626: a delete whose answer is lost is repeated, and fails with NoNode, as does the whole service. The
-//!   repair (pull request 6616) looks whether the znode is there.
+//!   repair (pull request 6616) checks whether the znode exists.
 //! * Helix 641: the event of a session creates a participant's znode in the next one. The repair (pull request 642)
 //!   creates it only in the session of the event.
-//! * ClickHouse, pull request 81395: a worker marks its replica active once, and again when a request of its own says
-//!   that the session is over. Where another thread has begun the next session, none does. The repair compares the
-//!   sessions.
-//! * ClickHouse, pull request 118457: a restarted replica deletes its old mark, of the version that it has read; where
-//!   the mark is gone, it says that the replica is active elsewhere. The repair takes NoNode for success; the create of
-//!   the earlier process can still come late.
+//! * ClickHouse, pull request 81395: a worker marks its replica active once, and again when one of its own requests
+//!   fails because the session is over. If another thread has begun the next session, no request fails. The repair
+//!   compares the sessions.
+//! * ClickHouse, pull request 118457: a restarted replica deletes its old mark, of the version that it has read; if
+//!   the mark is gone, it reports that the replica is active elsewhere. The repair considers NoNode a success; the
+//!   create of the earlier process can still come late.
 
 use crate::judged::{Fails, found, held, in_line, test_in_each, there};
 use vivarium::prelude::*;
@@ -23,14 +24,14 @@ use vivarium::prelude::*;
 const MARK: &str = "/mark";
 const RECORDS: &str = "/records";
 
-/// What a nimbus does about its znode when it is connected.
+/// The reaction of a nimbus to its znode when it is connected.
 #[derive(Clone, Copy)]
 enum Enters {
-    /// As reported: writes into the one that is there.
+    /// As reported: writes to the existing one.
     Writes,
     /// The repair: deletes it and creates it.
     Replaces,
-    /// Waits for the end of one that another session owns.
+    /// Waits for the end of a znode that another session owns.
     Awaits,
 }
 
@@ -91,14 +92,14 @@ fn storm_1941_who_waits_for_the_old_session_stays() {
     held(entering(Enters::Awaits), "300");
 }
 
-/// How a record is deleted.
+/// The way in which a record is deleted.
 #[derive(Clone, Copy, PartialEq)]
 enum Deletes {
     /// As reported by both: NoNode is a failure.
     Plainly,
-    /// DolphinScheduler: it is looked for first.
+    /// DolphinScheduler: checks first whether the record exists.
     AfterALook,
-    /// YARN: NoNode makes it look whether the record is there.
+    /// YARN: after NoNode, checks whether the record exists.
     BeforeALook,
     /// Storm: NoNode is success.
     WhateverIsThere,
@@ -183,7 +184,7 @@ fn yarn_11626_who_looks_after_it_goes_on() {
     held(removing(Deletes::BeforeALook), "300");
 }
 
-/// Helix 641: the events of sessions are handled one after the other, each by what its session has created.
+/// Helix 641: the events of sessions are handled one after the other, each by creating a znode in a session.
 fn participating(in_the_session_of_the_event: bool) -> Test {
     let participant = move |zookeeper: ZooKeeper| async move {
         let mut session = zookeeper.connect().await;
@@ -192,7 +193,7 @@ fn participating(in_the_session_of_the_event: bool) -> Test {
             zookeeper.sleep(Duration::from_secs(10)).await;
             let handle = match in_the_session_of_the_event {
                 true => zookeeper.scope(session),
-                // Whichever session the client has now.
+                // The session that the client has now.
                 false => {
                     zookeeper.connect().await;
                     zookeeper.clone()
@@ -248,7 +249,7 @@ fn helix_641_who_creates_in_the_session_of_the_event() {
     held(participating(true), "300");
 }
 
-/// ClickHouse 81395: the worker's requests go to whichever session there is.
+/// ClickHouse 81395: the worker's requests use the client's present session.
 fn marking(compares: bool) -> Test {
     let worker = move |zookeeper: ZooKeeper| async move {
         let mut marked: Option<SessionId> = None;
@@ -290,7 +291,7 @@ fn marking(compares: bool) -> Test {
         .must_see("marked")
 }
 
-/// Waits for the end of a mark of another session.
+/// Marks the replica active, and waits for the end of another session's mark first.
 async fn mark(zookeeper: &ZooKeeper, session: SessionId) -> Result<(), String> {
     let scope = zookeeper.scope(session);
     let marks = async {
@@ -366,7 +367,7 @@ mod explored {
     use super::*;
     use crate::judged::found_by_search;
 
-    /// A search knows no clients that give a session up by their own clock.
+    /// Lets clients give up no session by their own clocks, for searches.
     fn searched(test: Test) -> Test {
         test.client_options(ClientOptions::new())
     }

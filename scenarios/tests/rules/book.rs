@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Rule {
     /// Its line in the book.
     pub(crate) line: usize,
-    /// Whether it is marked as context, which nobody needs to cite.
+    /// Whether the rule is marked as context, which need not be cited.
     pub(crate) is_context: bool,
 }
 
@@ -19,12 +19,12 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// What stands in a column; `None` if the table has no such one.
+    /// Returns the content of a column; `None` if the table has no such column.
     pub(crate) fn cell(&self, column: &str) -> Option<&str> {
         self.cells.get(column).map(String::as_str)
     }
 
-    /// The names in backquotes in a column.
+    /// Returns the names in backquotes in a column.
     pub(crate) fn names(&self, column: &str) -> Vec<&str> {
         let cell = self.cell(column).unwrap_or_default();
         cell.split('`').skip(1).step_by(2).collect()
@@ -34,15 +34,15 @@ impl Row {
 /// A book of rules.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Book {
-    /// From the workspace's root.
+    /// The path from the workspace's root.
     pub(crate) path: String,
     /// Rules and sections by their ids, such as `6.7.1` and `6.7`.
     pub(crate) rules: BTreeMap<String, Rule>,
     /// All rows of all tables.
     pub(crate) rows: Vec<Row>,
-    /// Sections without a line that says where they are from.
+    /// Sections without a line that names their source, with their lines.
     pub(crate) sourceless: Vec<(usize, String)>,
-    /// Ids that are there twice, with the second line.
+    /// Ids that occur twice, with the second line.
     pub(crate) twice: Vec<(usize, String)>,
 }
 
@@ -98,12 +98,12 @@ impl Book {
         self.rows.push(Row { line: at, cells });
     }
 
-    /// The rows of the tables that have these columns.
+    /// Returns the rows of the tables that have these columns.
     pub(crate) fn rows_with(&self, columns: &[&str]) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(move |row| columns.iter().all(|name| row.cell(name).is_some()))
     }
 
-    /// What is wrong with the book by itself.
+    /// Returns the mistakes of the book itself.
     pub(crate) fn faults(&self) -> Vec<String> {
         let at =
             |(line, id): &(usize, String), what: &str| format!("{}:{line}: {id} {what}", self.path);
@@ -113,7 +113,7 @@ impl Book {
     }
 }
 
-/// Whether a text is numbers with dots between, two or three of them.
+/// Returns true for two or three numbers separated by dots.
 pub(crate) fn is_id(text: &str) -> bool {
     let numbers: Vec<&str> = text.split('.').collect();
     let is_number =
@@ -121,7 +121,7 @@ pub(crate) fn is_id(text: &str) -> bool {
     (2..=3).contains(&numbers.len()) && numbers.iter().all(is_number)
 }
 
-/// The section of a rule: `6.7` for `6.7.1`, and for itself.
+/// Returns the section of a rule or section: `6.7` for `6.7.1` and for `6.7`.
 pub(crate) fn section(id: &str) -> &str {
     id.match_indices('.').nth(1).map_or(id, |(at, _)| &id[..at])
 }

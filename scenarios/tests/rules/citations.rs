@@ -11,7 +11,7 @@ pub(crate) struct Books {
     pub(crate) recipes: Book,
 }
 
-/// Which book a citation means.
+/// The book that a citation means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Which {
     Model,
@@ -35,7 +35,7 @@ pub(crate) struct Citation {
     pub(crate) id: String,
 }
 
-/// The words that point at documents which nobody else has, or that were the names of rules once.
+/// Words that mean documents which do not exist here, or that once named rules.
 const GONE: [&str; 7] = [
     "semantics page",
     "semantics.md",
@@ -46,7 +46,7 @@ const GONE: [&str; 7] = [
     "design.md",
 ];
 
-/// All citations of some words.
+/// Returns all citations in a list of words.
 pub(crate) fn citations(words: &[Word<'_>]) -> Vec<Citation> {
     let cited = cited(words).into_iter();
     let citation = |(at, book): (usize, Which)| {
@@ -56,7 +56,7 @@ pub(crate) fn citations(words: &[Word<'_>]) -> Vec<Citation> {
     cited.map(citation).collect()
 }
 
-/// Which words are ids that are cited, and of which book.
+/// Returns the indices of cited ids, each with its book.
 fn cited(words: &[Word<'_>]) -> Vec<(usize, Which)> {
     let mut found = Vec::new();
     for (at, word) in words.iter().enumerate() {
@@ -74,8 +74,8 @@ fn cited(words: &[Word<'_>]) -> Vec<(usize, Which)> {
     found
 }
 
-/// The ids that begin here: the first, whatever number it is, and those that follow behind a comma, `and`,
-/// `or`, `to`.
+/// Returns the indices of the ids that begin here: the first, whatever its number, and those that follow a comma,
+/// `and`, `or`, `to`.
 fn ids(words: &[Word<'_>], from: usize) -> Vec<usize> {
     let mut found = Vec::new();
     let mut goes_on = true;
@@ -98,7 +98,7 @@ fn ids(words: &[Word<'_>], from: usize) -> Vec<usize> {
     found
 }
 
-/// A word without what surrounds it in a sentence.
+/// Returns a word without the punctuation around it.
 fn bare(word: &str) -> &str {
     let word = word.trim_matches(|character: char| !character.is_alphanumeric());
     word.trim_end_matches("'s")
@@ -108,7 +108,7 @@ fn ends_a_sentence(word: &str) -> bool {
     word.ends_with(['.', ':', ';', ',', ')'])
 }
 
-/// Citations that lead nowhere.
+/// Returns the citations of rules that do not exist.
 pub(crate) fn broken(books: &Books, file: &File) -> Vec<String> {
     let leads_nowhere = |it: &Citation| !books.book(it.book).rules.contains_key(&it.id);
     let broken = citations(&file.prose()).into_iter().filter(leads_nowhere);
@@ -119,11 +119,11 @@ pub(crate) fn broken(books: &Books, file: &File) -> Vec<String> {
         .collect()
 }
 
-/// What is printed points at no document: no string, no help text, nothing that was printed.
+/// Returns the citations in printed text: strings, help texts and outputs must cite no document.
 pub(crate) fn shown(file: &File) -> Vec<String> {
     let is_help = file.path.contains("/src/cli/") && file.kind() == Kind::Rust;
     let help = if is_help { file.help() } else { Vec::new() };
-    // README and guide are for users: they may name a book, and cite no rule.
+    // README and guide are for users: they may name a book, but cite no rule.
     let is_for_users = file.path == "README.md" || file.path.starts_with("scenarios/guide/");
     let prose = if is_for_users { file.prose() } else { Vec::new() };
     let words = [file.printed(), help, prose];
@@ -135,14 +135,14 @@ pub(crate) fn shown(file: &File) -> Vec<String> {
         .collect()
 }
 
-/// Words about documents that no reader has, and rules that are cited in another form.
+/// Returns words that mean documents which do not exist here, and citations in another form.
 pub(crate) fn stale(books: &Books, file: &File) -> Vec<String> {
     let gone = file.text.lines().enumerate().flat_map(|(at, line)| {
         let line = line.to_lowercase();
         let names = GONE.iter().filter(move |name| line.contains(**name));
         names.map(move |name| (at + 1, format!("`{name}` is no document of this repository")))
     });
-    // In code a number in brackets is just that.
+    // In code, a number in brackets is no citation.
     let forms = [(file.prose(), true), (file.printed(), false)];
     let forms = forms.iter().flat_map(|(words, is_prose)| other_forms(books, words, *is_prose));
     gone.chain(forms).map(|(line, what)| format!("{}:{line}: {what}", file.path)).collect()
@@ -173,8 +173,8 @@ fn known(books: &Books, id: &str) -> bool {
     is_id(id) && [&books.model, &books.recipes].iter().any(|book| book.rules.contains_key(id))
 }
 
-/// The rules of a book that code cites nowhere by their own numbers, and that do not say that they are
-/// context; and those that say so and are cited.
+/// Returns the rules of a book that no code cites by their own numbers and that are not marked as context; and those
+/// that are marked and cited.
 pub(crate) fn uncited(book: &Book, cited: &BTreeSet<String>) -> Vec<String> {
     let rules = book.rules.iter().filter(|(id, _)| section(id) != id.as_str());
     rules
@@ -221,7 +221,7 @@ mod tests {
     fn a_citation_that_leads_nowhere_is_named_with_its_place() {
         let file = File::new("a.rs", "/// It is (rule 6.7.1).\nfn f() {}\n// (rule\n// 6.7.9)\n");
         assert_eq!(broken(&books(), &file), ["a.rs:4: m.md has no rule 6.7.9"]);
-        // A rule of the one book is none of the other.
+        // A rule of one book is no rule of the other.
         let file = File::new("a.rs", "// recipe rule 6.7.1\n");
         assert_eq!(broken(&books(), &file), ["a.rs:1: r.md has no rule 6.7.1"]);
         let file = File::new("a.rs", "// rule 6.7.1, and rule 7\n");
@@ -274,7 +274,7 @@ mod tests {
         let book = &books().model;
         let saw = "rule 6.7.2 is cited by no code, and is not marked as context";
         assert_eq!(uncited(book, &cited(&["6.7.1"])), [format!("m.md:4: {saw}")]);
-        // Whoever cites the section has not said which.
+        // A citation of the section does not cite a single rule.
         assert_eq!(uncited(book, &cited(&["6.7"])).len(), 2);
         let book = Book::read("m.md", "### 6.7 A\n* **6.7.1** One. *(context)*\n");
         assert_eq!(uncited(&book, &cited(&[])), [""; 0]);

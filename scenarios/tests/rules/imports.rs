@@ -1,21 +1,20 @@
-//! Imports between modules: which file uses which, arrows up between crates and layers, and circles.
+//! Imports between modules: which file uses which, imports of higher crates and layers, and cycles.
 //!
-//! A module imports another one if a `use` or a path in its code leads there, through whatever re-exports. Arrows
-//! between a module and those above or below it in the same folder tree are not counted: a folder and its files are
-//! one thing.
+//! A module imports another one if a `use` or a path in its code leads there, through any re-exports. Imports between
+//! a module and its ancestors or descendants in the folder tree do not count: a folder and its files are one unit.
 
 use crate::scan::{Scanned, Use, scan};
 use crate::text::File;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// A module: its crate's folder, then the names of the modules down to it.
+/// A module: its crate's folder, then the names of the modules on the path to it.
 pub(crate) type Key = Vec<String>;
 
-/// All modules of some crates that are no tests.
+/// All modules of some crates, without tests.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Modules {
     modules: BTreeMap<Key, Module>,
-    /// By the name that other crates use, its folder.
+    /// The folder of each crate, by the name that other crates use.
     crates: BTreeMap<String, String>,
 }
 
@@ -34,22 +33,23 @@ pub(crate) struct Arrow {
     pub(crate) place: String,
 }
 
-/// An import that the rules forbid and that stays, with its reason.
+/// An import that breaks the rules and is accepted, with its reason.
 pub(crate) struct Known {
     pub(crate) from: &'static str,
     pub(crate) to: &'static str,
     pub(crate) why: &'static str,
 }
 
-/// What a path leads to.
+/// The target of a path.
 struct Found {
     module: Key,
-    /// The path leads to an item of the module, not to the module itself.
+    /// True if the path leads to an item of the module, not to the module itself.
     is_item: bool,
 }
 
 impl Modules {
-    /// Reads the modules of crates, each a folder with the name that other crates use, from its `lib.rs` downwards.
+    /// Reads the modules of crates, from each crate's `lib.rs`. A crate is given as its folder and the name that
+    /// other crates use.
     pub(crate) fn read(files: &[File], crates: &[(&str, &str)]) -> Modules {
         let texts: BTreeMap<&str, &str> =
             files.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect();
@@ -76,13 +76,13 @@ impl Modules {
         self.modules.len()
     }
 
-    /// The modules directly below a crate's root.
+    /// Returns the modules directly below a crate's root.
     pub(crate) fn top(&self, folder: &str) -> BTreeSet<&str> {
         let of_crate = self.modules.keys().filter(|key| key.len() == 2 && key[0] == folder);
         of_crate.map(|key| key[1].as_str()).collect()
     }
 
-    /// All imports but those between a module and one above or below it.
+    /// Returns all imports, except those between a module and its ancestors or descendants.
     pub(crate) fn arrows(&self) -> Vec<Arrow> {
         let mut arrows = BTreeSet::new();
         for (from, Module { file, scanned }) in &self.modules {
@@ -102,7 +102,7 @@ impl Modules {
         arrows.into_iter().collect()
     }
 
-    /// Where a path of a module leads; `None` if out of these crates, or to a local name.
+    /// Returns the target of a path in a module; `None` if it is outside of these crates or a local name.
     fn resolve(&self, from: &Key, path: &[String], depth: usize) -> Option<Found> {
         if depth > 10 {
             return None;
@@ -138,7 +138,7 @@ impl Modules {
         Some(found)
     }
 
-    /// What the first part of a path is in a module: a child, or a name that a `use` has brought in.
+    /// Resolves the first part of a path in a module: a child, or a name that a `use` has brought in.
     fn step(&self, module: &Key, path: &[String], depth: usize) -> Option<Found> {
         let name = path.first()?;
         let child: Key = module.iter().cloned().chain([name.clone()]).collect();
@@ -146,7 +146,7 @@ impl Modules {
             return Some(Found { module: child, is_item: false });
         }
         let uses = &self.modules.get(module)?.scanned.uses;
-        // `use a::a;` is no way to itself.
+        // `use a::a;` does not resolve to itself.
         let is_other = |it: &&Use| it.name.as_ref() == Some(name) && it.path.first() != Some(name);
         if let Some(it) = uses.iter().find(is_other) {
             return self.resolve(module, &it.path, depth + 1);
@@ -159,7 +159,7 @@ impl Modules {
     }
 }
 
-/// `model::tree` of a key.
+/// Returns a key in the form `model::tree`.
 pub(crate) fn spelled(key: &[String]) -> String {
     key.join("::")
 }
@@ -174,7 +174,7 @@ impl Known {
     }
 }
 
-/// The imports that are not known ones; and, as mistakes, known ones without an import or a reason.
+/// Returns the imports without the accepted ones; and, as mistakes, accepted ones without an import or a reason.
 pub(crate) fn without_known(arrows: Vec<Arrow>, known: &[Known]) -> (Vec<Arrow>, Vec<String>) {
     let stale =
         known.iter().filter(|it| !arrows.iter().any(|arrow| it.fits(arrow)) || it.why.is_empty());
@@ -188,7 +188,7 @@ pub(crate) fn without_known(arrows: Vec<Arrow>, known: &[Known]) -> (Vec<Arrow>,
     (arrows.into_iter().filter(|arrow| !known.iter().any(|it| it.fits(arrow))).collect(), stale)
 }
 
-/// Modules of one folder that import each other in a circle, one circle of each set of them.
+/// Returns cycles of imports among the modules of one folder, one cycle of each set of modules.
 pub(crate) fn circles(arrows: &[Arrow]) -> Vec<String> {
     let mut folders: BTreeMap<&[String], BTreeMap<(&str, &str), &Arrow>> = BTreeMap::new();
     for arrow in arrows {
@@ -222,7 +222,7 @@ pub(crate) fn circles(arrows: &[Arrow]) -> Vec<String> {
     circles
 }
 
-/// The shortest way from one module of a folder to another, both included.
+/// Returns the shortest path from one module of a folder to another, both included.
 fn shortest<'a>(
     imports: &BTreeMap<(&'a str, &'a str), &Arrow>,
     from: &'a str,
@@ -329,7 +329,7 @@ mod tests {
             ("low/src/a/mod.rs", "mod one;\nmod two;\nuse crate::b;\n"),
             ("low/src/a/one.rs", "use super::two;\n"),
             ("low/src/a/two.rs", "use super::one;\n"),
-            // A folder is one of its parent's modules, whichever of its files is meant.
+            // A folder is one of its parent's modules, whichever of its files is imported.
             ("low/src/b.rs", "use crate::a::two;\n"),
         ];
         let saw = circles(&read(&folder).arrows());

@@ -1,8 +1,8 @@
-//! Imports against the rules that stay, each with its reason. An entry without an import fails the test.
+//! Imports that break the rules and are accepted, each with its reason. An entry without an import fails the test.
 
 use crate::imports::Known;
 
-/// Imports that lead up, or close a circle, and stay.
+/// Accepted imports of a higher layer, or that close a cycle.
 pub(crate) const IMPORTS: [Known; 6] = [
     Known {
         from: "model::program::machines",

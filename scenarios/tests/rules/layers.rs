@@ -13,14 +13,14 @@
 use crate::imports::{Arrow, Modules, spelled};
 use std::collections::BTreeMap;
 
-/// What a document states of each crate.
+/// The layers that a document states for each crate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layers(BTreeMap<String, Crate>);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Crate {
     imports: Vec<String>,
-    /// The modules below the root, the lowest first.
+    /// The modules below the root, lowest layer first.
     layers: Vec<Vec<String>>,
 }
 
@@ -51,7 +51,7 @@ impl Layers {
         found
     }
 
-    /// Modules that have no layer, and layers of modules that are not there.
+    /// Returns modules without a layer, and names in layers that are no modules.
     pub(crate) fn strange(&self, modules: &Modules, crates: &[(&str, &str)]) -> Vec<String> {
         let mut wrong = Vec::new();
         for (folder, _) in crates {
@@ -73,7 +73,7 @@ impl Layers {
         wrong
     }
 
-    /// Imports that lead up or aside.
+    /// Returns imports that lead up, or to the same layer.
     pub(crate) fn up(&self, arrows: &[Arrow]) -> Vec<String> {
         let wrong = arrows.iter().filter(|arrow| !self.allows(arrow));
         let told = wrong.map(|Arrow { from, to, place }| {

@@ -3,7 +3,7 @@
 use crate::text::{File, split_comment};
 use std::collections::BTreeSet;
 
-/// The names between backquotes, with their lines. Blocks of code have none.
+/// Returns the names between backquotes, with their lines, except in blocks of code.
 pub(crate) fn quoted(file: &File) -> Vec<(usize, &str)> {
     let mut in_block = false;
     let mut found = Vec::new();
@@ -17,8 +17,8 @@ pub(crate) fn quoted(file: &File) -> Vec<(usize, &str)> {
     found
 }
 
-/// Names that documents must have in backquotes, and that none of them has. A scenario `ack-queue` is there with its
-/// module `ack_queue`.
+/// Returns names that must be in backquotes in one of these documents and are not. The module `ack_queue` also names
+/// the scenario `ack-queue`.
 pub(crate) fn left_out<'a>(
     names: impl IntoIterator<Item = &'a str>,
     files: &[&File],
@@ -34,7 +34,7 @@ fn same(name: &str) -> String {
     name.trim_end_matches('/').replace('-', "_")
 }
 
-/// Recipes that have no row in any table of these documents whose first column is `Module` or `Recipe`.
+/// Returns the recipes that have no row in any table of these documents whose first column is `Module` or `Recipe`.
 pub(crate) fn without_row<'a>(
     recipes: impl IntoIterator<Item = &'a str>,
     files: &[&File],
@@ -61,13 +61,13 @@ pub(crate) fn without_row<'a>(
     missing.map(|recipe| format!("the table of recipes has no row of `{recipe}`")).collect()
 }
 
-/// The recipes: modules of the crate that have a program to sweep, in a file `worker.rs`.
+/// Returns the recipes: the modules of the crate that have a program to sweep, in a file `worker.rs`.
 pub(crate) fn recipes(files: &[File]) -> BTreeSet<&str> {
     let workers = files.iter().filter_map(|file| file.path.strip_suffix("/worker.rs"));
     workers.filter_map(|folder| folder.strip_prefix("recipes/src/")).collect()
 }
 
-/// Names of files and folders that exist below none of these folders.
+/// Returns the names of files and folders that exist in none of these folders.
 pub(crate) fn lost_files(
     document: &File,
     bases: &[&str],
@@ -90,7 +90,7 @@ fn names_a_file(name: &str) -> bool {
     is_path && name.chars().all(plain) && !name.starts_with('/')
 }
 
-/// Rows of tables that name a file, and behind it a function or type that this file does not have.
+/// Returns rows of tables that name a file, followed by a function or type that this file does not have.
 pub(crate) fn lost_items(document: &File, files: &[File], base: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     for (at, line) in document.text.lines().enumerate().filter(|(_, line)| line.starts_with('|')) {
@@ -115,7 +115,7 @@ pub(crate) fn lost_items(document: &File, files: &[File], base: &str) -> Vec<Str
     wrong
 }
 
-/// Whether a file defines the last part of `Type::function`.
+/// Returns true if a file defines the last part of `Type::function`.
 fn defines(file: &File, name: &str) -> bool {
     let name = name.rsplit("::").next().unwrap_or(name);
     let keywords = ["fn ", "struct ", "enum ", "trait ", "const ", "type "];
@@ -126,12 +126,12 @@ fn defines(file: &File, name: &str) -> bool {
     lines.into_iter().any(|line| keywords.iter().any(|word| line.split(word).skip(1).any(ends)))
 }
 
-/// The findings of the register.
+/// Returns the number of findings in the register.
 pub(crate) fn findings(register: &File) -> usize {
     register.text.lines().filter(|line| line.trim_start().starts_with("name: \"")).count()
 }
 
-/// The changelog's entry of findings, if its first number is another one.
+/// Returns a mistake if the first number in the changelog's entry of findings is not `count`.
 pub(crate) fn other_count(changelog: &File, count: usize) -> Vec<String> {
     let entry =
         changelog.text.lines().enumerate().find(|(_, line)| line.starts_with("* **Findings**"));
@@ -148,7 +148,7 @@ pub(crate) fn other_count(changelog: &File, count: usize) -> Vec<String> {
     }
 }
 
-/// `27`, or `twenty-seven`.
+/// Parses `27`, or `twenty-seven`.
 fn number(word: &str) -> Option<usize> {
     const SMALL: [&str; 20] = [
         "zero",

@@ -1,9 +1,9 @@
-//! The books of rules (`model/RULES.md`, `recipes/RULES.md`) and all that cites them say the same.
+//! The books of rules (`model/RULES.md`, `recipes/RULES.md`) agree with everything that cites them.
 //!
-//! Citations lead to a rule, rules are cited, users are told sentences and not numbers, and what the
-//! registers say of properties, monitors and planted faults is so. Every file is built. Imports lead down, as
-//! ARCHITECTURE.md states, and in no circle; what the documents list is complete. Each check takes texts, and is
-//! shown to object to a mistake (the tests of its module).
+//! Citations lead to a rule, rules are cited, users read sentences and no numbers of rules, and the registers'
+//! statements about properties, monitors and planted faults are true. Every file is built. Imports lead down, as
+//! ARCHITECTURE.md states, and form no cycle; the lists in the documents are complete. Each check takes texts, and is
+//! shown to detect a mistake (the tests of its module).
 
 mod book;
 mod citations;
@@ -31,7 +31,8 @@ use vivarium_model::property::{self, Asked, Monitor};
 use vivarium_model::release::Bug;
 use vivarium_sim::Drawn;
 
-/// Where nothing of the workspace is; and this test, whose texts are mistakes on purpose.
+/// Folders that are not read: one without files of the workspace, and this test, whose texts contain mistakes on
+/// purpose.
 const LEFT_OUT: [&str; 2] = [".git", "scenarios/tests/rules"];
 
 /// The crates: their folders, and their names in code.
@@ -47,7 +48,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace is above its crates")
 }
 
-/// Every file of the workspace that says something.
+/// Returns every text file of the workspace.
 fn files() -> &'static [File] {
     static FILES: OnceLock<Vec<File>> = OnceLock::new();
     FILES.get_or_init(|| {
@@ -94,13 +95,13 @@ fn modules_of_crates() -> &'static Modules {
     })
 }
 
-/// The imports that are not known ones; and known ones that are not there.
+/// Returns the imports without the accepted ones; and accepted ones that do not exist.
 fn imports_but_known() -> &'static (Vec<Arrow>, Vec<String>) {
     static IMPORTS: OnceLock<(Vec<Arrow>, Vec<String>)> = OnceLock::new();
     IMPORTS.get_or_init(|| imports::without_known(modules_of_crates().arrows(), &known::IMPORTS))
 }
 
-/// What users read of recipes: the README and the chapters of the guide.
+/// Returns the documents about recipes for users: the README and the chapters of the guide.
 fn guide() -> Vec<&'static File> {
     let is_chapter =
         |file: &&File| file.path.starts_with("scenarios/guide/") && file.path.ends_with(".md");
@@ -124,13 +125,13 @@ fn bugs() -> BTreeSet<String> {
     Bug::ALL.into_iter().map(|bug| bug.name().to_string()).collect()
 }
 
-/// Of every recipe.
+/// Returns the names of the mutants of every recipe.
 fn mutants() -> BTreeSet<String> {
     let entries = catalogue().into_iter();
     entries.flat_map(|entry| entry.mutants).map(|mutant| mutant.name.to_string()).collect()
 }
 
-/// What the sweeps of every scenario ask, beside ZooKeeper's own properties.
+/// Returns the monitors of all sweeps, except ZooKeeper's own properties.
 fn of_recipes() -> Vec<Box<dyn Monitor>> {
     let of_zookeeper: BTreeSet<&str> =
         property::zookeeper().iter().map(|monitor| monitor.name()).collect();
@@ -149,7 +150,7 @@ fn of_every_file(check: impl Fn(&File) -> Vec<String>) -> Vec<String> {
     files().iter().flat_map(check).collect()
 }
 
-/// (This test's own folder is among what is not read.)
+/// (The check does not read this test's own folder.)
 #[test]
 fn every_file_is_built() {
     none(&modules::unbuilt(files()));
@@ -290,7 +291,7 @@ fn the_tables_of_defects_and_mistakes_are_those_of_the_code() {
     none(&wrong);
 }
 
-/// What the register says of engines is what they ask.
+/// The register's statements about engines agree with the properties that the engines check.
 #[test]
 fn engines_ask_what_the_register_says() {
     let asked = |engine: &str| {
@@ -310,7 +311,7 @@ fn engines_ask_what_the_register_says() {
     for monitor in &of_recipes {
         let is_searched = monitor.asked() == Asked::Everywhere;
         assert_eq!(programs.contains(monitor.name()), is_searched, "{}", monitor.name());
-        // At rest time stands still, and only a search knows that.
+        // At rest no time passes, which only a search can detect.
         let is_swept = sweep.contains(monitor.name()) || programs.contains(monitor.name());
         assert!(is_swept, "{} is asked", monitor.name());
     }
@@ -318,8 +319,8 @@ fn engines_ask_what_the_register_says() {
         let zookeeper = property::zookeeper();
         zookeeper.iter().chain(&of_recipes).any(|monitor| monitor.name() == name)
     };
-    // What is asked of disks and machines, what an engine asks by itself, and what the scenario `calm` adds, is of no
-    // monitor of every sweep.
+    // Properties of disks and machines, properties that an engine checks itself, and those that the scenario `calm`
+    // adds have no monitor in every sweep.
     let others = ["S3 ", "S6 ", "S7 ", "S15 ", "S17 ", "L3 ", "L7 ", "L8 ", "L9 "];
     let engines = ["program", "progress", "assertion", "a function"];
     let others: Vec<&str> = others.into_iter().chain(engines).collect();
@@ -329,7 +330,7 @@ fn engines_ask_what_the_register_says() {
     assert_eq!(strange.collect::<Vec<_>>(), [""; 0]);
 }
 
-/// Wherever a comment speaks of S5 or M2, there is such a property, or the register says why not.
+/// If a comment mentions S5 or M2, such a property exists, or the register says why not.
 #[test]
 fn every_property_that_is_spoken_of_is_in_a_register() {
     let mut ids: BTreeSet<String> = registered().into_iter().map(|it| it.id).collect();

@@ -1,12 +1,12 @@
-//! Every file of Rust is part of a program. A file that no `mod` names is not built and nobody is told: its tests would
+//! Every Rust file is part of a program. A file that no `mod` names is not built, without a warning: its tests would
 //! never run, and nothing would fail.
 
 use super::text::{File, Kind, split_comment};
 
-/// Folders in which Cargo takes each file for a program of its own.
+/// Folders in which Cargo considers each file a program of its own.
 const OF_PROGRAMS: [&str; 4] = ["tests", "benches", "examples", "bin"];
 
-/// Files that are built for nobody.
+/// Returns the files that are not built.
 pub(crate) fn unbuilt(files: &[File]) -> Vec<String> {
     let rust: Vec<&File> = files.iter().filter(|file| file.kind() == Kind::Rust).collect();
     let by_path: Vec<&File> =
@@ -16,7 +16,7 @@ pub(crate) fn unbuilt(files: &[File]) -> Vec<String> {
     unbuilt.map(|file| format!("{}: no `mod` names it, so nobody builds it", file.path)).collect()
 }
 
-/// Whether Cargo finds it by itself.
+/// Returns true if Cargo finds the file by itself.
 fn is_root(path: &str) -> bool {
     let (folder, name) = parted(path);
     let (above, last) = parted(folder);
@@ -28,7 +28,7 @@ fn is_root(path: &str) -> bool {
     }
 }
 
-/// Whether a file that could be its parent says so, or one of those that name files by path.
+/// Returns true if a file that could be its parent declares the module, or a file that names modules by path does.
 fn is_named(file: &File, rust: &[&File], by_path: &[&File]) -> bool {
     let (folder, name) = parted(&file.path);
     let (folder, module) = match name {
@@ -55,7 +55,7 @@ fn is_named(file: &File, rust: &[&File], by_path: &[&File]) -> bool {
     placed.chain(by_path).any(|parent| parent.path != file.path && says(parent))
 }
 
-/// A path as its folder and its last part.
+/// Splits a path into its folder and its last part.
 fn parted(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
@@ -79,7 +79,7 @@ mod tests {
                 "a/tests/sweeps/{name}.rs: no `mod` names it, so nobody builds it"
             ))
         );
-        // Who is named beside it is not named here.
+        // A `mod` in another folder does not name this file.
         let elsewhere = ("a/tests/users/main.rs", "mod two;\n");
         assert_eq!(of(&[elsewhere, two]).len(), 1);
         assert_eq!(of(&[("a/src/lib.rs", "mod b;\n"), ("a/src/b/c.rs", "mod c;\n")]).len(), 1);

@@ -1,4 +1,4 @@
-//! The registers of properties, defects and mistakes, held against the code.
+//! The registers of properties, defects and mistakes, compared with the code.
 
 use crate::book::{Book, Row};
 use crate::text::{File, literals, without_tests};
@@ -7,28 +7,28 @@ use std::collections::BTreeSet;
 /// The columns of a register's tables.
 const COLUMNS: [&str; 5] = ["Id", "Name", "Monitor", "Asked by", "Objects to"];
 
-/// The engines that can ask.
+/// The engines that check properties.
 const ENGINES: [&str; 3] = ["sweep", "servers", "programs"];
 
-/// Monitors that write down what they are told, and judge nothing.
+/// Monitors that only record events, and judge nothing.
 const NO_PROPERTY: [&str; 1] = ["recorder"];
 
-/// A property as the register has it.
+/// A property in the register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Property {
-    /// Where it stands.
+    /// File and line.
     pub(crate) place: String,
     pub(crate) id: String,
-    /// As a violation prints it.
+    /// The name that a violation prints.
     pub(crate) name: String,
-    /// Types, functions or constants that ask it.
+    /// Types, functions or constants that check the property.
     pub(crate) monitors: Vec<String>,
     pub(crate) engines: Vec<String>,
-    /// Defects, mutants and tests that make it object.
+    /// Defects, mutants and tests that violate the property.
     pub(crate) faults: Vec<String>,
 }
 
-/// The properties of a book.
+/// Returns the properties of a book.
 pub(crate) fn properties(book: &Book) -> Vec<Property> {
     let read = |row: &Row| {
         let cell = |column: &str| row.cell(column).unwrap_or_default().to_string();
@@ -46,24 +46,24 @@ pub(crate) fn properties(book: &Book) -> Vec<Property> {
     book.rows_with(&COLUMNS).map(read).collect()
 }
 
-/// The ids that the book keeps for what nobody asks yet.
+/// Returns the ids that the book reserves for properties which are not checked yet.
 pub(crate) fn unasked(book: &Book) -> BTreeSet<String> {
     let rows = book.rows_with(&["Id", "It would say"]);
     rows.filter_map(|row| row.cell("Id").map(str::to_string)).collect()
 }
 
-/// What is known by name in the code.
+/// The names in the code.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
     /// The server's defects.
     pub(crate) bugs: BTreeSet<String>,
     /// The recipes' mutants.
     pub(crate) mutants: BTreeSet<String>,
-    /// Functions with `#[test]`, ours or those of `proptest!`.
+    /// Functions with `#[test]`, including those in `proptest!`.
     pub(crate) tests: BTreeSet<String>,
 }
 
-/// The names of a file's test functions.
+/// Returns the names of a file's test functions.
 pub(crate) fn test_functions(file: &File) -> Vec<&str> {
     let mut is_test = false;
     let mut found = Vec::new();
@@ -79,7 +79,7 @@ pub(crate) fn test_functions(file: &File) -> Vec<&str> {
     found
 }
 
-/// Properties whose planted fault is not there, or that have none; engines that do not exist.
+/// Returns properties without a planted fault, or with one that does not exist, or with engines that do not exist.
 pub(crate) fn unplanted(properties: &[Property], known: &Known) -> Vec<String> {
     let mut wrong = Vec::new();
     for Property { place, id, engines, faults, .. } in properties {
@@ -101,7 +101,7 @@ pub(crate) fn unplanted(properties: &[Property], known: &Known) -> Vec<String> {
     wrong
 }
 
-/// Properties without a monitor of that name in the code that says that name.
+/// Returns properties without a monitor of the given type in the code that has the property's name.
 pub(crate) fn unmonitored(properties: &[Property], files: &[File]) -> Vec<String> {
     let says = |code: &str, name: &str| literals(code).iter().any(|(_, literal)| *literal == name);
     let mut wrong = Vec::new();
@@ -128,8 +128,8 @@ fn defines(code: &str, name: &str) -> bool {
     ["struct ", "fn ", "const "].iter().any(|keyword| code.split(keyword).skip(1).any(starts))
 }
 
-/// Names of properties in the code that are in no register: what monitors call themselves, and every
-/// string that looks like a property's name.
+/// Returns names of properties in the code that no register has: the names of monitors, and every string that looks
+/// like a property's name.
 pub(crate) fn unregistered(properties: &[Property], files: &[File]) -> Vec<String> {
     let registered: BTreeSet<&str> = properties.iter().map(|it| it.name.as_str()).collect();
     let mut wrong = Vec::new();
@@ -146,7 +146,8 @@ pub(crate) fn unregistered(properties: &[Property], files: &[File]) -> Vec<Strin
     wrong
 }
 
-/// `S5 no phantom`, `double barrier DB1 enter`: an id, words behind it, and perhaps a recipe before it.
+/// Returns true for texts such as `S5 no phantom` and `double barrier DB1 enter`: an id, followed by words, and
+/// perhaps preceded by a recipe's name.
 fn is_name(text: &str) -> bool {
     let is_plain = |word: &str| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
     let mut words = text.split(' ').skip_while(|word| is_plain(word));
@@ -155,7 +156,7 @@ fn is_name(text: &str) -> bool {
     id && word && !text.contains(['{', ':'])
 }
 
-/// One or two capital letters and a number.
+/// Returns true for one or two capital letters and a number.
 pub(crate) fn is_property_id(word: &str) -> bool {
     let letters = letters(word);
     let number = &word[letters.len()..];
@@ -164,13 +165,13 @@ pub(crate) fn is_property_id(word: &str) -> bool {
         && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The capital letters that it begins with: of a property's id, what all of its kind have in common.
+/// Returns the capital letters at the beginning of a property's id, which its whole group shares.
 pub(crate) fn letters(id: &str) -> &str {
     let end = id.find(|letter: char| !letter.is_ascii_uppercase());
     &id[..end.unwrap_or(id.len())]
 }
 
-/// What monitors call themselves, where it is a literal: the first one in a declaration, or what their `name` returns.
+/// Returns the names of monitors that are literals: the first literal in a declaration, or the result of `name`.
 fn monitor_names(code: &str) -> Vec<(usize, &str)> {
     let lines: Vec<&str> = code.lines().collect();
     let all = lines.iter().enumerate();
@@ -191,13 +192,13 @@ fn monitor_names(code: &str) -> Vec<(usize, &str)> {
     names.collect()
 }
 
-/// The first literal of a line, with the line's number.
+/// Returns the first literal of a line, with the line's number.
 fn first_literal<'a>((at, line): (usize, &&'a str)) -> Option<(usize, &'a str)> {
     let (_, after) = line.split_once('"')?;
     Some((at, after.split_once('"')?.0))
 }
 
-/// A table of switches, held against those that there are.
+/// Compares a table of switches with the existing switches.
 pub(crate) fn switches(
     book: &Book,
     listed: &[(usize, &str)],

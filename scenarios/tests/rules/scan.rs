@@ -2,7 +2,7 @@
 //!
 //! The scanner knows comments, literals, items under `#[cfg(test)]` and the braces of `use`; it expands no macro.
 
-/// What a file says about modules. Tests are left out.
+/// The modules and imports of a file, without tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scanned {
     /// The modules that `mod name;` declares.
@@ -59,7 +59,7 @@ fn is_of_name(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// The same text with blanks for comments and literals.
+/// Replaces comments and literals by blanks.
 fn without_words(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
@@ -84,7 +84,7 @@ fn without_words(text: &str) -> String {
     kept
 }
 
-/// The length of a string literal behind its first quote, its last quote included.
+/// Returns the length of a string literal after its first quote, including its last quote.
 fn closing_quote(text: &str) -> usize {
     let mut escaped = false;
     for (at, character) in text.char_indices() {
@@ -98,7 +98,7 @@ fn closing_quote(text: &str) -> usize {
     text.len()
 }
 
-/// The length of a raw string literal, if one begins here.
+/// Returns the length of a raw string literal, if one begins here.
 fn raw_end(text: &str) -> Option<usize> {
     let hashes = text[1..].bytes().take_while(|byte| *byte == b'#').count();
     let body = text[1 + hashes..].strip_prefix('"')?;
@@ -106,7 +106,7 @@ fn raw_end(text: &str) -> Option<usize> {
     body.find(&end).map(|at| 2 + hashes + at + end.len())
 }
 
-/// The length of a character literal, if this quote begins one and no lifetime.
+/// Returns the length of a character literal, if this quote begins one and no lifetime.
 fn character_end(text: &str) -> Option<usize> {
     let inner = text.strip_prefix('\'')?;
     if inner.starts_with('\\') {
@@ -160,7 +160,7 @@ fn without_tests(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
     kept
 }
 
-/// Where the item that begins here ends: behind its `;` or its braces, or a field's comma.
+/// Returns the end of the item that begins here: after its `;`, its braces, or a field's comma.
 fn item_end(tokens: &[Token<'_>], from: usize) -> usize {
     let mut depth = 0;
     let mut keyword = None;
@@ -190,7 +190,7 @@ fn item_end(tokens: &[Token<'_>], from: usize) -> usize {
     tokens.len()
 }
 
-/// Reads the tree of a `use` behind the keyword, up to its `;`.
+/// Reads the tree of a `use` after the keyword, up to its `;`.
 fn read_use(tokens: &[Token<'_>], from: usize, uses: &mut Vec<Use>) -> usize {
     let mut prefixes: Vec<usize> = Vec::new();
     let mut path: Vec<String> = Vec::new();
@@ -225,7 +225,7 @@ fn read_use(tokens: &[Token<'_>], from: usize, uses: &mut Vec<Use>) -> usize {
     tokens.len()
 }
 
-/// Reads a path that begins here, if one does; otherwise passes one token.
+/// Reads a path if one begins here; otherwise passes one token.
 fn read_path(tokens: &[Token<'_>], from: usize, paths: &mut Vec<(usize, Vec<String>)>) -> usize {
     let is_part = from > 0 && ["::", "."].contains(&tokens[from - 1].text);
     let mut path = Vec::new();

@@ -1,18 +1,18 @@
-//! Files as words: comments apart from code, a sentence that goes over several lines as one.
+//! Files as words: comments are separated from code, and a sentence can continue on the next line.
 
-/// What a file is, by which it is known what in it is prose.
+/// The kind of a file, which tells which parts of it are prose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Rust: comments are prose, and what its string literals say may be printed.
+    /// Rust: comments are prose, and string literals may be printed.
     Rust,
-    /// Everything in it is prose: documents, scenario texts, manifests.
+    /// Prose as a whole: documents, scenario texts, manifests.
     Prose,
-    /// What a program has printed.
+    /// The output of a program.
     Printed,
 }
 
 impl Kind {
-    /// By the end of its name; `None` for a file that says nothing to anybody.
+    /// Returns the kind by the end of the file's name; `None` for a file without text.
     pub(crate) fn of(path: &str) -> Option<Kind> {
         match path.rsplit_once('.')?.1 {
             "rs" => Some(Kind::Rust),
@@ -26,24 +26,24 @@ impl Kind {
 /// A file of the workspace.
 #[derive(Clone, Debug)]
 pub(crate) struct File {
-    /// From the workspace's root.
+    /// The path from the workspace's root.
     pub(crate) path: String,
-    /// All of it.
+    /// The whole text.
     pub(crate) text: String,
 }
 
 impl File {
-    /// A file with this text.
+    /// Creates a file with this text.
     pub(crate) fn new(path: &str, text: &str) -> File {
         File { path: path.to_string(), text: text.to_string() }
     }
 
-    /// What kind of file it is; a file that is no [`Kind`] is taken for prose.
+    /// Returns the file's kind; a file that is no [`Kind`] counts as prose.
     pub(crate) fn kind(&self) -> Kind {
         Kind::of(&self.path).unwrap_or(Kind::Prose)
     }
 
-    /// The words that explain: comments of Rust, and documents.
+    /// Returns the words of prose: comments of Rust, and documents.
     pub(crate) fn prose(&self) -> Vec<Word<'_>> {
         self.words(|line| match self.kind() {
             Kind::Rust => split_comment(line).1,
@@ -52,7 +52,7 @@ impl File {
         })
     }
 
-    /// The words that may be printed: all that is no comment.
+    /// Returns the words that may be printed: everything except comments.
     pub(crate) fn printed(&self) -> Vec<Word<'_>> {
         self.words(|line| match self.kind() {
             Kind::Rust => split_comment(line).0,
@@ -61,7 +61,7 @@ impl File {
         })
     }
 
-    /// The words of documentation comments alone, which clap prints as help.
+    /// Returns the words of documentation comments, which clap prints as help.
     pub(crate) fn help(&self) -> Vec<Word<'_>> {
         self.words(|line| line.trim_start().strip_prefix("///").unwrap_or(""))
     }
@@ -84,12 +84,12 @@ fn words(text: &str, line: usize) -> impl Iterator<Item = Word<'_>> {
     parts.filter(|text| !text.is_empty()).map(move |text| Word { text, line })
 }
 
-/// A line without the marks at its beginning that are no part of the sentence.
+/// Returns a line without the marks at its beginning that are no part of the sentence.
 fn unmarked(line: &str) -> &str {
     line.trim_start().trim_start_matches(['#', '*', '|', '>'])
 }
 
-/// A line of Rust: its code, and its comment.
+/// Splits a line of Rust into its code and its comment.
 pub(crate) fn split_comment(line: &str) -> (&str, &str) {
     let mut quoted = false;
     let mut escaped = false;
@@ -108,15 +108,15 @@ pub(crate) fn split_comment(line: &str) -> (&str, &str) {
     (line, "")
 }
 
-/// The string literals of Rust code, as far as they begin and end on one line.
+/// Returns the string literals of Rust code that begin and end on one line.
 pub(crate) fn literals(text: &str) -> Vec<(usize, &str)> {
     let code = text.lines().map(|line| split_comment(line).0).enumerate();
     code.flat_map(|(at, line)| line.split('"').skip(1).step_by(2).map(move |it| (at + 1, it)))
         .collect()
 }
 
-/// Rust without its tests: nothing of a file of tests, and the rest only up to the module of tests at
-/// the end.
+/// Returns Rust code without its tests: nothing of a file of tests, and other files up to the module of tests at the
+/// end.
 pub(crate) fn without_tests(file: &File) -> &str {
     let of_tests = ["/tests/", "/examples/"].iter().any(|part| file.path.contains(part))
         || ["tests.rs", "testing.rs"].iter().any(|end| file.path.ends_with(end));

@@ -1,6 +1,5 @@
-//! The bridge between the grains can object: real simulated runs are accepted, and each of them with
-//! one thing changed, as a faulty ensemble would have it, is rejected with a sentence that names the
-//! deviation.
+//! The bridge between the grains detects violations: it accepts real simulated runs, and rejects each of them after
+//! one change, as by a faulty ensemble, with a sentence that names the deviation.
 
 use crate::entry;
 use crate::planted::{Plant, table};
@@ -14,11 +13,11 @@ use vivarium_model::property::{Bridge, Monitor, Objection, View};
 use vivarium_model::time::Time;
 use vivarium_sim::{Fault, Scenario};
 
-/// How many runs of each scenario there are to plant something in.
+/// The number of runs of each scenario in which a deviation can be planted.
 const RUNS: u64 = 200;
 
-/// Everything that happened in some runs. In those of `churn` clients do everything, but seldom wait
-/// for a watch; in those of `lock` most of them do.
+/// Returns the events of some runs. In runs of `churn` clients do everything, but rarely wait for a watch; in runs of
+/// `lock` most of them do.
 fn runs() -> &'static [Vec<Event>] {
     static ALL: OnceLock<Vec<Vec<Event>>> = OnceLock::new();
     ALL.get_or_init(|| {
@@ -29,14 +28,14 @@ fn runs() -> &'static [Vec<Event>] {
 
 fn record(name: &str, seed: u64) -> Vec<Event> {
     let scenario = (entry(name).build)(&Switches::default());
-    // The bridge is not told here what is there from the start.
+    // The bridge does not know the setup here.
     let faults = scenario.faults.without(Fault::ContainerDeletion).without(Fault::CounterWrap);
     let (events, objection) = recorded::record(Scenario { faults, ..scenario }, seed);
     assert_eq!(objection, None, "{name}, seed {seed}");
     events.into_iter().map(|(_at, event)| event).collect()
 }
 
-/// What the bridge says of a run, and what it counted.
+/// Returns the bridge's verdict on a run, and the bridge with its counts.
 fn judge(events: &[Event]) -> (Result<(), (usize, Objection)>, Bridge) {
     let mut bridge = Bridge::new();
     let history = History::new();

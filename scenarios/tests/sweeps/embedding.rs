@@ -1,5 +1,5 @@
-//! What servers do to clients in a sweep is among what a search at the service grain tries: runs are
-//! taken again there, step by step. And what defective servers do is not.
+//! A search at the service grain tries everything that correct servers do to clients in a sweep: runs are repeated
+//! there, step by step. The behaviour of defective servers cannot be repeated.
 
 use crate::entry;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use vivarium_sim::Scenario;
 use vivarium_sim::budget::Account;
 use vivarium_sim::embed::{Cost, Why, check_embedding};
 
-/// What every scenario's runs need at times.
+/// The budgets that the runs of every scenario need sometimes.
 const STRIKE: [Account; 3] = [Account::Lost, Account::Expiries, Account::Kills];
 
 fn scenario(name: &str, switches: &Switches) -> Scenario {
@@ -36,8 +36,7 @@ fn every_run_of_servers_is_one_of_the_service_grain() {
     assert!(STRIKE.into_iter().all(|account| most[account] > 0), "{most:?}");
 }
 
-/// The first thing that these servers do, in runs in which no monitor looks, and the service grain
-/// cannot.
+/// Returns the first behaviour of these servers, in runs without monitors, that the service grain does not allow.
 fn first_not_embedded(bug: Bug, seeds: std::ops::Range<u64>) -> Option<String> {
     let bugs = Release::Repaired.bugs().with(bug);
     let mut scenario = scenario("churn", &Switches { bugs, ..Switches::default() });
@@ -49,7 +48,7 @@ fn first_not_embedded(bug: Bug, seeds: std::ops::Range<u64>) -> Option<String> {
         .map(|it| it.to_string())
 }
 
-/// Committed writes are lost, or some servers never heard of them, and clients are told so.
+/// Committed writes are lost, or some servers never received them, and clients observe this.
 #[test]
 fn what_defective_servers_tell_clients_is_not() {
     for (bug, from) in [(Bug::TruncKeepsNewerSnapshot, 150), (Bug::TruncKeepsRecordBeyond, 500)] {

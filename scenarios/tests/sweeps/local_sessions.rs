@@ -1,5 +1,5 @@
-//! Sweeps of `churn` over servers with `localSessionsEnabled` and `localSessionsUpgradingEnabled`, which no
-//! entry of the catalogue switches on: every monitor is asked, the bridge too.
+//! Sweeps of `churn` over servers with `localSessionsEnabled` and `localSessionsUpgradingEnabled`, which no entry of
+//! the catalogue switches on; with every monitor, including the bridge.
 
 use crate::entry;
 use crate::recorded;
@@ -12,11 +12,11 @@ use vivarium_model::history::History;
 use vivarium_model::property::{Bridge, Monitor, View};
 use vivarium_sim::{Drawn, HostKind, RunOptions, Scenario, SweepOptions, sweep};
 
-/// How many seeds are swept.
+/// The seeds of the sweep.
 const SEEDS: Range<u64> = 0..500;
 
-/// In these a local session begins at a server that is behind all that anybody was shown. (What
-/// that asks of the bridge, its own tests say; seeds come to mean other runs.)
+/// In these runs a local session begins at a server that lags behind everything that any client has seen. (The
+/// bridge's own tests say what this requires of the bridge; the runs of these seeds can change.)
 const BEHIND: [u64; 3] = [1090, 4177, 4667];
 
 fn churn() -> Scenario {
@@ -45,8 +45,8 @@ fn churn_holds_with_local_sessions_and_upgrading() {
     }
 }
 
-/// The sweep is of what it says: sessions begin local, become global, and are shown the past; and the
-/// bridge has something to say about each of their connections.
+/// The sweep covers its subject: sessions begin local, become global, and see older states; and the bridge compares
+/// each of their connections.
 #[test]
 fn sessions_begin_local_and_are_upgraded_and_compared() {
     let mut totals: BTreeMap<&str, u64> = BTreeMap::new();
@@ -62,7 +62,7 @@ fn sessions_begin_local_and_are_upgraded_and_compared() {
     assert_eq!(totals["connections of sessions older than what is remembered"], 0, "{totals:?}");
 }
 
-/// The bridge after the run of a seed.
+/// Returns the bridge after the run of a seed.
 fn judge(seed: u64) -> Bridge {
     let (mut bridge, history) = (Bridge::new(), History::new());
     bridge.begin(&Arc::new(Drawn::draw(&churn(), seed).run.config));

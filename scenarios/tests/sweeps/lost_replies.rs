@@ -1,13 +1,13 @@
-//! A lost reply leaves open whether a write was done, and a program that takes its second try's answer for
-//! that of the first is wrong. Whatever it wrote, a sweep finds it soon.
+//! After a lost reply a write may have been applied or not, and a program that takes the answer to its second try for
+//! that to the first is wrong. A sweep finds this soon, for each kind of write.
 
 use vivarium::prelude::*;
 use vivarium::seeds::SeedRange;
 
-/// A sweep that finds it has to find it within so many seeds.
+/// A sweep has to find the mistake within this number of seeds.
 const SOON: u64 = 500;
 
-/// What is written, and how.
+/// The kind of write.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Create,
@@ -35,8 +35,8 @@ async fn write(zookeeper: &ZooKeeper, kind: Kind, path: &str) -> Result<(), Erro
     }
 }
 
-/// Each client writes to a znode of its own, again where the reply is lost. A `careful` one knows what an
-/// error of a second try can mean.
+/// Each client writes to a znode of its own, and repeats the write if the reply is lost. A `careful` client knows
+/// what an error of a second try can mean.
 fn writes(kind: Kind, careful: bool) -> Test {
     Test::new("writes", move |zookeeper: ZooKeeper| async move {
         let path = format!("/{}", zookeeper.client().0);
@@ -47,7 +47,7 @@ fn writes(kind: Kind, careful: bool) -> Test {
             match write(&zookeeper, kind, &path).await {
                 Ok(()) => return Ok(()),
                 Err(Error::ConnectionLoss | Error::SessionMoved) => continue,
-                // Whoever writes under the session that was lost, it is not this client any more.
+                // If the lost session writes, the writer is not this client any more.
                 Err(Error::SessionExpired) => return Ok(()),
                 Err(_error) if careful && tries > 1 => return Ok(()),
                 Err(error) => return Err(format!("{error}, though nobody else writes here")),

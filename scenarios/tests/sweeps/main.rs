@@ -1,4 +1,5 @@
-//! Sweeps: every planted defect is found, what is right holds, and what a sweep does is among what there is.
+//! Sweeps: every planted defect is found, correct programs and servers hold, and searches cover everything that a
+//! sweep does.
 
 mod bridge;
 mod embedding;
@@ -14,7 +15,7 @@ mod subjects;
 
 use vivarium::catalogue::{Entry, catalogue};
 
-/// The catalogue's entry of this name.
+/// Returns the catalogue's entry with this name.
 fn entry(name: &str) -> Entry {
     catalogue().into_iter().find(|entry| entry.name == name).expect("it is in the catalogue")
 }

@@ -1,5 +1,5 @@
-//! A lost create is settled by a sync alone (the mutant `RecoverBySync` of the lock). By default a leader keeps what a
-//! session asks behind what it has sent by a learner, and sweeps find nothing wrong; with
+//! A lost create is settled by a sync alone (the mutant `RecoverBySync` of the lock). By default a leader processes a
+//! session's requests after those that the session has sent through a learner, and sweeps find nothing wrong; with
 //! `forward_learner_requests_to_commit_processor_disabled` the session misses its own create (rule 4.5.7).
 //! `model/tests/scenarios/28_moved_session.txt` tells how, and `vivarium findings sync-at-leader` shows it.
 
@@ -7,7 +7,7 @@ use crate::entry;
 use std::ops::ControlFlow;
 use vivarium_sim::{HostKind, RunOptions, SweepOptions, SweepReport, sweep};
 
-/// Where the mutant is found with the property, and some more.
+/// More than enough seeds to find the mutant if the property is set.
 const SEEDS: u64 = 1_000;
 
 fn swept(property: bool) -> SweepReport {

@@ -1,11 +1,10 @@
-//! The museum: every known defect of the servers and every wrong version of a recipe is found, the case of
-//! each says the same, and the repaired ones hold over the same seeds. A checker that cannot object proves nothing.
+//! The museum: every known defect of the servers and every wrong version of a recipe is found, the case of each shows
+//! the same, and the repaired ones hold over the same seeds. A checker that cannot fail proves nothing.
 //!
-//! Rare defects take one run in a thousand to show, which is too much for a test. So each search
-//! begins at a seed that is known to show it, and normally ends there. When the model changes, runs
-//! change too: then the search goes on for as long as it takes, up to a bound of at least five times
-//! the mean distance between two hits (measured over 20,000 seeds of `churn`);
-//! the test is slower then, and a new first seed makes it fast again.
+//! Rare defects take one run in a thousand to show, which is too much for a test. So each sweep begins at a seed that
+//! is known to show the defect, and normally ends there. When the model changes, runs change too: then the sweep
+//! continues for as long as it takes, up to a bound of at least five times the mean distance between two hits
+//! (measured over 20,000 seeds of `churn`). The test is slower then, and a new first seed makes it fast again.
 
 use crate::entry;
 use crate::subjects::missing;
@@ -21,15 +20,15 @@ use vivarium_sim::{
     HostKind, RunOptions, RunReport, SweepOptions, SweepReport, check_determinism, replay, sweep,
 };
 
-/// One piece: what is wrong, who objects, and where to look.
+/// One exhibit: the mistake, the violated property, and the seeds.
 struct Exhibit {
     scenario: &'static str,
     switch: &'static str,
-    /// The property that objects begins with this.
+    /// The beginning of the violated property's name.
     property: &'static str,
-    /// A seed that is known to show it.
+    /// A seed that is known to show the mistake.
     from: u64,
-    /// After so many seeds it must have shown.
+    /// The number of seeds within which the mistake must show.
     within: u64,
 }
 
@@ -324,12 +323,12 @@ fn look(entry: &Entry, switches: &Switches, seeds: Range<u64>) -> SweepReport {
     sweep(&(entry.build)(switches), &which, &options, &mut |_totals| ControlFlow::Continue(()))
 }
 
-/// The first violation among these seeds.
+/// Returns the run of the first violation among these seeds.
 fn find(entry: &Entry, switches: &Switches, seeds: Range<u64>) -> Option<RunReport> {
     look(entry, switches, seeds).first_violation
 }
 
-/// What its case says against the run.
+/// Returns the objection of a replay of the run's case.
 fn from_its_case(entry: &Entry, switches: &Switches, run: &RunReport) -> Option<Objection> {
     let options = RunOptions { host: HostKind::Direct, keep_steps: true, trace_last: 0 };
     let scenario = (entry.build)(switches);
@@ -369,8 +368,8 @@ fn assert_holds(entry: &Entry, seeds: Range<u64>) {
     }
 }
 
-/// Mutants that no sweep of some hundred seeds shows: `vivarium mutants` finds them by searches, and of
-/// `PersistentAdopts` it says that nothing finds it, for what it does wrong mends itself.
+/// Mutants that no sweep of some hundred seeds shows. `vivarium mutants` finds them by searches; it reports that
+/// nothing finds `PersistentAdopts`, because the effects of that mutant repair themselves.
 const SEARCHED: [&str; 7] = [
     "AdoptDeadSessionNode",
     "CacheChildBeforeParent",
@@ -391,11 +390,11 @@ fn every_defect_and_every_mutant_has_its_place() {
         }
     }
     let switches: BTreeSet<&str> = MUSEUM.iter().map(|exhibit| exhibit.switch).collect();
-    // A server shut out by a leader that ignores its newer epoch comes back as soon as that leader
-    // falls, and healing makes that likely: 4,000 seeds of `churn` did not show it.
-    // And that an ack outlives a reconnect takes two crashes within moments of each other to do harm.
-    // The explorer shows both (`sim/tests/servers.rs`). One of the planted deviations is in what no monitor
-    // states once more. And what other releases do otherwise is no defect: the comparison with a real server shows it.
+    // A server that is shut out by a leader that ignores its newer epoch recovers as soon as that leader falls, and
+    // healing makes this likely: 4,000 seeds of `churn` did not show it. An ack that outlives a reconnect does harm
+    // only if two crashes follow each other immediately. Searches show both (`sim/tests/servers.rs`). No monitor
+    // states the rule that one of the planted deviations breaks. And differences of other releases are no defects:
+    // the comparison with a real server shows them.
     let not_shown = [Bug::LeaderIgnoresNewerEpoch, Bug::AcksOutliveReconnect, Bug::PlantedCversion];
     let to_show = |bug: &Bug| !not_shown.contains(bug) && !Bug::OF_3_8_0.contains(bug);
     for bug in Bug::ALL.into_iter().filter(to_show) {
@@ -403,7 +402,7 @@ fn every_defect_and_every_mutant_has_its_place() {
     }
 }
 
-/// A search of servers alone refuses a defect that takes clients, and names a sweep that shows it.
+/// A search of servers alone refuses a defect that needs clients, and names a sweep that shows it.
 #[test]
 fn where_a_search_sends_its_user_a_defect_is_shown() {
     let clients = |bug: &Bug| {
@@ -468,7 +467,7 @@ fn what_is_repaired_holds_where_head_does_not() {
     assert_holds(&entry("lock"), 0..300);
 }
 
-/// A SNAP is durable and covers the gap below it, until snapshots that are not push it out.
+/// A SNAP is durable and covers the gap before it, until snapshots that are not durable replace it.
 #[test]
 fn a_gap_that_only_snapshots_cover_which_a_crash_can_take() {
     let churn = entry("churn");
@@ -480,7 +479,7 @@ fn a_gap_that_only_snapshots_cover_which_a_crash_can_take() {
     assert!(saw.starts_with("S7 contiguous log: on the disk of server"), "{saw}");
 }
 
-/// A violation by the end of a run is told in other words by its recording: that makes no other run of it.
+/// A violation at the end of a run has other words in the replay of its recording: it is still the same run.
 #[test]
 fn a_run_that_ends_in_a_violation_is_the_same_from_its_recording() {
     let lock = entry("lock");

@@ -1,28 +1,27 @@
-//! Mistakes that show only in a narrow interleaving: between two calls of one program, others must have done
-//! something. No fault is needed for that, only somebody who is slow at the wrong moment
-//! ([`Fault::SlowReactions`], [`Fault::Priorities`]).
+//! Mistakes that show only in a narrow interleaving: between two calls of one program, other clients must act. This
+//! needs no fault, only a client that is slow at the wrong moment ([`Fault::SlowReactions`], [`Fault::Priorities`]).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium::prelude::*;
 use vivarium::seeds::SeedRange;
 
-/// A sweep that finds one has to find it within so many seeds.
+/// A sweep has to find the mistake within this number of seeds.
 const SOON: u64 = 500;
 
 // ---- a lost wake-up ----
 
-/// How a consumer waits for the next item.
+/// The way in which a consumer waits for the next item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waits {
-    /// For what has changed since it looked.
+    /// For changes since it looked.
     WithItsLook,
-    /// It looks, and then sets a watch by another call whose answer it ignores. That is the mistake: an item
-    /// that came in between wakes nobody.
+    /// It looks, and then sets a watch by another call whose answer it ignores. The mistake: an item that arrived in
+    /// between wakes no consumer.
     ByAnotherCall,
 }
 
-/// Client 1 takes items until it has taken the last one, client 2 puts them, at its ease.
+/// Client 1 takes items until it has taken the last one; client 2 puts them, with pauses.
 async fn queue(zookeeper: ZooKeeper, items: u32, waits: Waits) -> Result<(), String> {
     zookeeper.connect().await;
     if zookeeper.client() == ClientId(1) {
@@ -38,7 +37,7 @@ async fn put_all(zookeeper: &ZooKeeper, items: u32) -> Result<(), String> {
         zookeeper.sleep(Duration::from_millis(pause)).await;
         let data: &[u8] = if left == 0 { b"last" } else { b"" };
         let mode = CreateMode::PersistentSequential;
-        // One item more does no harm, so what is unknown is done again.
+        // An additional item does no harm, so an unknown result is retried.
         while let Err(error) = zookeeper.create("/queue/item-", data, mode).await {
             again(zookeeper, error).await?;
         }
@@ -56,7 +55,7 @@ async fn take_all(zookeeper: &ZooKeeper, waits: Waits) -> Result<(), String> {
     }
 }
 
-/// Takes the items that are there, or waits until there are some. `true` behind the last one.
+/// Takes the existing items, or waits until there are some. Returns true after the last item.
 async fn take_what_is_there(zookeeper: &ZooKeeper, waits: Waits) -> Result<bool, Error> {
     let (mut items, mut watch) = match waits {
         Waits::WithItsLook => {
@@ -85,7 +84,7 @@ async fn take_what_is_there(zookeeper: &ZooKeeper, waits: Waits) -> Result<bool,
     Ok(false)
 }
 
-/// Whether it is worth another try.
+/// Returns an error unless the call is worth another try.
 async fn again(zookeeper: &ZooKeeper, error: Error) -> Result<(), String> {
     match error {
         Error::ConnectionLoss | Error::SessionExpired | Error::SessionMoved | Error::NoNode => {
@@ -106,20 +105,20 @@ fn lost_wake_up(waits: Waits) -> Test {
 
 // ---- a decision that is written twice ----
 
-/// How a decision is written.
+/// The way in which a decision is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Decides {
-    /// Once and for all: the second one fails.
+    /// Once: a second decision fails.
     Once,
-    /// Where there is none yet, as far as the last look says. That is the mistake: it may be there by now.
+    /// If there was none at the last look. The mistake: it may exist by now.
     AfterALook,
 }
 
 const DECISION: &str = "/decision";
 const VOTES: &str = "/votes";
 
-/// Two-phase commit: client 1 coordinates, the others are sites. A site that has voted waits for the decision;
-/// whoever runs out of patience aborts.
+/// Two-phase commit: client 1 coordinates, the others are sites. A site that has voted waits for the decision; a
+/// client that runs out of patience aborts.
 async fn commit(zookeeper: ZooKeeper, sites: usize, decides: Decides) -> Result<(), String> {
     zookeeper.connect().await;
     let work = zookeeper.random().await % 300;
@@ -160,7 +159,7 @@ async fn vote(zookeeper: &ZooKeeper, decides: Decides) -> Result<(), Error> {
         Ok(decision) => decision?,
         Err(TimedOut) => {
             decide(zookeeper, b"abort", decides).await?;
-            // Somebody may have been faster: what stands there counts.
+            // Another client may have been faster: the existing decision counts.
             decision(zookeeper).await?
         }
     };
@@ -180,7 +179,7 @@ async fn decision(zookeeper: &ZooKeeper) -> Result<Data, Error> {
     }
 }
 
-/// Writes a decision where there is none.
+/// Writes a decision if there is none.
 async fn decide(zookeeper: &ZooKeeper, what: &[u8], decides: Decides) -> Result<(), Error> {
     let (data, stat) = zookeeper.get_data(DECISION).await?;
     if !data.is_empty() {
@@ -196,7 +195,7 @@ async fn decide(zookeeper: &ZooKeeper, what: &[u8], decides: Decides) -> Result<
     }
 }
 
-/// No two sites decide differently.
+/// Violated if two sites decide differently.
 #[derive(Clone, Default, Hash)]
 struct Agree(BTreeMap<ClientId, Arc<str>>);
 
@@ -237,7 +236,7 @@ fn two_phase_commit(decides: Decides) -> Test {
 
 // ---- how soon they are found ----
 
-/// A mistake by its name.
+/// A mistake, by its name.
 type Mistake = (&'static str, fn() -> Test);
 
 const MISTAKES: [Mistake; 2] = [
@@ -245,7 +244,7 @@ const MISTAKES: [Mistake; 2] = [
     ("rewritable decision", || two_phase_commit(Decides::AfterALook)),
 ];
 
-/// The first of so many seeds that violates a property, and what was seen.
+/// Returns the first violating seed of a range of this length, and the objection.
 fn first(test: Test, from: u64, seeds: u64) -> Option<(u64, String)> {
     let range = SeedRange::parse(&format!("{from}..{}", from + seeds)).expect("a range");
     let failure = test.run_seeds(&range).err()?;
@@ -266,7 +265,7 @@ fn a_decision_that_is_written_twice_is_found_soon() {
     assert!(found.1.starts_with("sites agree"), "{}", found.1);
 }
 
-/// No seed is lucky: the median over ten ranges.
+/// The result does not depend on a lucky seed: this takes the median over ten ranges.
 #[test]
 #[ignore = "thousands of runs: .ci/run asks for it by itself"]
 fn they_are_found_soon_wherever_one_begins() {
@@ -299,7 +298,7 @@ fn who_does_it_right_is_right_however_slow() {
 
 // ---- rates ----
 
-/// Every run of this has a session that expires, over and over.
+/// In every run of this test a session expires, repeatedly.
 #[test]
 fn a_test_says_how_often_a_fault_strikes() {
     const EXPIRIES: Faults = Faults::NONE.with_rate(Fault::SessionExpiry, Rate::ALWAYS.turns(40));

@@ -1,6 +1,6 @@
-//! A deposed leader that reads a late acknowledgement reports the commit of a transaction that its
-//! successor has committed long before. That is legal and nothing new, so no monitor may make anything of
-//! it: neither object, nor know more than before, which could hide what comes later.
+//! A deposed leader that reads a late acknowledgement reports the commit of a transaction that its successor has
+//! committed long before. The report is legal and nothing new, so it must not change any monitor: neither violate it,
+//! nor change its state, which could hide later violations.
 
 use crate::entry;
 use crate::recorded::{self, Events};
@@ -15,7 +15,7 @@ use vivarium_model::property::{Monitor, Objection, View};
 use vivarium_sim::Drawn;
 use vivarium_sim::random::{Random, Seeds};
 
-/// A run, with the monitors that its scenario asks.
+/// A run, with the monitors of its scenario.
 struct Recorded {
     events: Events,
     config: Arc<Config>,
@@ -30,7 +30,7 @@ fn record(entry: &Entry, switches: &Switches, seed: u64) -> Recorded {
     Recorded { events, config: Arc::new(run.config), monitors }
 }
 
-/// The same run in which leaders report at random places what is committed already.
+/// Returns the same run with repeated reports of commits at random places.
 fn with_reports(events: &Events, random: &mut Random) -> (Events, u64) {
     let (mut committed, mut told, mut reports) = (Vec::new(), Events::new(), 0);
     for (at, event) in events {
@@ -38,7 +38,7 @@ fn with_reports(events: &Events, random: &mut Random) -> (Events, u64) {
         if let Event::Committed { .. } = event {
             committed.push(event.clone());
         }
-        // The same transaction more than once, old ones and the newest.
+        // The same transaction may be reported more than once, old ones and the newest.
         while !committed.is_empty() && random.below(10) == 0 {
             let again = &committed[random.below(committed.len() as u64) as usize];
             told.push((*at, again.clone()));
@@ -48,7 +48,7 @@ fn with_reports(events: &Events, random: &mut Random) -> (Events, u64) {
     (told, reports)
 }
 
-/// What a monitor objects to first, and what it knows in the end.
+/// Returns a monitor's first objection, and the fingerprint of its final state.
 fn judge(
     monitor: &dyn Monitor,
     config: &Arc<Config>,
@@ -80,10 +80,10 @@ fn judge(
     (objection, Fingerprint::of(&monitor))
 }
 
-/// It numbers events to tell their order, so what it knows has other numbers.
+/// This monitor numbers events to know their order, so its state has other numbers.
 const NUMBERS: &str = "bridge";
 
-/// That which leader reports what in which order is what S2 is about.
+/// S2 is about the order in which leaders report commits.
 const MINDS: &str = "S2 committed prefix agreement";
 
 fn agrees(entry: &Entry, switches: &Switches, seeds: std::ops::Range<u64>) -> (u64, u64) {
@@ -115,7 +115,7 @@ fn no_monitor_makes_anything_of_a_commit_that_is_reported_again() {
     }
 }
 
-/// Nor does one that has something to object to: it does so at the same place and in the same words.
+/// The same for monitors that are violated: they object at the same place and in the same words.
 #[test]
 fn nor_does_it_hide_a_violation() {
     let lock = entry("lock");

@@ -1,4 +1,4 @@
-//! Barriers as a program uses them: what each call answers, and what is left behind.
+//! Barriers in a user's program: the results of the calls, and what remains afterwards.
 
 use vivarium::prelude::*;
 use vivarium_recipes::barrier::{Barrier, WaitError};
@@ -6,7 +6,7 @@ use vivarium_recipes::double_barrier::properties::{Emptiness, Enough};
 use vivarium_recipes::double_barrier::{DoubleBarrier, EnterError, LeaveError};
 
 const SHORT: Duration = Duration::from_millis(100);
-/// Within it, what is left to the background is done.
+/// Within this time, background tasks are done.
 const LONG: Duration = Duration::from_secs(2);
 
 fn text<T, E: ToString>(result: Result<T, E>) -> Result<T, String> {
@@ -21,7 +21,7 @@ async fn raises_and_lowers(zookeeper: ZooKeeper) -> Result<(), String> {
     let barrier = Barrier::new(zookeeper, "/a/b/barrier");
     text(barrier.wait().await)?;
     let raised = text(barrier.raise().await)?;
-    // It is up already.
+    // The barrier is already raised.
     expect(text(barrier.raise().await)?, raised)?;
     expect(barrier.wait_timeout(SHORT).await, Err(WaitError::TimedOut))?;
     text(barrier.lower().await)?;
@@ -58,12 +58,12 @@ async fn goes_in_and_out(zookeeper: ZooKeeper) -> Result<(), String> {
     expect(first.while_inside(zookeeper.sleep(SHORT)).await, Ok(()))?;
     let token = first.token();
     text(first.leave().await)?;
-    // Nobody comes back to a generation that all have left.
+    // No party returns to a generation that all parties have left.
     expect(alone.enter(0).await.map(drop), Err(EnterError::Over))?;
     expect(text(alone.enter(1).await)?.token() > token, true)?;
     text(alone.remove(0).await)?;
     zookeeper.sleep(LONG).await;
-    // The second was dropped, which is leaving.
+    // The second membership was dropped, which means that it leaves.
     text(alone.remove(1).await)?;
     expect(text(zookeeper.get_children("/a/double").await)?, Vec::new())
 }
@@ -77,7 +77,7 @@ async fn gives_up(zookeeper: ZooKeeper) -> Result<(), String> {
     let pair = double(&zookeeper, 2, "/double");
     expect(pair.enter_timeout(0, SHORT).await.map(drop), Err(EnterError::TimedOut))?;
     expect(pair.enter(0).await.map(drop), Err(EnterError::Aborted))?;
-    // Cancelled: withdrawn, and nothing is decided.
+    // Cancelled: the party withdraws, and nothing is decided.
     expect(zookeeper.timeout(SHORT, pair.enter(1)).await.is_err(), true)?;
     zookeeper.sleep(LONG).await;
     for members in ["/double/0/members", "/double/1/members"] {
@@ -91,7 +91,7 @@ fn who_gives_up_or_is_cancelled_leaves_no_registration() {
     Test::new("gives up", gives_up).clients(1).seeds(20).run();
 }
 
-/// The first client stays inside while the other leaves, and waits for it not for ever.
+/// The first client stays inside while the other leaves, and waits for it only for a limited time.
 async fn leaves_without_the_other(zookeeper: ZooKeeper) -> Result<(), String> {
     let party = format!("party {}", zookeeper.client().0);
     let pair = DoubleBarrier::new(zookeeper.clone(), "/double", party, 2);

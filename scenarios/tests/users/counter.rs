@@ -1,23 +1,23 @@
-//! A test as a user writes it: clients count in one znode, each its own number.
+//! A test as users write it: clients count in one znode, each its own number.
 //!
-//! The znode holds one number per client. A client that wants to count reads the znode, adds one to
-//! its own number, and writes the result under the version that it read. A write whose reply is
-//! lost may have been applied, or may still be: so after every failure the client reads again, and
-//! a client that crashed and started anew goes on where its number stands.
+//! The znode holds one number per client. A client that wants to count reads the znode, adds one to its own number,
+//! and writes the result under the version that it read. A write whose reply is lost may have been applied, or may
+//! still be applied. So after every failure the client reads again, and a client that crashed and restarted continues
+//! from its number.
 
 use std::collections::BTreeMap;
 use vivarium::prelude::*;
 
 const COUNTER: &str = "/counter";
 
-/// Counts up to `rounds`, whatever happens on the way.
+/// Counts up to `rounds`, despite all failures.
 async fn count_up(zookeeper: ZooKeeper, rounds: u32, careful: bool) -> Result<(), String> {
     let own = u32::from(zookeeper.client().0);
     loop {
         zookeeper.connect().await;
         match count_once(&zookeeper, own, rounds, careful).await {
             Ok(true) => return Ok(()),
-            // Somebody else was faster, or the outcome is unknown: look again.
+            // Another client was faster, or the outcome is unknown: look again.
             Ok(false) | Err(Error::BadVersion | Error::ConnectionLoss | Error::SessionExpired) => {}
             Err(Error::NoNode) => {
                 let created = zookeeper.create(COUNTER, b"", CreateMode::Persistent).await;
@@ -30,8 +30,8 @@ async fn count_up(zookeeper: ZooKeeper, rounds: u32, careful: bool) -> Result<()
     }
 }
 
-/// Reads, and writes the next number; says so when it was this write that counted. `Ok(true)` when
-/// there is nothing left to do.
+/// Reads, and writes the next number; reports the number if this write has counted. Returns `Ok(true)` when nothing
+/// is left to do.
 async fn count_once(
     zookeeper: &ZooKeeper,
     own: u32,
@@ -52,7 +52,7 @@ async fn count_once(
     Ok(false)
 }
 
-/// `1=3,2=5`: client 1 has counted to 3, client 2 to 5.
+/// Formats numbers such as `1=3,2=5`: client 1 has counted to 3, client 2 to 5.
 fn encode(numbers: &BTreeMap<u32, u32>) -> String {
     let parts: Vec<String> =
         numbers.iter().map(|(own, number)| format!("{own}={number}")).collect();
@@ -65,7 +65,7 @@ fn decode(data: &[u8]) -> BTreeMap<u32, u32> {
     parts.filter_map(|(own, number)| Some((own.parse().ok()?, number.parse().ok()?))).collect()
 }
 
-/// No client counts to a number twice.
+/// Violated if a client counts to a number twice.
 fn counts_up() -> impl Monitor {
     grows("counted", "to").per_client().named("counts up")
 }
@@ -82,8 +82,8 @@ fn clients_count_through_every_fault() {
     assert!(report.fault_total() > 0, "no fault ever struck");
 }
 
-/// The mistake that the version is for: a client that writes without one takes back what another
-/// has counted in the meantime.
+/// The mistake that the version prevents: a client that writes without a version undoes what another client has
+/// counted in the meantime.
 #[test]
 #[should_panic(expected = ", and before that client")]
 fn a_careless_write_takes_back_what_others_counted() {

@@ -1,11 +1,11 @@
-//! What every test is told of its programs, whatever they are for: that one asks the same for ever, that one
-//! waits for itself, and that one waits for what has happened already.
+//! The properties of programs that every test checks: no program repeats the same request without end, waits for
+//! itself, or waits for an event that has already happened.
 
 use std::time::Duration;
 use vivarium::prelude::*;
 use vivarium::seeds::SeedRange;
 
-/// The sentence that a test fails with. Nothing goes wrong but what its programs do.
+/// Returns the message with which a test fails; there are no faults.
 fn fails(test: Test) -> String {
     let calm = test.clients(2).faults(Faults::NONE).finishes_within(Duration::from_secs(20));
     let seeds = SeedRange::count(20).expect("some");
@@ -16,7 +16,7 @@ fn told(sentence: &str, words: &str) {
     assert!(sentence.contains(words), "{words:?} is not in:\n{sentence}");
 }
 
-/// Client 2 makes, after a while, the znode that client 1 wants to see.
+/// Client 2 creates, after some time, the znode that client 1 waits for.
 async fn makes(zookeeper: ZooKeeper) -> Result<(), String> {
     zookeeper.connect().await;
     zookeeper.sleep(Duration::from_secs(30)).await;
@@ -24,7 +24,7 @@ async fn makes(zookeeper: ZooKeeper) -> Result<(), String> {
     made.map(drop).map_err(|error| error.to_string())
 }
 
-/// Waits for it by asking, with such a pause in between.
+/// Waits for the znode by polling, with this pause.
 async fn asks(zookeeper: ZooKeeper, pause: Duration) -> Result<(), String> {
     zookeeper.connect().await;
     loop {
@@ -48,7 +48,7 @@ fn asking(pause: Duration) -> Test {
     })
 }
 
-/// It ends, and nothing else objects: without this property the test would be green.
+/// The program ends, and no other property is violated: without this property the test would pass.
 #[test]
 fn a_program_that_asks_without_end_is_told_of() {
     let sentence = fails(asking(Duration::ZERO).finishes_within(Duration::from_secs(60)));
@@ -62,7 +62,7 @@ fn one_that_sleeps_in_between_may_do_so() {
     calm.seeds(20).run();
 }
 
-/// It takes its own znode for its predecessor's.
+/// The program considers its own znode its predecessor's.
 #[test]
 fn one_that_waits_for_its_own_znode_waits_for_itself() {
     let test = Test::new("waits for itself", |zookeeper: ZooKeeper| async move {
@@ -78,8 +78,8 @@ fn one_that_waits_for_its_own_znode_waits_for_itself() {
     told(&sentence, "is its own znode, so it waits for itself");
 }
 
-/// It looks whether the other one's znode is gone, and sets its watch by a second call, whose answer it ignores:
-/// the znode can go in between, and then the watch is for its creation.
+/// A client checks whether the other one's znode is gone, and sets its watch by a second call, whose answer it
+/// ignores: if the znode is deleted in between, the watch waits for its creation.
 #[test]
 fn one_that_looks_and_then_watches_waits_for_what_has_happened() {
     let test = Test::new("looks, then watches", |zookeeper: ZooKeeper| async move {
@@ -102,7 +102,7 @@ fn one_that_looks_and_then_watches_waits_for_what_has_happened() {
     told(&sentence, "client 1: the watch on /busy to fire");
 }
 
-/// In a search too.
+/// The same in a search.
 #[cfg(feature = "explore")]
 #[test]
 fn a_search_says_why_nobody_wakes_it() {
@@ -118,7 +118,7 @@ fn a_search_says_why_nobody_wakes_it() {
     told(&report.verdict.to_string(), "is its own znode, so it waits for itself");
 }
 
-/// A run ends soon after its programs: what their sessions hold is still there, whichever seed it is.
+/// A run ends soon after its programs: for every seed, the znodes of their sessions still exist.
 #[test]
 fn what_an_ended_program_has_left_is_still_there() {
     let test = Test::new("leaves", |zookeeper: ZooKeeper| async move {

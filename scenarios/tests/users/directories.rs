@@ -1,10 +1,10 @@
-//! Directories that are old, or not there for long: faults that a test's containers can have.
+//! Directories with a used counter, or that are deleted: faults of a test's containers.
 
 use vivarium::prelude::*;
 
 const NONE: Faults = Faults::NONE;
 
-/// Lines up by sequence number and works when nobody is before it, as tutorials have it.
+/// Lines up by sequence number and works when no contender precedes it, as tutorials do it.
 async fn by_number(zk: ZooKeeper) -> Result<(), String> {
     let worked = in_sessions(&zk, |zk, _session| async move {
         let prefix = format!("/line/{}-", zk.client().0);
@@ -16,7 +16,7 @@ async fn by_number(zk: ZooKeeper) -> Result<(), String> {
         zk.custom("begins", &[]);
         zk.sleep(Duration::from_millis(100)).await;
         zk.custom("ends", &[]);
-        // Its znode goes with its session.
+        // Its znode is deleted with its session.
         zk.close().await;
         Ok(())
     });
@@ -41,7 +41,7 @@ fn line(faults: Faults) -> Result<ScenarioReport, TestFailure> {
         .run_seeds(&SeedRange::parse("40").expect("a number"))
 }
 
-/// Past 2147483647 numbers come again: two are the smallest.
+/// After 2147483647, numbers repeat: two contenders are the smallest.
 #[test]
 fn who_lines_up_by_numbers_fails_where_they_come_again() {
     assert_eq!(line(NONE).expect("it holds").seeds, 40);
@@ -51,7 +51,7 @@ fn who_lines_up_by_numbers_fails_where_they_come_again() {
     assert!(failure.finding().is_some(), "{failure}");
 }
 
-/// Puts something into a directory that it takes for granted, and takes it out again.
+/// Puts an item into a directory that it assumes to exist, and deletes it again.
 async fn puts(zk: ZooKeeper) -> Result<(), String> {
     let put = in_sessions(&zk, |zk, _session| async move {
         for _ in 0..3 {
@@ -81,7 +81,7 @@ fn an_empty_container_is_deleted_under_who_takes_it_for_granted() {
     assert!(failure.to_string().contains("NoNode"), "{failure}");
 }
 
-/// Neither kind says anything of a znode that is no container.
+/// Neither kind of fault affects a znode that is no container.
 #[test]
 fn a_plain_directory_stays_as_it_is() {
     let test = |faults| {
@@ -106,7 +106,7 @@ fn what_cannot_be_a_container_is_refused() {
     );
 }
 
-/// Who asks for one of them by its rate wants to see it.
+/// A test that requests one of these faults by its rate needs a container.
 #[test]
 fn a_fault_of_containers_without_a_container_is_refused() {
     let seeds = SeedRange::parse("1").expect("a number");
@@ -121,7 +121,7 @@ fn a_fault_of_containers_without_a_container_is_refused() {
     }
 }
 
-/// A znode below a container is said behind it, and the other way round.
+/// A plain znode can be the child of a container, and a container the child of a plain znode.
 #[test]
 fn containers_and_plain_znodes_are_parents_of_each_other() {
     async fn looks(zk: ZooKeeper) -> Result<(), String> {

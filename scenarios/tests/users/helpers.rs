@@ -1,4 +1,4 @@
-//! What nearly every program needs, through every fault and in every order.
+//! Helpers that nearly every program needs, under every fault and in every order.
 
 use vivarium::prelude::*;
 
@@ -6,7 +6,7 @@ fn text<T>(result: Result<T, Error>) -> Result<T, String> {
     result.map_err(|error| error.to_string())
 }
 
-/// Registers an ephemeral znode in each session until it has seen so many to their end.
+/// Registers an ephemeral znode in each session until one session lasts to the end.
 async fn members(zookeeper: ZooKeeper) -> Result<(), String> {
     let own = format!("/app/members/{}", zookeeper.client().0);
     text(in_sessions(&zookeeper, |zookeeper, session| register(zookeeper, session, &own)).await)
@@ -22,7 +22,7 @@ async fn register(zookeeper: ZooKeeper, session: SessionId, own: &str) -> Result
         }
         match until_known(&zookeeper, || zookeeper.exists(own)).await? {
             Some(stat) if stat.ephemeral_owner == Some(session) => break,
-            // Of an earlier session.
+            // The znode of an earlier session.
             _ => ensure_deleted(&zookeeper, own).await?,
         }
     }
@@ -37,7 +37,7 @@ fn everybody_registers_whatever_happens() {
     assert!(report.fault_total() > 0);
 }
 
-/// A path of which nothing or only a part is there.
+/// Creates a path of which nothing or only a part exists.
 async fn makes_a_path(zookeeper: ZooKeeper) -> Result<(), String> {
     let made = in_sessions(&zookeeper, |zookeeper, _session| async move {
         ensure_path(&zookeeper, "/a/b/c").await?;
@@ -74,16 +74,16 @@ fn a_path_behind_a_chroot_that_is_missing_is_refused() {
 mod explored {
     use super::*;
 
-    /// How it finds out what has become of its create.
+    /// The way in which a program finds out whether its create was applied.
     #[derive(Clone, Copy)]
     enum Looks {
-        /// Once the fate of the create is settled.
+        /// After the fate of the create is settled.
         Settled,
-        /// At once: that is the mistake.
+        /// Immediately: this is the mistake.
         AtOnce,
     }
 
-    /// Creates its znode once, and takes it away again if it knows of it. Nothing must be left behind.
+    /// Creates its znode once, and deletes it if it knows of it. No znode must remain.
     async fn leaves_nothing(zookeeper: ZooKeeper, looks: Looks) -> Result<(), String> {
         let session = zookeeper.connect().await;
         let zookeeper = zookeeper.scope(session);

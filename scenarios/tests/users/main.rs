@@ -1,4 +1,4 @@
-//! Tests as a user writes them: programs, options, faults, properties, and what comes of them.
+//! Tests as users write them: programs, options, faults, properties, and their results.
 
 mod barriers;
 mod counter;

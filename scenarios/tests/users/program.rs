@@ -1,8 +1,8 @@
-//! A program as a user writes it, explored, found wrong, mended, and seen through to the end.
+//! A user's program that a search finds wrong, and its correction, which holds in every state.
 //!
-//! A worker registers itself by an ephemeral znode and reads its configuration at the same time. If
-//! that takes too long it gives up; in any case it leaves in the end, and says so. Who has left must
-//! stay away: others take over its work when its znode goes.
+//! A worker registers itself by an ephemeral znode and reads its configuration at the same time. If that takes too
+//! long it gives up; in any case it leaves in the end, and reports it. A worker that has left must not return: others
+//! take over its work when its znode is deleted.
 #![cfg(feature = "explore")]
 
 use std::collections::BTreeSet;
@@ -14,11 +14,11 @@ use vivarium_reports::violation::violation_report;
 /// How long a worker waits for its start.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What a worker deletes when it leaves.
+/// The znode that a worker deletes when it leaves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CleansUp {
-    /// The znode that it knows to have created. That is the mistake: a create that was not answered
-    /// in time, or whose answer was lost, is taken for none.
+    /// The znode that it knows to have created. The mistake: it assumes that a create without a timely answer was not
+    /// applied.
     WhatItKnows,
     /// The znode that it may have created.
     WhatMayBe,
@@ -42,7 +42,7 @@ async fn work(zookeeper: ZooKeeper, cleans_up: CleansUp) -> Result<(), String> {
     Ok(())
 }
 
-/// Registers and reads the configuration, both at once, until both have succeeded.
+/// Registers and reads the configuration concurrently, until both have succeeded.
 async fn start(
     zookeeper: &ZooKeeper,
     session: SessionId,
@@ -66,8 +66,8 @@ async fn start(
     }
 }
 
-/// Deletes the znode, whatever has become of its create: requests of a connection are served in
-/// order, and once a lost connection is replaced, what was under way on it is settled.
+/// Deletes the znode, whatever the fate of its create: requests of a connection are served in order, and once a lost
+/// connection is replaced, its pending requests are settled.
 async fn delete(zookeeper: &ZooKeeper, session: SessionId, path: &str) {
     while zookeeper.delete(path, Version::Any).await == Err(Error::ConnectionLoss) {
         if zookeeper.connect().await != session {
@@ -76,7 +76,7 @@ async fn delete(zookeeper: &ZooKeeper, session: SessionId, path: &str) {
     }
 }
 
-/// Who has left stays away.
+/// A worker that has left does not return.
 fn stays_away() -> impl Monitor {
     let left = |left: &mut BTreeSet<_>, said: &Said<'_>| Ok(left.insert(said.text("worker")?));
     always("who left stays away", BTreeSet::new(), left).on("left").and_tree(|left, tree| {
@@ -94,15 +94,15 @@ fn exploration() -> Exploration {
     Exploration::new().setup("/workers").setup("/config")
 }
 
-/// A timeout alone is enough: the create is under way when the worker gives up.
+/// A timeout alone is enough: the create is pending when the worker gives up.
 #[test]
 fn a_worker_that_gives_up_too_early_leaves_its_znode_behind() {
     let report =
         workers(CleansUp::WhatItKnows).explored(&exploration().timers(1)).expect("it can be");
     let mut finding = report.finding.expect("the mistake is found");
-    // It tells this build's run from others'.
+    // The hash differs between builds.
     finding.violation.hash = Fingerprint::default();
-    // It stands in the build's directory.
+    // The file is in the build's directory.
     let file = finding.case_file.take().expect("a case is written").expect("it can be");
     finding.replay = finding.replay.replace(&file, "FILE");
     insta::assert_snapshot!(violation_report(&finding));
@@ -118,8 +118,8 @@ fn without_its_timeout_ending_early_the_mistake_does_not_show() {
     assert_eq!(by, says, "a search must say that it kept timers from ending");
 }
 
-/// Each worker sleeps once, so with two early timers none is ever kept from ending: the search sees
-/// everything, the order in which answers and timeouts come included.
+/// Each worker sleeps once, so with two early timers every timer can end early: the search is exhaustive, including
+/// the order of answers and timeouts.
 #[test]
 fn a_worker_that_cleans_up_what_may_be_there_stays_away() {
     let report = workers(CleansUp::WhatMayBe).explore(&exploration().timers(2).lost(1));

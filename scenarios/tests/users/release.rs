@@ -1,10 +1,10 @@
-//! A test on a ZooKeeper with its defects: what hides what, and what can be left out.
+//! A test on a ZooKeeper with its defects: which violations hide others, and which can be left out.
 
 use vivarium::TestFailure;
 use vivarium::prelude::*;
 use vivarium::seeds::SeedRange;
 
-/// Programs that write, under every fault, and a property of the test's own that falls at the end of each run.
+/// Programs that write, under every fault, and a property of the test's own that is violated at the end of each run.
 fn writes() -> Test {
     let test = Test::new("writes", |zookeeper: ZooKeeper| async move {
         for number in 0..60 {
@@ -20,13 +20,13 @@ fn writes() -> Test {
     test.faults(Faults::ALL).release(Release::Head).monitor(own)
 }
 
-/// Which property a seed violates.
+/// Returns the property that a seed violates.
 fn violated(test: Test, seed: u64) -> String {
     let failure = test.run_seeds(&SeedRange::only(seed)).expect_err("the own one falls at the end");
     failure.finding().expect("it is a violation").violation.objection.property.clone()
 }
 
-/// A defect of the servers hides what else is wrong in a run; what it violates can be left out.
+/// A defect of the servers hides other violations in a run; the property that it violates can be left out.
 #[test]
 fn a_property_of_zookeeper_is_left_out() {
     let disk = |property: &str| property.starts_with("S6 ") || property.starts_with("S7 ");

@@ -1,4 +1,4 @@
-//! Clients with roles and with options of their own, as a user's test says them.
+//! Clients with roles and options of their own, in a user's test.
 
 use vivarium::TestFailure;
 use vivarium::prelude::*;
@@ -6,7 +6,7 @@ use vivarium::seeds::SeedRange;
 
 const SITES: u8 = 2;
 
-/// Waits for both sites' votes, and tells them.
+/// Waits for both sites' votes, and reports them.
 async fn coordinator(zookeeper: ZooKeeper) -> Result<(), String> {
     zookeeper.connect().await;
     for site in 2..=1 + SITES {
@@ -59,7 +59,7 @@ fn numbers_of_clients_are_the_roles_own() {
     assert_eq!(text, "votes: `clients(400)` is too many: give at most 255");
 }
 
-/// What a failing run was is told with its roles.
+/// The report of a failing run names the roles.
 #[test]
 fn a_failure_says_who_is_who() {
     let fails = |_zookeeper| async { Err("no".to_string()) };
@@ -79,7 +79,7 @@ async fn registers(zookeeper: ZooKeeper) -> Result<(), String> {
     text(zookeeper.create(&own, b"", CreateMode::Persistent).await).map(drop)
 }
 
-/// Properties see whole paths.
+/// Properties see whole paths, including the chroot.
 #[derive(Clone, Default, Hash)]
 struct CreatedBelow;
 

@@ -1,6 +1,5 @@
-//! A bounded retry, as rounds: with its count in the state a search sees its third try, with the count
-//! anywhere else it ends with a sentence; and a program in rounds comes to all that the same program
-//! as a loop comes to, and to nothing else.
+//! A bounded retry, in rounds. With its count in the state, a search sees its third try; with the count elsewhere,
+//! the search ends with a sentence. A program in rounds reaches exactly the results of the same program as a loop.
 #![cfg(feature = "explore")]
 
 use std::cell::Cell;
@@ -17,7 +16,7 @@ use vivarium_reports::exploration::ExplorationReport;
 use vivarium_sim::every::programs::{Budget, ProgramModel};
 use vivarium_sim::every::{Ending, Options, Silent, Strategy, search};
 
-/// Registers, and gives up the third time. `tries` tells how often it has tried, this time included.
+/// Registers, and gives up the third time. `tries` returns the number of tries, including this one.
 async fn register(zookeeper: ZooKeeper, tries: impl FnOnce() -> u32) -> Result<Round<u32>, String> {
     zookeeper.connect().await;
     match zookeeper.create("/registered", b"", CreateMode::Persistent).await {
@@ -58,7 +57,7 @@ fn a_third_try_that_the_state_counts_is_found() {
     assert!(report.figures.distinct > 10, "{:?}", report.figures);
 }
 
-/// The program that an explorer once believed, in the places where its count can hide.
+/// The program that a search once accepted, with its count in various places.
 #[test]
 fn a_third_try_that_something_else_counts_ends_the_search() {
     static IN_A_STATIC: AtomicU32 = AtomicU32::new(0);
@@ -87,12 +86,13 @@ fn a_third_try_that_something_else_counts_ends_the_search() {
             IN_A_STATIC.store(0, Ordering::Relaxed);
             let report = hidden(place).explored(&exploration).expect("it can be");
             let (property, saw) = objection(&report);
-            // A thread that has run it often enough sees it give up each time: that is told as it is.
+            // In a thread that has run it often enough, the program gives up each time, and the search reports this
+            // failure.
             if place == 3 && property == "program" {
                 assert!(saw.contains("gave up"), "{saw}");
                 continue;
             }
-            // What a program keeps elsewhere can show as two steps that do not commute.
+            // State outside of the program can show as two steps that do not commute.
             let either = ["a function of its inputs", "a reduction's condition"];
             assert!(either.contains(&property), "{place}: {property}: {saw}");
             assert!(saw.contains("depends on something other than its handle"), "{saw}");
@@ -100,8 +100,8 @@ fn a_third_try_that_something_else_counts_ends_the_search() {
     }
 }
 
-/// However often it was lost, it is where it was: one more lost connection brings one more session that
-/// it may be connected by, and no other place.
+/// A try that is repeated without end stays in one place: one more lost connection adds one more session by which the
+/// client may be connected, and no other place.
 #[test]
 fn a_try_that_is_repeated_for_ever_is_one() {
     let places = |lost: u8| {
@@ -113,12 +113,13 @@ fn a_try_that_is_repeated_for_ever_is_one() {
             .explore(&Exploration::new().clients(1).lost(lost).without_reductions());
         report.figures.programs.expect("programs were explored")
     };
-    // Not begun, begun, done; and connected by its first session, or by a later one, if the answer to
-    // those before was lost.
+    // Not begun, begun, done; and connected by the first session, or by a later one if the answers to the earlier
+    // ones were lost.
     assert_eq!((places(1), places(4)), (5, 8));
 }
 
-/// It is never the same twice, its requests are numbered: a search would not come to its end.
+/// The program's requests are numbered, so its state is never the same twice, and only a bound on its answers ends
+/// the search.
 #[test]
 fn who_asks_again_for_ever_is_left_where_it_is_and_the_verdict_says_so() {
     async fn has_started(zookeeper: &ZooKeeper) -> Result<bool, String> {
@@ -148,7 +149,7 @@ fn who_asks_again_for_ever_is_left_where_it_is_and_the_verdict_says_so() {
     }
 }
 
-/// Remembers all that was said, and tells every such story.
+/// Records all observations, and collects every such story.
 #[derive(Clone, Default, Hash)]
 struct Stories {
     story: Vec<(ClientId, String)>,
@@ -170,7 +171,7 @@ impl Declared for Stories {
 
 type Told = BTreeSet<Vec<(ClientId, String)>>;
 
-/// Everything that two of these programs can say, in how many states.
+/// Returns everything that two of these programs can report, and the number of states.
 fn stories(make: impl Fn() -> Program, budget: Budget) -> (Told, u64) {
     let stories = Stories::default();
     let programs = vec![make(), make()];
@@ -189,7 +190,7 @@ fn stories(make: impl Fn() -> Program, budget: Budget) -> (Told, u64) {
     (all, states)
 }
 
-/// The same loop, as rounds and as it is usually written: they tell the same, in so many states.
+/// Checks that a loop as rounds and the usual loop report the same, and returns the numbers of states.
 fn both<S, P, F>(name: &str, first: S, round: P, budget: Budget) -> (u64, u64)
 where
     S: Clone + Eq + Hash + Send + Sync + 'static,
@@ -222,7 +223,7 @@ where
     (in_rounds.1, looped.1)
 }
 
-/// Says how its create ended, and tries three times.
+/// Reports how its create ended, and tries three times.
 async fn three_tries(zookeeper: ZooKeeper, tries: u32) -> Result<Round<u32>, String> {
     zookeeper.connect().await;
     let created = zookeeper.create("/a/b", b"", CreateMode::Persistent).await;
@@ -231,7 +232,7 @@ async fn three_tries(zookeeper: ZooKeeper, tries: u32) -> Result<Round<u32>, Str
     Ok(if created.is_ok() || tries == 3 { Round::Done } else { Round::Again(tries + 1) })
 }
 
-/// Waits for the other one, with a watch that may be left behind and a task that may outlive the round.
+/// Waits for the other client, with a watch that may remain and a task that may outlive the round.
 async fn turns(zookeeper: ZooKeeper, (): ()) -> Result<Round<()>, String> {
     let session = zookeeper.connect().await;
     let mut events = zookeeper.session_events();
@@ -266,7 +267,7 @@ fn a_program_in_rounds_can_do_what_it_can_do_as_a_loop() {
     let none = Budget::default();
     let expired = Budget { expiries: 1, ..none };
     for budget in [Budget { lost: 2, ..none }, expired] {
-        // Its story tells how often it has tried, so no two states become one.
+        // Its story contains the number of tries, so no two states are equal.
         let (in_rounds, looped) = both("three tries", 1, three_tries, budget);
         assert!(in_rounds <= looped, "{in_rounds} states for {looped}");
     }

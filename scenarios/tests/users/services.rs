@@ -1,4 +1,4 @@
-//! Programs that need not finish: what is asked of the end is asked while they run on.
+//! Programs that need not finish: conditions on the end are checked while they continue to run.
 
 use vivarium::TestFailure;
 use vivarium::prelude::*;
@@ -6,7 +6,7 @@ use vivarium::seeds::SeedRange;
 
 const OWN: &str = "/service";
 
-/// Registers, and again whenever its znode has gone.
+/// Registers, and registers again whenever its znode has been deleted.
 async fn service(zookeeper: ZooKeeper, again: bool) -> Result<(), String> {
     let registered = in_sessions(&zookeeper, |zookeeper, session| async move {
         loop {
@@ -54,7 +54,7 @@ fn one_that_gives_up_is_found() {
     }
 }
 
-/// A program beside it must finish, and a run goes on until it has.
+/// Another program in the test must finish, and a run continues until it has.
 #[test]
 fn a_role_serves_and_another_one_finishes() {
     async fn looks(zookeeper: ZooKeeper) -> Result<(), String> {

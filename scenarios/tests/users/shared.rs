@@ -1,13 +1,14 @@
-//! Several tasks of one program share its sessions: each knows whose end it hears of.
+//! Several tasks of one program share its sessions: each knows which session an event ends.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use vivarium::prelude::*;
 
-/// A task renews the session, another one works by whichever there is, and says which one it knows to be over.
+/// One task renews the session. Another one works in the current session, and reports the session that it knows to be
+/// over.
 async fn renews(zookeeper: ZooKeeper) -> Result<(), String> {
     let mut changes = zookeeper.session_changes();
     let first = zookeeper.connect().await;
-    // Another one may have begun and ended before.
+    // Another session may have begun and ended before.
     let connected = SessionChange { state: SessionState::SyncConnected, session: Some(first) };
     while changes.next().await != connected {}
     let over: Arc<Mutex<Vec<SessionId>>> = Arc::default();

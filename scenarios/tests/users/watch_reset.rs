@@ -6,7 +6,8 @@ use vivarium::seeds::SeedRange;
 
 const GO: &str = "/go";
 
-/// Waits until somebody has made the znode; `looks_again` when the connection has taken the watch along.
+/// Waits until another client has created the znode; with `looks_again`, looks again if the watch has ended with the
+/// connection.
 async fn waits(zookeeper: ZooKeeper, looks_again: bool) -> Result<(), String> {
     let seen = in_sessions(&zookeeper, |zookeeper, _| async move {
         loop {

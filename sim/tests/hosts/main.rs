@@ -1,8 +1,7 @@
 //! The same inputs yield the same outputs under every host.
 //!
-//! A puppeteer plays the world: it keeps the calls that the programs have pending, and draws the
-//! next input from a tape of random numbers. Whatever it does to one host it does to the other, and
-//! compares all that comes out.
+//! A puppeteer plays the world: it records the pending calls of the programs, and draws the next input from a tape of
+//! random numbers. It gives both hosts the same inputs, and compares all outputs.
 
 use proptest::prelude::*;
 use vivarium_model::host::{Host, Input, Output};
@@ -14,7 +13,7 @@ mod puppeteer;
 
 use puppeteer::{Move, Puppeteer};
 
-/// Plays a tape on a host; all that the programs did, move by move.
+/// Plays a tape on a host, and returns everything that the programs did, move by move.
 fn play(mut host: impl Host, tape: &[u32]) -> Vec<(Move, Vec<Output>)> {
     let mut puppeteer = Puppeteer::new(programs::all().len(), tape);
     let mut played = Vec::new();
@@ -37,7 +36,7 @@ fn play(mut host: impl Host, tape: &[u32]) -> Vec<(Move, Vec<Output>)> {
 fn long_tape(seed: u64) -> Vec<u32> {
     let mut state = seed;
     let mut next = || {
-        // SplitMix64: any spread will do.
+        // SplitMix64: any distribution will do.
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -47,8 +46,8 @@ fn long_tape(seed: u64) -> Vec<u32> {
     (0..20_000).map(|_| next()).collect()
 }
 
-/// That the puppeteer reaches what the comparison is about: every operation is submitted, and
-/// programs are abandoned, finish, panic and are killed.
+/// Checks that the puppeteer reaches what the comparison is about: every operation is submitted, and programs are
+/// abandoned, finish, panic and are killed.
 #[test]
 fn the_tapes_reach_everything() {
     let mut seen = std::collections::BTreeSet::new();
@@ -61,7 +60,7 @@ fn the_tapes_reach_everything() {
     assert_eq!(seen.into_iter().collect::<Vec<_>>().join(" "), all);
 }
 
-/// One incarnation's outputs depend on its inputs alone, not on what the others were told meanwhile.
+/// One incarnation's outputs depend only on its own inputs, not on those of other programs.
 #[test]
 fn programs_do_not_see_each_other() {
     let played = play(DirectHost::new(programs::all()), &long_tape(2));
@@ -114,7 +113,7 @@ mod madsim {
         }
     }
 
-    /// Also over thousands of inputs, with hundreds of lives in one runtime.
+    /// The same over thousands of inputs, with hundreds of lives in one runtime.
     #[test]
     fn madsim_and_direct_agree_for_long() {
         assert!(madsim_available());
@@ -127,8 +126,8 @@ mod madsim {
         }
     }
 
-    /// What a program sees of madsim (its clock creeps with every poll) must not be in its outputs:
-    /// a planted offender shows that the comparison would notice.
+    /// Effects of madsim (its clock advances with every poll) must not appear in a program's outputs: a planted
+    /// offender shows that the comparison would detect them.
     #[test]
     fn the_comparison_sees_a_program_that_looks_at_madsim() {
         let offender = || -> Vec<Program> {
@@ -149,7 +148,7 @@ mod madsim {
         );
     }
 
-    /// Futures that are alive at the end are freed with the host, and so is every killed life.
+    /// Futures that are alive at the end are freed with the host, and those of a killed life when it is killed.
     #[test]
     fn a_dropped_host_frees_its_programs() {
         let token = std::sync::Arc::new(());
@@ -170,7 +169,7 @@ mod madsim {
                 host.feed(client, Input::Start, &mut outputs);
             }
         }
-        // Ours, the factory's, and one in each of two living programs.
+        // One in this test, one in the factory, and one in each of two living programs.
         assert_eq!(std::sync::Arc::strong_count(&token), 4);
         host.kill(ClientId(2));
         assert_eq!(std::sync::Arc::strong_count(&token), 3);

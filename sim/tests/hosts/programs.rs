@@ -1,4 +1,4 @@
-//! Programs that exercise the whole handle, and tell what they see.
+//! Programs that use the whole handle, and report everything that they see.
 
 use std::time::Duration;
 use vivarium_model::error::Error;
@@ -8,14 +8,14 @@ use vivarium_model::handle::{
 use vivarium_model::id::ClientId;
 use vivarium_model::op::{CreateMode, Op, Version};
 
-/// One of each.
+/// Returns one program of each kind.
 pub(crate) fn all() -> Vec<Program> {
     vec![program(worker), program(watcher), program(crowd), program(locker), rounds(0, rounder)]
 }
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Tells what it was told, so that the comparison sees the values that arrive, too.
+/// Reports a value that the program has received, so that the comparison includes it.
 fn tell(zookeeper: &ZooKeeper, what: &str, saw: impl std::fmt::Debug) {
     zookeeper.custom(what, &[("saw", format!("{saw:?}").as_str().into())]);
 }
@@ -77,7 +77,7 @@ async fn watch_once(zk: &ZooKeeper) -> Result<(), Error> {
     Ok(())
 }
 
-/// Many tasks beside each other, some of which end, spawn more, or panic.
+/// Many concurrent tasks, some of which end, spawn others, or panic.
 async fn crowd(zk: ZooKeeper) -> Result<(), String> {
     for number in 0..4_u64 {
         let task = zk.clone();
@@ -105,7 +105,7 @@ async fn crowd(zk: ZooKeeper) -> Result<(), String> {
     Ok(())
 }
 
-/// Says when it is dropped: silent when killed, heard when cancelled.
+/// Reports when it is dropped: invisible after a kill, visible after a cancellation.
 struct Guard(ZooKeeper);
 
 impl Drop for Guard {
@@ -134,7 +134,7 @@ async fn lock_once(zk: &ZooKeeper) -> Result<(), Error> {
     Ok(())
 }
 
-/// Rounds that leave calls, watches, a subscription and a guard's duty behind, and end in every way.
+/// Rounds that leave calls, watches, a subscription and a guard's duty, and end in every way.
 async fn rounder(zk: ZooKeeper, round: u8) -> Result<Round<u8>, String> {
     let _guard = Guard(zk.clone());
     let mut events = zk.session_events();

@@ -1,4 +1,4 @@
-//! Plays the world from a tape: any input that a program could get, in any order.
+//! Plays the world from a tape: gives a program every possible input, in any order.
 
 use std::collections::BTreeMap;
 use vivarium_model::error::Error;
@@ -9,14 +9,14 @@ use vivarium_model::stat::Stat;
 use vivarium_model::time::Time;
 use vivarium_model::zxid::Zxid;
 
-/// One thing that is done to a host.
+/// One action on a host.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Move {
-    /// Start the program (again) and give it its first input.
+    /// Starts the program (again) with its first input.
     Start(ClientId),
-    /// Give it another input.
+    /// Gives the program another input.
     Feed(ClientId, Input),
-    /// Kill it.
+    /// Kills the program.
     Kill(ClientId),
 }
 
@@ -28,7 +28,7 @@ impl Move {
     }
 }
 
-/// What a slot waits for.
+/// The input that a slot waits for.
 #[derive(Clone, Debug)]
 enum Pending {
     Answer(Operation),
@@ -38,7 +38,7 @@ enum Pending {
 /// The calls of one running program, by slot.
 type Calls = BTreeMap<CallId, Pending>;
 
-/// The world's part of the play.
+/// The state of the world.
 pub(crate) struct Puppeteer<'a> {
     /// `None` while the program does not run.
     programs: Vec<Option<Calls>>,
@@ -50,7 +50,7 @@ impl<'a> Puppeteer<'a> {
         Puppeteer { programs: vec![None; programs], tape: tape.iter() }
     }
 
-    /// The next move, as long as there is tape.
+    /// Returns the next move, while the tape lasts.
     pub(crate) fn next_move(&mut self) -> Option<Move> {
         let index = self.draw(self.programs.len())?;
         let client = ClientId::at(index);
@@ -85,7 +85,7 @@ impl<'a> Puppeteer<'a> {
         Some(Move::Feed(client, Input::Reply { call: *call, outcome }))
     }
 
-    /// Keeps the books, and asserts that slots are used as promised.
+    /// Updates the record, and asserts that slots are used as specified.
     pub(crate) fn see(&mut self, done: &Move, outputs: &[Output]) {
         let program = &mut self.programs[done.client().index()];
         match done {
@@ -216,14 +216,14 @@ fn failed(at: usize, failing: usize) -> OpResult {
     })
 }
 
-/// A new call has the lowest free slot.
+/// A new call must have the lowest free slot.
 fn begin(calls: &mut Calls, call: CallId, pending: Pending) {
     let lowest = (0..).map(CallId).find(|slot| !calls.contains_key(slot));
     assert_eq!(Some(call), lowest, "{pending:?}");
     calls.insert(call, pending);
 }
 
-/// Rule 1.8: a reply sets its watch unless it is an error; exists sets it for NoNode too.
+/// Rule 1.8: a reply sets its watch unless it is an error; exists also sets it after NoNode.
 fn settle_watch(calls: &mut Calls, answered: &Pending, outcome: &Outcome) {
     let Pending::Answer(Operation::Request { request, watch: Some(watch), .. }) = answered else {
         return;

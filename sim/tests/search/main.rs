@@ -1,5 +1,5 @@
-//! The search finds what is there: counts known by arithmetic, the shortest violations, every bound,
-//! in both orders, in one thread and in two, and as stateright's own checkers do.
+//! The search finds everything that exists: counts known by arithmetic, the shortest violations, every bound; in both
+//! orders, in one thread and in two, and like stateright's own checkers.
 
 mod models;
 mod random;
@@ -19,7 +19,7 @@ use vivarium_sim::every::{
 
 const STRATEGIES: [Strategy; 2] = [Strategy::BreadthFirst, Strategy::DepthFirst];
 
-/// Every strategy in one thread and in two.
+/// Returns every strategy in one thread and in two.
 fn ways() -> impl Iterator<Item = Options> {
     STRATEGIES.into_iter().flat_map(|strategy| [1, 2].map(|threads| options(strategy, threads)))
 }
@@ -106,7 +106,7 @@ fn a_diamond_has_no_cycle_and_a_ring_has_one() {
 
 #[test]
 fn an_edge_back_that_closes_no_cycle_is_not_taken_for_one() {
-    // Breadth first, node 2 is known at level 1 when node 1 (level 1) leads to it.
+    // Breadth first, node 2 is already known at level 1 when node 1 (level 1) leads to it.
     let graph = Graph::new(&[(0, 1, 1), (0, 2, 1), (1, 2, 1)]);
     let breadth = run(&graph, &options(Strategy::BreadthFirst, 1));
     assert_eq!(breadth.statistics.cycles, Cycles::NotExamined { edges_back: 1 });
@@ -125,7 +125,7 @@ fn a_cycle_through_a_second_initial_state_is_seen() {
 
 #[test]
 fn the_violation_with_the_fewest_steps_is_found_though_its_way_has_more_actions() {
-    // One action of 9 steps leads to a bad node; four of 2 steps to another.
+    // One action of 9 steps leads to a bad node; four actions of 2 steps lead to another.
     let mut graph = Graph::new(&[(0, 5, 9), (0, 1, 2), (1, 2, 2), (2, 3, 2), (3, 4, 2)]);
     graph.bad = BTreeSet::from([4, 5]);
     for threads in [1, 2] {
@@ -143,7 +143,7 @@ fn the_violation_with_the_fewest_steps_is_found_though_its_way_has_more_actions(
 
 #[test]
 fn a_state_found_again_more_cheaply_takes_the_cheaper_way() {
-    // Node 2 is first found in 6 steps, then in 2; it is expanded once, and from the cheaper level.
+    // Node 2 is first found in 6 steps, then in 2; it is expanded once, at the lower level.
     let mut graph = Graph::new(&[(0, 2, 6), (0, 1, 1), (1, 2, 1), (2, 3, 1), (3, 4, 1)]);
     for threads in [1, 2] {
         let outcome = run(&graph, &options(Strategy::BreadthFirst, threads));
@@ -160,7 +160,7 @@ fn a_state_found_again_more_cheaply_takes_the_cheaper_way() {
 
 #[test]
 fn a_violation_in_a_grid_has_the_length_that_arithmetic_gives() {
-    /// A grid in which one point is bad, as a graph.
+    /// Returns a grid with one bad point, as a graph.
     fn grid(height: usize, bad: (usize, usize)) -> Graph {
         let node = |x, y| x * (height + 1) + y;
         let mut edges = Vec::new();
@@ -188,7 +188,7 @@ fn a_violation_in_a_grid_has_the_length_that_arithmetic_gives() {
 #[test]
 fn a_stuck_state_is_a_violation_and_a_finished_one_is_not() {
     let mut graph = Graph::new(&[(0, 1, 1), (0, 2, 1), (2, 3, 1)]);
-    // Node 0 waits for something, and goes on; node 3 has edges, of which none is possible.
+    // Node 0 waits for something, and has a successor; node 3 has edges, but none of them is possible.
     graph.waiting = BTreeSet::from([0, 3]);
     graph.edges[3] = vec![(None, 1), (None, 1)];
     for options in ways() {
@@ -251,7 +251,7 @@ fn states_are_counted_up_to_their_bound() {
 
 #[test]
 fn time_memory_and_the_stop_flag_end_a_search() {
-    // Far too large to be exhausted: only the bound can end it.
+    // Far too large to be exhausted: only the bound can end the search.
     let grid = Grid { counters: 12, height: 20 };
     for options in ways() {
         let time = Duration::from_millis(30);
@@ -267,8 +267,8 @@ fn time_memory_and_the_stop_flag_end_a_search() {
     }
 }
 
-/// A search that ends between two looks at the clock, later than it may, has not seen all: its model may have left checks
-/// out since then.
+/// A search that ends between two checks of the clock, and after the time limit, is not exhaustive: its model may
+/// have left out checks since then.
 #[test]
 fn a_search_that_ends_too_late_is_bounded() {
     let (time, margin) = (Duration::from_millis(1), Duration::from_millis(1));
@@ -289,7 +289,7 @@ fn a_greatest_depth_bounds_only_what_lies_beyond_it() {
     for options in ways() {
         let all = Options { max_depth: Some(12), ..options.clone() };
         assert_eq!(exhausted(&run(&grid, &all)), (grid.states(), 12));
-        // Points whose coordinates add up to at most 2: 1 + 3 + 6, of which the last 6 are cut.
+        // Points whose coordinates add up to at most 2: 1 + 3 + 6, of which the last 6 are cut off.
         let near = Options { max_depth: Some(2), ..options };
         assert_eq!(bound(&run(&grid, &near)), (Bound::Depth(2), 10, 6));
     }
@@ -297,7 +297,7 @@ fn a_greatest_depth_bounds_only_what_lies_beyond_it() {
 
 #[test]
 fn depth_first_looks_again_at_a_state_first_reached_at_the_bound() {
-    // The long way comes first and reaches node 3 at the bound; the short way leaves room for node 4.
+    // The long path is found first and reaches node 3 at the bound; the short path leaves room for node 4.
     let mut graph = Graph::new(&[(0, 1, 1), (1, 2, 1), (2, 3, 1), (0, 3, 1), (3, 4, 1)]);
     for options in ways() {
         let options = Options { max_depth: Some(3), ..options };
@@ -339,7 +339,7 @@ fn the_observer_is_told_the_final_figures() {
     assert_eq!((last.distinct, last.generated), (1_000, grid.generated()));
     assert_eq!((last.frontier, last.depth), (0, 27));
     assert_eq!(last.visited_bytes, outcome.statistics.visited_bytes);
-    // The widest level is the middle one or its neighbour: points whose sum is 13 or 14, 75 each.
+    // The widest level is the middle one or its neighbour: 75 points each, whose sum is 13 or 14.
     assert!(outcome.statistics.peak_frontier >= 75);
     assert!(outcome.statistics.peak_frontier_bytes >= 75 * 3);
 }

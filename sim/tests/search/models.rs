@@ -1,5 +1,5 @@
-//! Small models for the tests of the search: a grid whose counts are known by arithmetic, and any
-//! graph, written down edge by edge.
+//! Small models for the tests of the search: a grid whose counts are known by arithmetic, and arbitrary graphs, given
+//! edge by edge.
 
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
@@ -21,7 +21,7 @@ impl Grid {
         (u64::from(self.height) + 1).pow(self.counters as u32)
     }
 
-    /// The initial state, and from each state one for each counter that is not at the top.
+    /// The initial state, and for each state one successor for each counter that is not at the top.
     pub(crate) fn generated(&self) -> u64 {
         let others = (u64::from(self.height) + 1).pow(self.counters as u32 - 1);
         1 + self.counters as u64 * u64::from(self.height) * others
@@ -76,7 +76,7 @@ impl Model for Grid {
     }
 }
 
-/// A node, and how it was come by: only the node tells states apart.
+/// A node and how it was reached; only the node distinguishes states.
 #[derive(Clone, Debug)]
 pub(crate) struct At {
     pub node: usize,
@@ -96,26 +96,26 @@ impl Hash for At {
     }
 }
 
-/// A graph. A state is a node, an action is a place in its list of edges.
+/// A graph. A state is a node; an action is an index in its list of edges.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
     pub initial: Vec<usize>,
-    /// For each node: where its edges lead and how many steps they take. To nowhere: not possible.
+    /// For each node, the targets of its edges and their numbers of steps. An edge without target is not possible.
     pub edges: Vec<Vec<(Option<usize>, u32)>>,
-    /// Nodes that a monitor objects to.
+    /// Nodes that violate a property.
     pub bad: BTreeSet<usize>,
-    /// Nodes that are stuck if nothing leads out of them.
+    /// Nodes that are stuck if no edge is possible.
     pub waiting: BTreeSet<usize>,
-    /// Nodes that the model panics on the way into.
+    /// Nodes whose entry makes the model panic.
     pub panicking: BTreeSet<usize>,
-    /// Nodes in which something is left out.
+    /// Nodes in which the model leaves something out.
     pub withholding: BTreeSet<usize>,
     /// Nodes outside of the boundary.
     pub outside: BTreeSet<usize>,
 }
 
 impl Graph {
-    /// From node 0, by edges (from, to, steps).
+    /// A graph that starts at node 0, with edges (from, to, steps).
     pub(crate) fn new(edges: &[(usize, usize, u32)]) -> Graph {
         let nodes = edges.iter().flat_map(|(from, to, _)| [*from, *to]).max().unwrap_or(0) + 1;
         let mut graph =

@@ -1,4 +1,4 @@
-//! Random graphs against the simplest algorithms there are.
+//! Random graphs, compared with the simplest algorithms.
 
 use super::models::Graph;
 use super::{bound, exhausted, run, ways};
@@ -8,8 +8,8 @@ use proptest::prelude::{Strategy as _, prop_assert, prop_assert_eq, proptest};
 use std::collections::BTreeSet;
 use vivarium_sim::every::{Bound, Counterexample, Cycles, Options, Strategy, cross_check};
 
-/// The least steps to each node, by relaxing all edges until nothing changes; bad nodes lead
-/// nowhere.
+/// Returns the least number of steps to each node, by relaxing all edges until nothing changes; paths end at bad
+/// nodes.
 fn distances(graph: &Graph) -> Vec<Option<u32>> {
     let mut least = vec![None; graph.edges.len()];
     for node in &graph.initial {
@@ -30,7 +30,7 @@ fn distances(graph: &Graph) -> Vec<Option<u32>> {
     least
 }
 
-/// The least steps to a violation.
+/// Returns the least number of steps to a violation.
 fn least_violation(graph: &Graph) -> Option<u32> {
     let least = distances(graph);
     let ends = |node: &usize| graph.edges[*node].iter().all(|(to, _)| to.is_none());
@@ -38,7 +38,7 @@ fn least_violation(graph: &Graph) -> Option<u32> {
     graph.bad.iter().chain(stuck).filter_map(|node| least[*node]).min()
 }
 
-/// Whether some reachable node leads back to itself.
+/// Returns true if a reachable node leads back to itself.
 fn has_cycle(graph: &Graph) -> bool {
     let least = distances(graph);
     let reachable = |node: &usize| least[*node].is_some();
@@ -75,7 +75,7 @@ fn any_graph() -> impl proptest::strategy::Strategy<Value = Graph> {
     })
 }
 
-/// Follows a path; its steps and where it ends.
+/// Follows a path, and returns its steps and its last node.
 fn follow(graph: &Graph, found: &Counterexample<usize>) -> (u32, usize) {
     let start = (0, graph.initial[found.initial]);
     found.path.iter().fold(start, |(steps, node), edge| {
@@ -121,7 +121,7 @@ proptest! {
                 found_breadth_first.push(found);
             }
         }
-        // One thread and two report the same.
+        // One thread and two threads report the same.
         prop_assert!(found_breadth_first.windows(2).all(|pair| pair[0] == pair[1]));
     }
 

@@ -1,4 +1,4 @@
-//! The account of a random life: what pends, what was told, and what must be true of it.
+//! The record of a random life: pending calls, outcomes, and what must be true of them.
 
 use super::Happening;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -42,7 +42,7 @@ const TYPES: [WatcherType; 5] = [
     WatcherType::PersistentRecursive,
 ];
 
-/// What a pending slot must be answered with.
+/// The outcome that a pending slot must get.
 #[derive(Clone, Debug)]
 enum Awaited {
     /// A result; if it registers a watch, this slot then awaits the event.
@@ -51,56 +51,56 @@ enum Awaited {
     Connected,
     /// The end of the session.
     Closed,
-    /// A watch's reply is still to come: nothing may be said to this slot yet.
+    /// A watch's reply is still to come: this slot must not get an outcome yet.
     Nothing,
     /// An event of this path.
     Event(Arc<str>),
-    /// Events of this path, and of those below it if the watch is recursive, and an end.
+    /// Events of this path (and of its descendants if the watch is recursive), and an end.
     Events(Arc<str>, AddWatchMode),
     /// The outcome of a removal of watches.
     Removed,
-    /// Whether an identity was added.
+    /// The outcome of adding an identity.
     AuthAdded,
 }
 
-/// What the machine is told in its configuration.
+/// The machine's configuration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Configuration {
     pub can_be_read_only: bool,
     pub expires_locally: bool,
 }
 
-/// The world around a machine, with its own account of what must be true.
+/// The surroundings of a machine, with a record of what must be true.
 pub(super) struct Surroundings {
     machine: ClientMachine,
     slots: BTreeMap<CallId, Awaited>,
-    /// Whether a connection is open, and how many packets went by it.
+    /// The number of packets on the open connection; `None` if no connection is open.
     connection: Option<usize>,
-    /// Whether the handshake on it is done.
+    /// True if the handshake on the connection is done.
     established: bool,
-    /// The session that the machine asked for on it.
+    /// The session that the machine requested on the connection.
     asked_for: Option<SessionId>,
-    /// The identities that its server was told of, and those that it must be told of.
+    /// The identities that the connection's server has received, and those that it must receive.
     told: BTreeSet<Arc<[u8]>>,
     identities: BTreeSet<Arc<[u8]>>,
     armed: BTreeSet<ClientTimer>,
     in_flight: VecDeque<(Xid, Arc<Request>)>,
     last_sent: Option<(SessionId, Xid)>,
     last_state: Option<SessionState>,
-    /// Whether the program has asked for the session's end.
+    /// True if the program has asked for the session's end.
     closing: bool,
-    /// How many sessions the server has begun.
+    /// The number of sessions that the server has begun.
     sessions: u64,
     zxid: u64,
 }
 
 impl Surroundings {
-    /// A machine that never ran, and does nothing special.
+    /// Creates a machine that never ran, with the plain configuration.
     pub(super) fn plain() -> Surroundings {
         Surroundings::new(Configuration { can_be_read_only: false, expires_locally: false })
     }
 
-    /// A machine that never ran.
+    /// Creates a machine that never ran.
     pub(super) fn new(configuration: Configuration) -> Surroundings {
         let servers = [1, 2, 3].map(ServerId).to_vec();
         let mut config = ClientConfig::new(Duration::from_secs(6), servers);
@@ -124,7 +124,7 @@ impl Surroundings {
         }
     }
 
-    /// Something happens, and what the machine makes of it is held against the account.
+    /// Lets something happen, and compares the machine's effects with the record.
     pub(super) fn happens(&mut self, happening: &Happening) {
         let mut out = Vec::new();
         match *happening {
@@ -197,7 +197,7 @@ impl Surroundings {
         self.judge(out);
     }
 
-    /// The lowest free slot that is not `but`.
+    /// Returns the lowest free slot other than `but`.
     fn free_slot(&self, but: Option<CallId>) -> CallId {
         let free = |slot: &CallId| !self.slots.contains_key(slot) && Some(*slot) != but;
         (0..).map(CallId).find(free).expect("there is always a free slot")
@@ -229,7 +229,7 @@ impl Surroundings {
         self.machine.call(call, operation, out);
     }
 
-    /// Forgets a slot; with a request goes the watch that it would have registered.
+    /// Forgets a slot, and with a request the slot of the watch that it would have registered.
     fn abandoned(&mut self, call: CallId) {
         if let Some(Awaited::Response { watch: Some(watch), .. }) = self.slots.remove(&call) {
             self.slots.remove(&watch);
@@ -241,7 +241,7 @@ impl Surroundings {
         }
     }
 
-    /// The server behind the connection takes the session, or begins one.
+    /// The connected server accepts the session, or begins one.
     fn accept(&mut self, read_only: bool) {
         let mut out = Vec::new();
         let connecting = matches!(self.machine.state(), ClientState::Connecting(_));
@@ -269,7 +269,7 @@ impl Surroundings {
         self.judge(out);
     }
 
-    /// Takes the machine's effects and holds them against the account.
+    /// Compares the machine's effects with the record.
     pub(super) fn judge(&mut self, effects: Vec<ClientEffect>) {
         for effect in effects {
             match effect {
@@ -365,7 +365,7 @@ impl Surroundings {
         }
     }
 
-    /// The program is told something on a slot.
+    /// A call's outcome reaches the program.
     fn told(&mut self, call: CallId, outcome: &Outcome) {
         let awaited = self.slots.remove(&call);
         match (awaited, outcome) {
@@ -395,7 +395,7 @@ impl Surroundings {
         }
     }
 
-    /// The program is told something of a watch that stays.
+    /// An event of a persistent watch reaches the program.
     fn fired(&self, call: CallId, event: &WatchedEvent) {
         let Some(Awaited::Events(path, mode)) = self.slots.get(&call) else {
             panic!("call {} is no watch that stays, gets {event:?}", call.0);
@@ -411,22 +411,22 @@ impl Surroundings {
         assert!(hears, "a watch on {path} ({mode:?}) is told of {event}", event = event.path);
     }
 
-    /// Makes the account wrong: a call that waits for the session's end.
+    /// Falsifies the record: adds a call that waits for the session's end.
     pub(super) fn expect_close(&mut self, call: CallId) {
         self.slots.insert(call, Awaited::Closed);
     }
 
-    /// Makes the account wrong: takes the oldest request in flight out of it.
+    /// Falsifies the record: removes the oldest request in flight.
     pub(super) fn take_oldest(&mut self) -> Option<(Xid, Arc<Request>)> {
         self.in_flight.pop_front()
     }
 
-    /// Makes the account wrong: as if the server had been told of no identity.
+    /// Falsifies the record: the server seems to have received no identity.
     pub(super) fn forget_what_was_told(&mut self) {
         self.told.clear();
     }
 
-    /// Brings the life to an end at which nothing can be pending: the last session expires.
+    /// Ends the life so that nothing can be pending: the last session expires.
     pub(super) fn settle(&mut self) {
         for _ in 0..6 {
             let last = match self.machine.state() {
@@ -461,7 +461,7 @@ fn path_of(path: u8) -> Arc<str> {
     ["/0", "/0/1", "/2"][usize::from(path)].into()
 }
 
-/// The server's answer to a request.
+/// Returns the server's answer to a request.
 fn answer(request: &Request, ok: bool) -> Result<Response, Error> {
     match request {
         Request::CloseSession => Ok(Response::Closed),
@@ -475,7 +475,7 @@ fn answer(request: &Request, ok: bool) -> Result<Response, Error> {
     }
 }
 
-/// What the slot of a watch awaits after the reply.
+/// Returns what the slot of a watch awaits after the reply.
 fn left_behind(request: &Request, result: &Result<Response, Error>) -> Option<Awaited> {
     let registered = matches!(result, Ok(_) | Err(Error::NoNode));
     match request {

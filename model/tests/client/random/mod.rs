@@ -1,13 +1,13 @@
 //! Random lives of a client machine. Whatever happens to it, in whatever order:
 //!
-//! * every call is answered exactly once, and with an answer of its kind, unless it is abandoned or
-//!   its process dies; a watch that was registered fires, is removed or fails exactly once; one that
-//!   stays ends exactly once, and is told only of what it watches, and before its end;
-//! * the numbers of requests strictly increase within a session, and replies pair with the oldest;
-//! * only what was sent is ever reported as lost;
-//! * packets go by an open connection, ConnectRequest first, requests after its answer, and the
-//!   identities that were added, then the watches, before them;
-//! * exactly the timers are armed that its state names.
+//! * every call gets exactly one outcome, of its kind, unless it is abandoned or its process dies; a watch that was
+//!   registered fires, is removed or fails exactly once; a persistent watch ends exactly once, and gets only events
+//!   of what it watches, before its end;
+//! * the numbers of requests strictly increase within a session, and replies belong to the oldest request;
+//! * only requests that were sent are reported as lost;
+//! * packets are sent on an open connection: ConnectRequest first, and after its answer the identities that were
+//!   added, then the watches, then requests;
+//! * exactly the timers of its state are armed.
 
 mod account;
 
@@ -27,29 +27,29 @@ pub(crate) enum Happening {
     Start,
     /// The process dies.
     Kill,
-    /// A request on one of three paths: sync, a read that watches, a watch that stays.
+    /// A request on one of three paths: sync, a read with a watch, a persistent watch.
     Request { kind: u8, path: u8, scope: Option<u8> },
     /// Watches of one of the types are removed.
     Remove { kind: usize, path: u8, local: bool },
     /// One of three identities is added.
     AddAuth(u8),
-    /// A server answers to an identity.
+    /// A server accepts or refuses an identity.
     Judge { ok: bool },
     /// `Connect`.
     Connect,
     /// `Close`.
     Close,
-    /// One of the calls or watches that are pending is dropped.
+    /// One of the pending calls or watches is dropped.
     Abandon(usize),
-    /// The server takes the session, or begins one; it may be a read-only one.
+    /// The server accepts the session, or begins one; it may be read-only.
     Accept { read_only: bool },
-    /// The server says that it is over.
+    /// The server answers that the session is over.
     Expire,
-    /// The server answers the oldest request, well or with NoNode.
+    /// The server answers the oldest request, with success or with NoNode.
     Reply { ok: bool },
     /// A reply with a number that may be wrong.
     StrayReply(u32),
-    /// A notification, asked for or not.
+    /// A notification, for a watch or not.
     Notify { event: usize, path: u8 },
     /// The answer to a ping.
     Pong,
@@ -103,7 +103,7 @@ proptest! {
 
 const ACCEPT: Happening = Happening::Accept { read_only: false };
 
-/// The account objects to an answer that comes twice.
+/// The record rejects a second outcome of a call.
 #[test]
 #[should_panic(expected = "call 0 awaits None")]
 fn a_second_answer_is_noticed() {
@@ -115,7 +115,7 @@ fn a_second_answer_is_noticed() {
     life.judge(vec![ClientEffect::Input(Input::Reply { call: CallId(0), outcome })]);
 }
 
-/// The account objects to a call that is never answered.
+/// The record rejects a call without outcome.
 #[test]
 #[should_panic(expected = "never answered")]
 fn a_missing_answer_is_noticed() {
@@ -127,7 +127,7 @@ fn a_missing_answer_is_noticed() {
     life.settle();
 }
 
-/// The account objects to a number that does not increase.
+/// The record rejects a request number that does not increase.
 #[test]
 #[should_panic(expected = "Xid(1) after Xid(1)")]
 fn a_repeated_number_is_noticed() {
@@ -147,7 +147,7 @@ fn a_repeated_number_is_noticed() {
     });
 }
 
-/// The account objects to an event of what is not watched.
+/// The record rejects an event of a path that is not watched.
 #[test]
 #[should_panic(expected = "is told of /2")]
 fn a_wrong_event_of_a_watch_that_stays_is_noticed() {
@@ -165,7 +165,7 @@ fn a_wrong_event_of_a_watch_that_stays_is_noticed() {
     life.judge(event("/2"));
 }
 
-/// The account objects to a request that a server gets before an identity which it does not have yet.
+/// The record rejects a request to a server that has not received an identity yet.
 #[test]
 #[should_panic(expected = "before it is told of all identities")]
 fn a_forgotten_identity_is_noticed() {

@@ -1,4 +1,4 @@
-//! Who made which claim, and what became of it and of the items.
+//! Records which session made which claim, and what happened to claims and items.
 
 use crate::queue::name;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,29 +9,28 @@ use vivarium_model::property::View;
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::Zxid;
 
-/// The claims of a queue, by the items' names, and the items.
+/// The items of a queue and the claims of them, by the items' names.
 #[derive(Clone, Debug, Hash)]
 pub(super) struct Claims {
     queue: Arc<str>,
     directory: Arc<str>,
-    /// The session that made each claim, standing or gone, by its czxid.
+    /// The session that made each claim, by the claim's czxid; claims that are gone are included.
     made: BTreeMap<Zxid, SessionId>,
-    /// The claims that stand: whose.
+    /// The session that made each claim that exists.
     standing: BTreeMap<Arc<str>, SessionId>,
-    /// The items that stand.
+    /// The names of the items that exist.
     items: BTreeSet<Arc<str>>,
 }
 
-/// An item that went.
+/// An item that was deleted.
 pub(super) struct Gone {
-    /// Its name.
     pub(super) item: Arc<str>,
-    /// Who had claimed it then.
+    /// The session that had claimed the item when it was deleted.
     pub(super) claimer: Option<SessionId>,
 }
 
 impl Claims {
-    /// Of this queue, from the start of the history.
+    /// Starts at the beginning of the history, without claims and items.
     pub(super) fn new(queue: &str) -> Claims {
         Claims {
             queue: queue.into(),
@@ -42,10 +41,10 @@ impl Claims {
         }
     }
 
-    /// Takes a new transaction in, and returns the items that went by it.
+    /// Applies a new transaction, and returns the items that it deleted.
     pub(super) fn see(&mut self, view: View<'_>, txn: &Txn) -> Vec<Gone> {
         let mut gone = Vec::new();
-        // Claim and item go by one transaction: who had claimed it is asked of the claims before.
+        // One transaction deletes the claim and the item, so the claimer is looked up in the claims before it.
         let before = self.standing.clone();
         self.apply(txn, &txn.body, &before, &mut gone);
         if let TxnBody::CloseSession { .. } = txn.body {
@@ -61,7 +60,7 @@ impl Claims {
         gone
     }
 
-    /// The session that made the claim with this czxid.
+    /// Returns the session that made the claim with this czxid.
     pub(super) fn maker(&self, token: Zxid) -> Option<SessionId> {
         self.made.get(&token).copied()
     }

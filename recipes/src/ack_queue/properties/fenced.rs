@@ -1,8 +1,8 @@
-//! LQ4: what a claimer has done of an item is not overwritten by an earlier one.
+//! LQ4: a write by an earlier claim of an item does not overwrite a write by a later one.
 //!
-//! An item may be worked on twice, by one whose session has ended and by the next. That is legal, and no
-//! queue can help it. But the write of the earlier claim must not come after one of the later, and only a
-//! token that the resource checks can see to that. The resource of an item is called by the item's data.
+//! An item may be processed twice: by a consumer whose session has ended, and by the next one. A queue cannot prevent
+//! this. But the write of the earlier claim must not follow a write of the later one, which only a resource that
+//! checks the token can ensure. The name of an item's resource is the item's data.
 
 use crate::ack_queue::AckSeen;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use vivarium_model::zxid::Zxid;
 #[derive(Clone, Debug, Hash)]
 pub struct FencedWork {
     queue: Arc<str>,
-    /// The token by which each program has claimed each item last.
+    /// The token of each program's last claim of each item.
     tokens: BTreeMap<(ClientId, Arc<str>), Zxid>,
     /// The largest token of a write to each item's resource.
     written: BTreeMap<Arc<str>, Zxid>,

@@ -1,4 +1,4 @@
-//! LQ5: an item that is moved gets a name of its own, which is not built on the old one.
+//! LQ5: an item that is moved gets a new name, which does not begin with the old one.
 
 use crate::queue::properties::{Part, parts};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! LQ1: an item goes only by a transaction of the session that has claimed it.
+//! LQ1: an item is deleted only by a transaction of the session that has claimed it.
 
 use super::claims::Claims;
 use vivarium_model::minds;
@@ -52,7 +52,7 @@ mod tests {
     const ITEM: &str = "/lock/a-q-0000000000";
     const CLAIM: &str = "/lock.claims/a-q-0000000000";
 
-    /// An item that the first session has claimed.
+    /// Returns a scene with an item that the first session has claimed.
     fn scene(item: EphemeralType) -> Scene<GoneByClaimer> {
         let mut scene = Scene::new(GoneByClaimer::new("/lock"));
         let nodes = [

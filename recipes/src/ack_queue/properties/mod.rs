@@ -1,16 +1,16 @@
-//! What an acknowledged queue promises, as monitors (recipe rule 2.6.7).
+//! The properties of an acknowledged queue, as monitors (recipe rule 2.6.7).
 //!
 //! | | property | class |
 //! |---|---|---|
-//! | LQ1 | an item goes only by the one who has claimed it | event |
-//! | LQ2 | at most one live claim per item, and none of what is done | event |
-//! | LQ3 | acknowledged is what is told to be, and nothing else | event |
-//! | LQ4 | what a claim has done is not overwritten by an earlier one | event |
+//! | LQ1 | an item is deleted only by the session that has claimed it | event |
+//! | LQ2 | at most one live claim per item, and no claim of a deleted item | event |
+//! | LQ3 | an acknowledgement reports success if and only if it deleted the item | event |
+//! | LQ4 | a write by an earlier claim does not overwrite a write by a later one | event |
 //! | LQ5 | a requeued item has a name of its own | event |
 //!
-//! And of its puts Q4 ([`OncePut`]). All of them take one directory, whose
-//! children the items are; claims are ephemerals of the items' names in the directory beside it
-//! ([`claims`](super::claims)). Everything else is ignored. None looks back in the committed history.
+//! Its puts also have the property Q4 ([`OncePut`]). Each monitor takes one directory, whose children are the items;
+//! claims are ephemeral znodes with the items' names in the directory beside it ([`claims`](super::claims)). All
+//! other znodes are ignored. No monitor looks back in the committed history.
 
 mod claims;
 mod fenced;
@@ -29,7 +29,7 @@ use crate::herd::Herd;
 use crate::queue::properties::OncePut;
 use vivarium_model::property::Monitor;
 
-/// All monitors of an acknowledged queue whose items are the children of `directory`.
+/// Returns all monitors of an acknowledged queue whose items are the children of `directory`.
 pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
     vec![
         Box::new(GoneByClaimer::new(directory)),

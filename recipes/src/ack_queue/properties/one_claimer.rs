@@ -1,7 +1,7 @@
-//! LQ2: two programs believe to have claimed an item only if the session of the smaller token is closed; and
-//! nobody claims what is done.
+//! LQ2: two programs believe that they have claimed an item only if the session of the smaller token is closed; and
+//! no program claims an item that was deleted before.
 //!
-//! As M2 for a lock: a program learns of the end of its session only afterwards.
+//! A program learns of the end of its session only afterwards, as in M2 for a lock.
 
 use super::claims::Claims;
 use crate::ack_queue::AckSeen;
@@ -19,9 +19,9 @@ use vivarium_model::zxid::Zxid;
 pub struct OneClaimer {
     queue: Arc<str>,
     claims: Claims,
-    /// When each item went.
+    /// The transaction that deleted each item.
     gone: BTreeMap<Arc<str>, Zxid>,
-    /// Who believes to have claimed what (the item's name), by which token.
+    /// The programs that believe they have claimed an item, by the item's name and the claim's token.
     believed: BTreeMap<(Arc<str>, Zxid), ClientId>,
 }
 
@@ -116,7 +116,7 @@ mod tests {
         scene
     }
 
-    /// Claims the item in the committed history, and believes it.
+    /// Commits a claim of the item, and lets the client believe it.
     fn claim(scene: &mut Scene<OneClaimer>, client: u8, session: SessionId) -> Zxid {
         let claim = path(&format!("/lock.claims/{ITEM}"));
         let body = TxnBody::create(claim, [], EphemeralType::Normal(session), 1);

@@ -1,5 +1,5 @@
-//! LQ3: a consumer is told that its acknowledgement was done if and only if it was: the item went by its
-//! session.
+//! LQ3: an acknowledgement reports that it was done if and only if it was done: the consumer's session deleted the
+//! item.
 
 use super::claims::Claims;
 use crate::ack_queue::AckSeen;
@@ -16,9 +16,9 @@ use vivarium_model::txn::Txn;
 pub struct ToldTruly {
     queue: Arc<str>,
     claims: Claims,
-    /// By whom each item went.
+    /// The session that deleted each item.
     gone: BTreeMap<Arc<str>, SessionId>,
-    /// Of which item which session was told that it has not acknowledged it.
+    /// For each item, the sessions that were informed that they have not acknowledged it.
     refused: BTreeSet<(Arc<str>, SessionId)>,
 }
 
@@ -60,7 +60,7 @@ impl ToldTruly {
                 self.refused.insert((item, session));
                 Ok(())
             }
-            // It may, from now on.
+            // A new claim allows the session to acknowledge the item again.
             AckSeen::Claimed { .. } => {
                 self.refused.remove(&(item, session));
                 Ok(())

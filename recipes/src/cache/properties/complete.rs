@@ -1,8 +1,8 @@
-//! CA4: a synchronisation is complete once, and truly.
+//! CA4: a synchronisation is reported as complete once, and only when the copy is complete.
 //!
-//! When it says so, each znode in the copy is as it was at some moment since the synchronisation began, and
-//! each znode that is not was not there at some such moment. That it comes to say so is asked within a time,
-//! and at rest.
+//! At that moment, each znode in the copy is as it was at some moment since the synchronisation began, and each znode
+//! that is missing was absent at some such moment. [`Initialized`] checks that a cache becomes complete: within a
+//! time, and at rest.
 
 use super::changes;
 use super::replay::{OfCache, Replay, Replays};
@@ -16,15 +16,15 @@ use vivarium_model::property::{Declaration, Declared, LooksBack, Minds, Objectio
 use vivarium_model::txn::TxnBody;
 use vivarium_model::zxid::Zxid;
 
-/// A znode's czxid and mzxid; `None` where there is none.
+/// A znode's czxid and mzxid; `None` if the znode is absent.
 type State = Option<(Zxid, Zxid)>;
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
 pub struct Complete {
     replays: Replays,
-    /// Of each synchronisation that is under way: all states since its beginning of each path that was there
-    /// at some time. Other paths were not there.
+    /// For each synchronisation in progress: all states since its beginning of each path that existed at any time.
+    /// All other paths were absent throughout.
     open: BTreeMap<ClientId, BTreeMap<Arc<str>, BTreeSet<State>>>,
 }
 
@@ -58,7 +58,7 @@ impl Complete {
         self.open.insert(client, states);
     }
 
-    /// Why the content is not complete.
+    /// Says why the content is not complete.
     fn missing(&self, client: ClientId, cache: &Replay) -> Option<Saw> {
         let root = &self.replays.root;
         let Some(states) = self.open.get(&client) else {
@@ -109,7 +109,7 @@ impl Declared for Complete {
 
 impl Complete {
     fn replayed(&mut self, of: &OfCache<'_>) {
-        // What an event says is for CA2.
+        // CA2 checks whether the event fits; its result is ignored here.
         let _ = self.replays.take(of);
         let caches = &self.replays.caches;
         self.open.retain(|client, _| caches.contains_key(client));
@@ -125,7 +125,7 @@ impl Complete {
     }
 }
 
-/// CA4, that it comes to be: whose copy is not complete yet. See the module.
+/// CA4: each copy becomes complete. See the module.
 #[derive(Clone, Debug, Hash)]
 pub struct Initialized(Replays);
 
@@ -139,7 +139,7 @@ impl Owed for Initialized {
     const NAMES: [&'static str; 2] = ["cache CA4 initialized", "cache CA4 initialized at rest"];
 
     const MINDS: Minds<Self> = minds! { |this, view, event|
-        // What an event says is for CA2.
+        // CA2 checks whether the event fits; its result is ignored here.
         let Some(of) = Replays::read(event) => drop(this.0.take(&of)),
     };
 

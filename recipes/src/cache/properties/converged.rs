@@ -1,5 +1,5 @@
-//! CA1: the copy comes to be what is there, when neither that nor the connection changes any more. It is asked
-//! of every cache until it ends.
+//! CA1: the copy becomes equal to the tree, once neither the tree nor the connection changes any more. This is
+//! checked for every cache until the cache ends.
 
 use super::is_change;
 use super::replay::Replays;
@@ -25,7 +25,7 @@ impl Owed for Converged {
     const NAMES: [&'static str; 2] = ["cache CA1 convergence", "cache CA1 convergence at rest"];
 
     const MINDS: Minds<Self> = minds! { |this, view, event|
-        // What an event says is for CA2.
+        // CA2 checks whether the event fits; its result is ignored here.
         let Some(of) = Replays::read(event) => drop(this.0.take(&of)),
     };
 

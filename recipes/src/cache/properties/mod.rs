@@ -1,15 +1,15 @@
-//! What a cache promises, as monitors (recipe rule 2.16).
+//! The properties of a cache, as monitors (recipe rule 2.16).
 //!
 //! | | property | class |
 //! |---|---|---|
-//! | CA1 | the copy comes to be what is there: within a time; at rest | run; event |
-//! | CA2 | who replays the events has the content, and no child without its parent | event |
-//! | CA3 | what is told of a znode never goes back | event |
-//! | CA4 | each synchronisation is complete once, with nothing in it that is older than its beginning; and is, within a time; at rest | event; run; event |
-//! | CA5 | a cache that has ended tells nothing | event |
-//! | CA6 | what is told of a znode was so | event |
+//! | CA1 | the copy becomes equal to the tree: within a time; at rest | run; event |
+//! | CA2 | replaying the events gives the content, and no child without its parent | event |
+//! | CA3 | the reported states of a znode never go back | event |
+//! | CA4 | each synchronisation is reported as complete once, with nothing older than its beginning; and completes: within a time; at rest | event; run; event |
+//! | CA5 | a cache that has ended reports nothing | event |
+//! | CA6 | each reported state of a znode was real | event |
 //!
-//! All of them take one znode, of which each client has one cache at a time, and ignore everything else.
+//! Each monitor takes one znode, of which each client has at most one cache at a time, and ignores everything else.
 
 pub mod complete;
 pub mod converged;
@@ -29,9 +29,8 @@ use vivarium_model::property::Monitor;
 use vivarium_model::time::Duration;
 use vivarium_model::txn::TxnBody;
 
-/// All monitors of caches of this znode, its children or its subtree. `bound` is how long a client must have been
-/// connected, undisturbed, before what CA1 and CA4 say has to be so; where time stands still, the same is asked
-/// at rest.
+/// Returns all monitors of caches of this znode, its children or its subtree. `bound` is how long a client must have
+/// been connected, undisturbed, before CA1 and CA4 must hold. Where no time passes, both are checked at rest.
 pub fn monitors(root: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
     vec![
         Box::new(Replayed::new(root)),
@@ -46,7 +45,7 @@ pub fn monitors(root: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
     ]
 }
 
-/// Each znode at or below the root that a transaction creates, writes or deletes.
+/// Calls `each` with each znode at or below the root that a transaction creates, writes or deletes.
 fn changes(root: &str, body: &TxnBody, each: &mut impl FnMut(&str)) {
     let mut change = |path: &str| {
         if path == root || is_below(root, path) {
@@ -66,7 +65,7 @@ fn changes(root: &str, body: &TxnBody, each: &mut impl FnMut(&str)) {
     }
 }
 
-/// Whether a transaction changes anything at or below the root.
+/// Returns true if a transaction changes a znode at or below the root.
 fn is_change(root: &str, body: &TxnBody) -> bool {
     let mut any = false;
     changes(root, body, &mut |_| any = true);

@@ -1,5 +1,5 @@
-//! CA3: what is told of a znode never goes back. Of one incarnation the mzxid grows; behind a removal comes
-//! only a greater czxid. It is asked for as long as the cache lasts, across sessions.
+//! CA3: the reported states of a znode never go back. Within one incarnation the mzxid grows; after a removal only a
+//! greater czxid may be reported. This holds for as long as the cache lasts, across sessions.
 
 use crate::cache::{CacheEvent, CacheSeen};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use vivarium_model::minds;
 use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
 use vivarium_model::zxid::Zxid;
 
-/// What was told of a znode last.
+/// The state of a znode that was reported last.
 #[derive(Clone, Copy, Debug, Hash)]
 struct Last {
     czxid: Zxid,
@@ -41,7 +41,7 @@ impl Declared for Onward {
         "cache CA3 onward",
         LooksBack::Nothing,
         minds! { |this, view, event|
-            // Each client's own account.
+            // Each client has its own record, so the order among clients does not matter.
             #[unordered]
             Event::Killed { client } | Event::Finished { client, .. } | Event::Panicked { client, .. } => {
                 this.forget(*client);

@@ -1,4 +1,4 @@
-//! CA6: what is told of a znode was so: its data is what the transaction of its mzxid has written, in the
+//! CA6: each reported state of a znode was real: its data was written by the transaction of its mzxid, in the
 //! incarnation of its czxid.
 
 use super::changes;
@@ -16,12 +16,12 @@ use vivarium_model::zxid::Zxid;
 #[derive(Clone, Debug, Hash)]
 pub struct RealStates {
     root: Arc<str>,
-    /// What each transaction has written: the czxid behind it, and the data.
+    /// For each path and transaction that wrote it, the resulting czxid and data.
     written: BTreeMap<(Arc<str>, Zxid), (Zxid, Data)>,
 }
 
 impl RealStates {
-    /// Watches caches of this znode. What is there from the start has zxid 0 and no content.
+    /// Watches caches of this znode. A znode that exists from the start has zxid 0 and no data.
     pub fn new(root: &str) -> RealStates {
         RealStates { root: root.into(), written: BTreeMap::new() }
     }
@@ -43,7 +43,7 @@ impl RealStates {
     fn committed(&mut self, view: View<'_>, txn: &Txn) {
         let (root, written) = (&self.root, &mut self.written);
         changes(root, &txn.body, &mut |path| {
-            // What a transaction leaves is what readers see, not what it does on the way.
+            // Readers see only the state after the whole transaction, not the steps within it.
             if let Some(node) = view.history.tree().node(path) {
                 let state = (node.czxid, Arc::clone(&node.data));
                 written.insert((path.into(), txn.zxid), state);

@@ -1,10 +1,10 @@
 //! CA2 and CA5: the events of a cache, replayed.
 //!
-//! CA2: an event makes sense for the content that it is applied to: it adds what is not there, changes and
-//! removes what is, and leaves no child without its parent in a copy that holds both. Whatever a program reads
-//! in the copy is what the events have made of it.
+//! CA2: an event fits the content that it is applied to: it adds a znode that is absent, changes or removes one that
+//! is present, and leaves no child without its parent in a copy that holds both. The content that a program reads
+//! from the copy equals the result of the events.
 //!
-//! CA5: behind its end a cache tells nothing.
+//! CA5: a cache reports nothing after its end.
 
 use crate::cache::event::is_below;
 use crate::cache::{CacheEvent, CacheSeen, Cached, Extent};
@@ -16,32 +16,32 @@ use vivarium_model::minds;
 use vivarium_model::path;
 use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
 
-/// What one cache has told.
+/// The content that one cache has reported.
 #[derive(Clone, Debug, Hash)]
 pub(super) struct Replay {
     pub(super) extent: Extent,
     pub(super) content: BTreeMap<Arc<str>, Cached>,
-    /// The present synchronisation is complete.
+    /// True if the present synchronisation is complete.
     pub(super) is_initialized: bool,
 }
 
-/// What the cache of each client has told.
+/// The content that the cache of each client has reported.
 #[derive(Clone, Debug, Hash)]
 pub(super) struct Replays {
     pub(super) root: Arc<str>,
     pub(super) caches: BTreeMap<ClientId, Replay>,
 }
 
-/// What an event says of caches.
+/// An event that concerns caches.
 pub(super) enum OfCache<'a> {
     /// A program ends, and its cache with it.
     Ends(ClientId),
-    /// A cache says this.
+    /// A cache reports an observation.
     Says(ClientId, &'a CacheSeen),
 }
 
 impl Replays {
-    /// What an event says of caches, if anything: only that changes an account.
+    /// Returns the part of an event that concerns caches; no other events change the record.
     pub(super) fn read(event: &Event) -> Option<OfCache<'_>> {
         match event {
             Event::Killed { client }
@@ -55,7 +55,7 @@ impl Replays {
         Replays { root: root.into(), caches: BTreeMap::new() }
     }
 
-    /// Takes in what is known of caches. `Err` says why it makes no sense.
+    /// Applies an event. The error says why it does not fit.
     pub(super) fn take(&mut self, of: &OfCache<'_>) -> Result<(), String> {
         let (client, seen) = match of {
             OfCache::Ends(client) => {
@@ -134,7 +134,7 @@ impl Declared for Replayed {
         "cache CA2 replay",
         LooksBack::Nothing,
         minds! { |this, view, event|
-            // Each client's own account.
+            // Each client has its own record, so the order among clients does not matter.
             #[unordered]
             let Some(of) = Replays::read(event) => this.take(&of),
             #[needed]
@@ -200,11 +200,11 @@ impl Declared for Silent {
         "cache CA5 silent behind its end",
         LooksBack::Nothing,
         minds! { |this, view, event|
-            // Each client's own account.
+            // Each client has its own record, so the order among clients does not matter.
             #[needed]
             #[unordered]
             Observed(client, CacheSeen::Delivered { root, .. }) => this.delivered(client, root),
-            // What an event says is for CA2.
+            // CA2 checks whether the event fits; its result is ignored here.
             #[unordered]
             let Some(of) = Replays::read(event) => drop(this.0.take(&of)),
         },

@@ -1,5 +1,5 @@
-//! CF3: the last setting delivered comes to be what there is, when neither that nor the connection changes any
-//! more. It is asked of every subscriber that was told of something, until it follows no more.
+//! CF3: the last setting delivered becomes the present one, once neither the value nor the connection changes any
+//! more. This is checked for every subscriber to which a setting was delivered, until it unsubscribes.
 
 use super::changes;
 use crate::calm::Owed;

@@ -1,7 +1,7 @@
-//! CF1 and CF2: what a subscription delivers.
+//! CF1 and CF2: the settings that a subscription delivers.
 //!
-//! CF1: values of strictly growing mzxid, for as long as the subscription lasts, whatever sessions it has. CF2:
-//! a value that was delivered with an mzxid is what the transaction of that zxid has written.
+//! CF1: a subscription delivers values of strictly growing mzxid, for as long as it lasts, across sessions. CF2: a
+//! value that is delivered with an mzxid was written by the transaction with that zxid.
 
 use super::changes;
 use crate::configuration::{ConfigurationSeen, Setting};
@@ -79,7 +79,7 @@ pub struct RealValues {
 }
 
 impl RealValues {
-    /// Watches the configuration of this path. What is there from the start has zxid 0 and no content.
+    /// Watches the configuration of this path. A znode that exists from the start has zxid 0 and no data.
     pub fn new(path: &str) -> RealValues {
         RealValues { path: path.into(), written: BTreeMap::from([(Zxid::ZERO, Data::default())]) }
     }

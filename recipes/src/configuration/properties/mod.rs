@@ -1,12 +1,12 @@
-//! What a configuration promises its subscribers, as monitors (recipe rule 2.1).
+//! The properties of a configuration for its subscribers, as monitors (recipe rule 2.1).
 //!
 //! | | property | class |
 //! |---|---|---|
 //! | CF1 | a subscription delivers values of strictly growing mzxid | event |
-//! | CF2 | what is delivered was the value at that mzxid | event |
-//! | CF3 | the last setting delivered comes to be what there is: within a time; at rest | run; event |
+//! | CF2 | each delivered value was the value at its mzxid | event |
+//! | CF3 | the last setting delivered becomes the present one: within a time; at rest | run; event |
 //!
-//! All of them take one path and ignore everything else.
+//! Each monitor takes one path and ignores everything else.
 
 pub mod converged;
 pub mod delivered;
@@ -21,8 +21,8 @@ use vivarium_model::property::Monitor;
 use vivarium_model::time::Duration;
 use vivarium_model::txn::TxnBody;
 
-/// All monitors of the configuration of this path. `bound` is how long a client must have been connected,
-/// undisturbed, before CF3 has to be so; where time stands still, the same is asked at rest.
+/// Returns all monitors of the configuration of this path. `bound` is how long a client must have been connected,
+/// undisturbed, before CF3 must hold. Where no time passes, CF3 is checked at rest.
 pub fn monitors(path: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
     vec![
         Box::new(Increasing::new(path)),
@@ -33,7 +33,7 @@ pub fn monitors(path: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
     ]
 }
 
-/// Each content that a transaction gives the znode; `None` where it takes it away.
+/// Calls `each` with the data of the znode after each change in a transaction; `None` for a deletion.
 fn changes(znode: &str, body: &TxnBody, each: &mut impl FnMut(Option<&Data>)) {
     match body {
         TxnBody::Create { path, data, .. } | TxnBody::SetData { path, data, .. }

@@ -1,22 +1,18 @@
-//! M2, belief: two programs believe that they hold the lock only if the one with the smaller token
-//! is a zombie.
+//! M2, belief: two programs believe that they hold the lock only if the one with the smaller token is a zombie.
 //!
-//! A belief lasts from the grant until release is called, the loss is signalled, or the program
-//! ends. No algorithm can keep two beliefs from overlapping: a program learns that its session is
-//! over only after the server has decided so, and a paused one later still (recipe rule 1.2.4). But of two
-//! beliefs the
-//! one with the smaller token must belong to a session that is closed in the committed history
-//! (recipe rule 2.8.7); which of the two began first does not matter. Such *zombie overlaps* are legal:
-//! they are counted and measured here, not refused.
+//! A belief lasts from the grant until release is called, the loss is signalled, or the program ends. No algorithm
+//! can prevent two beliefs from overlapping: a program learns that its session is over only after the server has
+//! decided so, and a paused one even later (recipe rule 1.2.4). But the belief with the smaller token must belong to
+//! a session that is closed in the committed history (recipe rule 2.8.7), whichever belief began first. Such *zombie
+//! overlaps* are legal: this monitor counts and measures them.
 //!
-//! Where a lock can be taken away by force ([`Belief::with_force`]), a holder whose znode another session has deleted
-//! is a zombie as well (recipe rule 2.11.6).
+//! If a lock can be taken away by force ([`Belief::with_force`]), a holder whose znode another session has deleted is
+//! a zombie as well (recipe rule 2.11.6).
 //!
-//! A belief that outlives the notice is no zombie any more. The lock's policy is that a belief ends
-//! with the notice of expiry, and a client machine begins a new session only after that notice, so
-//! a belief that is still there when its client is connected by another session is refused
-//! (`BeliefSurvivesExpiry`). So is one that begins then, by a znode of the session before
-//! (`AdoptDeadSessionNode`, `NoOwnerCheckOnGrant`; recipe rule 2.8.6).
+//! A belief must not outlive the notice of expiry. By the lock's policy it ends with that notice, and a client begins
+//! a new session only after the notice. So a belief that remains when its client is connected by another session
+//! violates M2 (`BeliefSurvivesExpiry`). The same is true of a belief that begins then, by a znode of the previous
+//! session (`AdoptDeadSessionNode`, `NoOwnerCheckOnGrant`; recipe rule 2.8.6).
 
 use crate::contention::LockSeen;
 use crate::contention::properties::creations::Creations;
@@ -40,19 +36,19 @@ pub struct Belief {
     by_force: bool,
     creations: Creations,
     held: Vec<Held>,
-    // Measured only: no verdict depends on them.
+    // For measurements only; no verdict depends on these fields.
     open: Unhashed<Vec<Overlap>>,
     measured: Unhashed<ZombieOverlaps>,
 }
 
-/// How often and for how long two programs believed at once, legally.
+/// The number and durations of legal overlaps of two beliefs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ZombieOverlaps {
     /// Pairs of overlapping beliefs.
     pub count: u64,
-    /// Sum over these pairs; virtual time.
+    /// The sum of their durations, in virtual time.
     pub total: Duration,
-    /// The longest of them.
+    /// The longest duration, in virtual time.
     pub longest: Duration,
 }
 
@@ -61,11 +57,11 @@ pub struct ZombieOverlaps {
 struct Held {
     client: ClientId,
     token: Zxid,
-    /// The owner of the znode, where the history knows it.
+    /// The session that created the znode, or the program's session if the history does not know the znode.
     session: Option<SessionId>,
 }
 
-/// Two beliefs at once, by their tokens.
+/// Two overlapping beliefs, by their tokens.
 #[derive(Clone, Copy, Debug)]
 struct Overlap {
     tokens: [Zxid; 2],
@@ -86,7 +82,7 @@ impl Belief {
         }
     }
 
-    /// The same where holders can lose the lock by force.
+    /// Watches a lock whose holders can lose it by force.
     pub fn with_force(lock_directory: &str) -> Belief {
         Belief { by_force: true, ..Belief::new(lock_directory) }
     }
@@ -96,12 +92,12 @@ impl Belief {
             || self.by_force && self.creations.is_taken(held.token)
     }
 
-    /// What was measured so far; an overlap that still lasts is counted, but its time is not.
+    /// Returns the measurements so far; an overlap that has not ended is counted without its duration.
     pub fn zombie_overlaps(&self) -> ZombieOverlaps {
         *self.measured
     }
 
-    /// Whether the event's client has a belief that can end.
+    /// Returns true if the event's client has a belief that the event can end.
     fn is_held(&self, event: &Event) -> bool {
         self.held.iter().any(|held| event.client() == Some(held.client))
     }
@@ -133,13 +129,13 @@ impl Belief {
             self.measured.count += 1;
             self.open.push(Overlap { tokens: [old.token, new.token], since: view.clock() });
         }
-        // In the order of their tokens, so that the order of the grants leaves no trace.
+        // Sorted by token, so that the order of the grants leaves no trace in the state.
         let place = self.held.partition_point(|held| held.token < new.token);
         self.held.insert(place, new);
         Ok(())
     }
 
-    /// The znode of a grant is not that of a session before the one that its client has.
+    /// Fails if the znode of a grant belongs to another session than the one that its client has.
     fn is_own(
         &self,
         client: ClientId,
@@ -160,7 +156,7 @@ impl Belief {
         }
     }
 
-    /// Ends the beliefs that `which` picks, and the overlaps with them.
+    /// Ends the beliefs that `which` selects, and their overlaps.
     fn ended(&mut self, at: Time, which: impl Fn(&Held) -> bool) {
         let measured = &mut self.measured;
         for held in self.held.extract_if(.., |held| which(held)) {
@@ -176,7 +172,7 @@ impl Belief {
         }
     }
 
-    /// A client is connected: no belief of an earlier session may be left.
+    /// Fails if a client that is connected still has a belief of an earlier session.
     fn connected(&self, client: ClientId, session: SessionId) -> Result<(), Objection> {
         let stale = |held: &&Held| {
             held.client == client && held.session.is_some_and(|owner| owner != session)
@@ -245,7 +241,7 @@ mod tests {
     use super::*;
     use crate::contention::properties::scene::*;
 
-    /// Two contenders; the first is granted.
+    /// Returns a scene with two contenders, of which the first is granted the lock.
     fn scene() -> (Scene<Belief>, Zxid, Zxid) {
         let mut scene = Scene::new(Belief::new(LOCK));
         let first = scene.create(S1, 2, &node("a", 0));
@@ -262,7 +258,7 @@ mod tests {
         insta::assert_snapshot!(scene.end().unwrap_or_default(), @"lock M2 belief: client 1 (token 1:4) and client 2 (token 1:5) both believe that they hold /lock, and the session of the smaller token is open");
     }
 
-    /// Another session has deleted the first one's znode: a zombie only where that may be.
+    /// The second session has deleted the first one's znode: the first holder is a zombie only if force is allowed.
     #[test]
     fn a_lock_that_was_taken_by_force_makes_a_zombie_where_that_is_agreed() {
         for (by_force, by, is_refused) in [(false, S2, true), (true, S2, false), (true, S1, true)] {
@@ -293,7 +289,7 @@ mod tests {
         scene.pass(Duration::from_secs(3));
         scene.observe(1, S1, 5, lost(first));
         scene.pass(Duration::from_secs(1));
-        // A zombie can also be granted while the other believes.
+        // A zombie can also be granted the lock while the other program believes that it holds it.
         scene.observe(1, S1, 5, granted("a", &node("a", 0), first));
         scene.pass(Duration::from_secs(2));
         scene.event(Event::Killed { client: ClientId(1) });

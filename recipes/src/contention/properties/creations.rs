@@ -1,8 +1,8 @@
-//! Who created which child of a lock's directory.
+//! Records which session created which child of a lock's directory.
 //!
-//! A grant names a znode and its czxid. That znode may be gone: a program goes by what it has read,
-//! and a zombie's session is over. So whoever judges grants remembers what was created, and need not
-//! look back in the committed history.
+//! A grant names a znode and its czxid. The znode may have been deleted: a program relies on what it has read, and
+//! the session of a zombie is over. So a monitor that judges grants remembers the creations, and need not look back
+//! in the committed history.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use vivarium_model::zxid::Zxid;
 pub(crate) struct Creations {
     lock: Arc<str>,
     by_czxid: BTreeMap<Zxid, Creation>,
-    /// What was deleted by another session than the one that created it.
+    /// The czxids of znodes that another session than the creating one has deleted.
     taken: BTreeSet<Zxid>,
 }
 
-/// What one transaction created.
+/// The znodes that one transaction created.
 #[derive(Clone, Debug, Hash)]
 struct Creation {
     session: SessionId,
@@ -28,12 +28,12 @@ struct Creation {
 }
 
 impl Creations {
-    /// Of this lock, from the start of the history.
+    /// Starts at the beginning of the history.
     pub(crate) fn new(lock: &Arc<str>) -> Creations {
         Creations { lock: Arc::clone(lock), by_czxid: BTreeMap::new(), taken: BTreeSet::new() }
     }
 
-    /// Takes a new transaction in.
+    /// Applies a new transaction.
     pub(crate) fn see(&mut self, txn: &Txn) {
         deleted(&txn.body, &mut |path| self.delete(txn.session, path));
         let mut nodes = Vec::new();
@@ -48,7 +48,7 @@ impl Creations {
     }
 
     fn delete(&mut self, session: SessionId, path: &ZnodePath) {
-        // The name may have come again: the last one is meant.
+        // A name may have been used more than once: this takes the last creation.
         let mut creations = self.by_czxid.iter().rev();
         let creation = creations.find(|(_, creation)| creation.nodes.contains(path));
         if let Some((czxid, _)) = creation.filter(|(_, creation)| creation.session != session) {
@@ -56,12 +56,12 @@ impl Creations {
         }
     }
 
-    /// Whether another session has deleted what was created under this czxid.
+    /// Returns true if another session has deleted the znode with this czxid.
     pub(crate) fn is_taken(&self, czxid: Zxid) -> bool {
         self.taken.contains(&czxid)
     }
 
-    /// The session whose transaction `czxid` created `node`; `None` if it did not.
+    /// Returns the session whose transaction `czxid` created `node`; `None` if that transaction did not create it.
     pub(crate) fn owner(&self, node: &str, czxid: Zxid) -> Option<SessionId> {
         let creation = self.by_czxid.get(&czxid)?;
         let created = creation.nodes.iter().any(|path| path.as_str() == node);
@@ -69,7 +69,7 @@ impl Creations {
     }
 }
 
-/// Each znode that a transaction creates.
+/// Calls `each` with each znode that a transaction creates.
 pub(crate) fn created(body: &TxnBody, each: &mut impl FnMut(&ZnodePath)) {
     match body {
         TxnBody::Create { path, .. } => each(path),
@@ -78,7 +78,7 @@ pub(crate) fn created(body: &TxnBody, each: &mut impl FnMut(&ZnodePath)) {
     }
 }
 
-/// Each znode that a transaction deletes, other than with a session.
+/// Calls `each` with each znode that a transaction deletes, other than by closing a session.
 fn deleted(body: &TxnBody, each: &mut impl FnMut(&ZnodePath)) {
     match body {
         TxnBody::Delete { path } => each(path),

@@ -1,10 +1,10 @@
-//! M1, exclusion: no grant while a smaller contender stands in the committed history.
+//! M1, exclusion: the lock is not granted while a smaller contender exists in the committed history.
 //!
-//! A grant rests on a list, read at some zxid, in which the own znode is the smallest contender.
-//! Every znode with a smaller czxid must have been deleted at or below that zxid, so it is absent
-//! from the committed history at the moment of the grant, however stale the list was. This holds
-//! whatever the schedule, for zombies too. Smaller means smaller czxid: that is the order in which
-//! contenders came, wherever the sequence counter stands (recipe rule 1.2.1).
+//! A grant rests on a list, read at some zxid, in which the program's own znode is the smallest contender. Every
+//! znode with a smaller czxid must have been deleted at or before that zxid, so it is absent from the committed
+//! history at the moment of the grant, however stale the list was. This holds for every schedule, for zombies too.
+//! Smaller means a smaller czxid, which is the order of the contenders' arrival for any state of the sequence counter
+//! (recipe rule 1.2.1).
 
 use crate::contention::LockSeen;
 use crate::contention::properties::contenders;
@@ -137,7 +137,7 @@ mod tests {
         let first = scene.create(S1, 2, &node("a", 0));
         let second = scene.create(S2, 1, &node("b", 1));
         scene.create(S1, 3, &format!("{LOCK}/not-a-contender"));
-        // The first session ends; its program, which does not know yet, is granted after the other.
+        // The first session ends; its program does not know yet and is granted the lock after the other one.
         scene.close(S1);
         scene.observe(2, S2, 3, granted("b", &node("b", 1), second));
         scene.observe(1, S1, 4, granted("a", &node("a", 0), first));

@@ -1,11 +1,10 @@
-//! M3, fencing: tokens are unique, and a smaller one is granted after a larger one only to a zombie.
+//! M3, fencing: tokens are unique, and only a zombie is granted a smaller token after a larger one.
 //!
-//! The token is the znode's czxid: creation order is grant order, also where the sequence counter
-//! restarts or wraps (recipe rule 1.2.2). A program whose session has ended on the server may still be
-//! granted what it no longer has; its token is then smaller than one already granted, and a
-//! resource that remembers the largest token it has seen refuses it. That refusal is the other half
-//! of this property: a resource that once accepted a smaller token after a larger one fences
-//! nothing.
+//! The token is the znode's czxid: creation order is grant order, even if the sequence counter restarts or wraps
+//! (recipe rule 1.2.2). A program whose session has ended on the server may still be granted a lock that it no longer
+//! has. Its token is then smaller than one already granted, and a resource that remembers the largest token it has
+//! seen refuses it. This refusal is the other half of the property: a resource that accepts a smaller token after a
+//! larger one does not fence.
 
 use crate::contention::contender::Contender;
 use crate::contention::properties::creations::Creations;
@@ -24,21 +23,21 @@ use vivarium_model::zxid::Zxid;
 #[derive(Clone, Debug, Hash)]
 pub struct Fencing {
     lock: Arc<str>,
-    /// Readers are granted the lock in any order.
+    /// True if only the tokens of writers count: readers are granted the lock in any order.
     writers_only: bool,
-    /// Another session may delete a holder's znode: it is a zombie then (recipe rule 2.11.6).
+    /// True if another session may delete a holder's znode; the holder is then a zombie (recipe rule 2.11.6).
     by_force: bool,
-    /// The one resource that is written to under this lock; `None` where all are.
+    /// The only resource to watch; `None` for all resources.
     resource: Option<Arc<str>>,
     creations: Creations,
-    /// All tokens granted so far: as many as there were grants.
+    /// The tokens of all grants so far.
     granted: BTreeSet<Zxid>,
-    /// The largest token that each resource accepted.
+    /// The largest token that each resource has accepted.
     accepted: BTreeMap<Arc<str>, Zxid>,
 }
 
 impl Fencing {
-    /// Watches the lock in this directory, and every outside resource.
+    /// Watches the lock in this directory, and every resource outside of ZooKeeper.
     pub fn new(lock_directory: &str) -> Fencing {
         let lock = lock_directory.into();
         Fencing {
@@ -52,7 +51,7 @@ impl Fencing {
         }
     }
 
-    /// Watches the read-write lock in this directory: the tokens of its writers.
+    /// Watches the tokens of writers of the read-write lock in this directory.
     pub fn of_writers(lock_directory: &str) -> Fencing {
         Fencing { writers_only: true, ..Fencing::new(lock_directory) }
     }
@@ -62,12 +61,12 @@ impl Fencing {
         Fencing { by_force: true, ..Fencing::new(lock_directory) }
     }
 
-    /// Watches the lock in this directory, and this one resource: others belong to other locks.
+    /// Watches the lock in this directory, and this one resource; other resources belong to other locks.
     pub fn of_resource(lock_directory: &str, resource: &str) -> Fencing {
         Fencing { resource: Some(resource.into()), ..Fencing::new(lock_directory) }
     }
 
-    /// Whether the token of this znode's grant counts.
+    /// Returns true if the token of this znode's grant counts.
     fn counts(&self, lock: &Arc<str>, node: &str) -> bool {
         let is_reader =
             || Contender::parse(path::name(node)).is_some_and(|it| it.kind() == Kind::Read);

@@ -1,9 +1,8 @@
-//! M4, guarded writes: a multi that checks a lock node commits only while that node stands.
+//! M4, guarded writes: a multi that checks a lock's znode commits only while that znode exists.
 //!
-//! This fences state *inside* ZooKeeper: `multi { check(node), .. }` of a holder that has lost its
-//! lock fails as a whole. It rests on names that are never used twice, for a check without a
-//! version accepts any znode of that name (recipe rule 2.8.8); the attempt's id in the name sees to
-//! that.
+//! This fences state *inside* ZooKeeper: a `multi { check(node), .. }` of a holder that has lost its lock fails as a
+//! whole. It requires that no name is used twice, because a check without a version accepts any znode of that name
+//! (recipe rule 2.8.8); the attempt's id makes the names unique.
 
 use crate::contention::contender::Contender;
 use std::collections::BTreeSet;
@@ -18,8 +17,8 @@ use vivarium_model::txn::{Txn, TxnBody};
 #[derive(Clone, Debug, Hash)]
 pub struct GuardedWrite {
     lock: Arc<str>,
-    /// The contenders that stand after the last transaction. The tree of the history cannot answer:
-    /// it is the tree *after* the multi, which may itself delete what it checked.
+    /// The contenders that exist after the last transaction. The history's tree cannot replace them: it is the tree
+    /// *after* the multi, which may itself delete the znode that it checked.
     standing: BTreeSet<ZnodePath>,
 }
 
@@ -46,7 +45,7 @@ impl GuardedWrite {
                     self.apply(view, txn, part)?;
                 }
             }
-            // Those that are listed, and any other of this session (rule 2.5.2).
+            // Includes ephemerals of the session that the transaction does not list (rule 2.5.2).
             TxnBody::CloseSession { .. } => {
                 self.standing.retain(|path| view.history.tree().node(path).is_some());
             }
@@ -60,7 +59,7 @@ impl GuardedWrite {
     }
 }
 
-/// The committed transaction, if it can change what is looked at: a session that begins does not.
+/// Returns the committed transaction if it can change or check a contender; the start of a session cannot.
 fn changing(event: &Event) -> Option<&Txn> {
     let Event::Committed { txn, .. } = event else { return None };
     (!matches!(txn.body, TxnBody::CreateSession { .. })).then_some(txn)
@@ -90,7 +89,7 @@ mod tests {
         scene
     }
 
-    /// `check(node)`, then a write elsewhere.
+    /// A multi with `check(node)` and a write to another znode.
     fn guarded(node: &str) -> TxnBody {
         let write = TxnBody::SetData { path: path("/counter"), data: Arc::from([]), version: 1 };
         TxnBody::Multi(vec![TxnBody::Check { path: path(node) }, write])
@@ -118,9 +117,9 @@ mod tests {
         let create = scene.create(S2, 1, &node("b", 1));
         let write = scene.commit(S2, 2, guarded(&node("b", 1)));
         scene.delete(S2, 3, &node("b", 1));
-        // The node stood when this was committed.
+        // The znode existed when this was committed.
         scene.report_again(write);
-        // It does not stand again.
+        // The repeated report does not make the znode exist again.
         scene.report_again(create);
         scene.commit(S2, 4, guarded(&node("b", 1)));
         insta::assert_snapshot!(scene.end().unwrap_or_default(), @"lock M4 guarded writes: 1:8 multi [check /lock/b-lock-0000000001, setData /counter v1] by 0x2 committed although /lock/b-lock-0000000001 was gone");
@@ -130,11 +129,11 @@ mod tests {
     fn writes_while_the_node_stands_are_legal() {
         let mut scene = scene();
         scene.commit(S1, 3, guarded(&node("a", 0)));
-        // A release that checks and deletes at once.
+        // A release that checks and deletes in one multi.
         let check = TxnBody::Check { path: path(&node("a", 0)) };
         let delete = TxnBody::Delete { path: path(&node("a", 0)) };
         scene.commit(S1, 4, TxnBody::Multi(vec![check, delete]));
-        // Checks of anything else are nobody's business here.
+        // The monitor ignores checks of other znodes.
         scene.commit(S1, 5, guarded("/config"));
         assert_eq!(scene.end(), None);
     }

@@ -1,11 +1,12 @@
 //! M8, keeps its place: an attempt that has not ended does not delete its znode.
 //!
-//! Who gives its place up and lines up anew wakes whoever is behind it, and comes after those that came later. Two
-//! that do so when the one before has gone do it for each other, without end. Only where a lost create has made two
-//! znodes may an attempt delete one of them, and it keeps the first (recipe rule 2.8.6).
+//! An attempt that gives up its place and lines up again wakes its successor, and then follows contenders that
+//! arrived later. Two attempts that do so when their predecessor has gone do it for each other, without end. An
+//! attempt may delete one of its znodes only if a lost create has made two of them, and it keeps the first (recipe
+//! rule 2.8.6).
 //!
-//! What somebody else deletes is no fault of the attempt, nor is what goes with its session. Whose a znode is, is
-//! told by the id in its name.
+//! Deletions by other sessions and by the end of the session do not violate M8. The id in a znode's name says which
+//! attempt it belongs to.
 
 use crate::contention::LockSeen;
 use crate::contention::contender::Contender;
@@ -21,11 +22,11 @@ use vivarium_model::txn::{Txn, TxnBody};
 #[derive(Clone, Debug, Hash)]
 pub struct KeepsItsPlace {
     lock: Arc<str>,
-    /// By client.
+    /// Sorted by client.
     running: Vec<Running>,
 }
 
-/// An attempt that has neither been granted nor given up.
+/// An attempt that has neither been granted the lock nor given up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Running {
     client: ClientId,
@@ -95,7 +96,7 @@ mod tests {
     use crate::contention::properties::scene::*;
     use vivarium_model::zxid::Zxid;
 
-    /// An attempt that has lined up.
+    /// Returns a scene with an attempt that has lined up, and the czxid of its znode.
     fn scene() -> (Scene<KeepsItsPlace>, Zxid) {
         let mut scene = Scene::new(KeepsItsPlace::new(LOCK));
         scene.observe(1, S1, 2, attempt("a"));

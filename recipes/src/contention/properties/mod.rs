@@ -1,24 +1,24 @@
-//! What an exclusive lock promises, as monitors, and with it all that line up (recipe rules 2.8.7 and 2.8.8).
+//! The properties of an exclusive lock, and of every recipe whose contenders line up, as monitors (recipe rules 2.8.7
+//! and 2.8.8).
 //!
-//! Truth and belief are kept apart: M1, M4, M5, M6, M8 and M9 speak of znodes in the committed history,
-//! M2 and M3 of what programs believe, measured against it. A belief can outlive its znode, because
-//! nobody can tell a program at once that its session is over (a *zombie*); that is legal as long
-//! as the session is closed in the committed history, and harmless to whatever checks the fencing
-//! token.
+//! M1, M4, M5, M6, M8 and M9 concern znodes in the committed history; M2 and M3 concern the beliefs of programs,
+//! compared with that history. A belief can outlive its znode, because a program cannot learn at once that its
+//! session is over (it is then a *zombie*). This is legal as long as the session is closed in the committed history,
+//! and harmless to a resource that checks the fencing token.
 //!
 //! | | property | class |
 //! |---|---|---|
-//! | M1 | no grant while a smaller contender stands in the committed history | event |
+//! | M1 | no grant while a smaller contender exists in the committed history | event |
 //! | M2 | two beliefs overlap only if the smaller token's session is closed | event |
 //! | M3 | tokens are czxids, unique, and grow with the grants that count | event |
-//! | M4 | a guarded write commits only while its lock node stands | event |
+//! | M4 | a guarded write commits only while its lock znode exists | event |
 //! | M5 | an attempt that ended leaves no znode: within a time; at rest | run; event |
-//! | M6 | nobody waits for its own znode | event |
+//! | M6 | no attempt waits for its own znode | event |
 //! | M8 | an attempt that has not ended does not delete its znode | event |
-//! | M9 | no name with an attempt's id comes twice | event |
+//! | M9 | no name with an attempt's id is created twice | event |
 //!
-//! All of them take one lock directory and ignore everything else. None that a search asks looks back
-//! in the committed history: what it needs of the past is its own state.
+//! Each monitor takes one lock directory and ignores everything else. No monitor that runs in a search looks back in
+//! the committed history: it keeps what it needs of the past in its own state.
 
 pub mod belief;
 pub(crate) mod creations;
@@ -49,7 +49,7 @@ use vivarium_model::id::SessionId;
 use vivarium_model::property::View;
 use vivarium_model::tree::Znode;
 
-/// The contenders that stand in the committed history: full path, attempt id and znode.
+/// Returns the contenders that exist in the committed history: full path, attempt id and znode.
 fn contenders<'a>(
     view: View<'a>,
     directory: &'a str,
@@ -64,7 +64,7 @@ fn contenders<'a>(
     })
 }
 
-/// Whether a session has ended (or never began) in the committed history.
+/// Returns true if a session has ended (or never began) in the committed history.
 pub(crate) fn is_closed(view: View<'_>, session: SessionId) -> bool {
     !view.history.tree().sessions().contains_key(&session)
 }

@@ -1,9 +1,9 @@
-//! M9, names once: no name with an attempt's id comes twice.
+//! M9, names once: no name with an attempt's id is created twice.
 //!
-//! Whoever goes by a name goes by it later than it was read: a transaction that checks a lock's znode (M4), a request that
-//! is followed by force (recipe rule 2.11.5), a deletion that is repeated. Where a counter begins again or has come
-//! to its end, only the id keeps names apart (recipe rule 1.2.2): so one attempt must not line up twice under its
-//! id, once its znode can have been deleted. Names without an id are not asked: they do come again.
+//! A name is used later than it was read: by a transaction that checks a lock's znode (M4), by a request that is
+//! enforced (recipe rule 2.11.5), by a delete that is repeated. If a counter restarts or has reached its end, only
+//! the id makes names unique (recipe rule 1.2.2). So an attempt must not line up twice under its id, once its znode
+//! may have been deleted. The monitor ignores names without an id, which can repeat.
 
 use super::creations::created;
 use crate::contention::contender::Contender;
@@ -14,7 +14,7 @@ use vivarium_model::path::ZnodePath;
 use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
 use vivarium_model::txn::Txn;
 
-/// See the module. Asked in sweeps: what it remembers would keep a search from its end.
+/// See the module. Checked in sweeps only: the names that it remembers would keep a search from ending.
 #[derive(Clone, Debug, Hash)]
 pub struct NamesOnce {
     lock: Arc<str>,

@@ -1,15 +1,14 @@
-//! M5, no leak: an attempt that ended leaves no znode behind.
+//! M5, no leak: an attempt that ended leaves no znode.
 //!
-//! A znode that nobody knows blocks everybody behind it for as long as its session lives, and its
-//! session lives as long as its program. So once an attempt has given up, or its grant is being
-//! released, its znodes must be gone within a bound. The bound counts only time in which the session
-//! is connected, without interruption: offline the duty is kept, but cannot be done. It ends with
-//! the session (recipe rule 2.8.6), and with the process that has it.
+//! A znode that its owner does not know blocks all later contenders for as long as its session lives, and its session
+//! lives as long as its program. So once an attempt has given up, or its grant is being released, its znodes must be
+//! deleted within a bound. The bound counts only time in which the session is connected without interruption: a
+//! disconnected client still has to delete them, but cannot. The duty ends with the session (recipe rule 2.8.6), and
+//! with the client's process.
 //!
-//! The bound must cover what one cleanup can take while the connection holds: a server that is cut
-//! off from its leader keeps its clients for up to syncLimit ticks. A machine that stands still can
-//! clean up nothing, though its session is connected as far as anybody can tell: a pause stops the
-//! time like a disconnection.
+//! The bound must cover the time that one cleanup can take while the connection holds: a server that is cut off from
+//! its leader keeps its clients for up to syncLimit ticks. A paused client can clean up nothing, although its session
+//! seems to be connected; so a pause stops the time like a disconnection.
 
 use crate::contention::LockSeen;
 use crate::contention::properties::contenders;
@@ -30,7 +29,7 @@ pub struct NoLeak {
     lock: Arc<str>,
     bound: Duration,
     attempts: Vec<Watched>,
-    /// The session by which each client is connected just now.
+    /// The session by which each client is connected at present.
     connected: BTreeMap<ClientId, SessionId>,
 }
 
@@ -40,20 +39,20 @@ struct Watched {
     client: ClientId,
     session: Option<SessionId>,
     id: Arc<str>,
-    /// Its requests carry numbers from here ..
+    /// The number of its first request.
     first: Xid,
-    /// .. to here, exclusive, once the same session's next attempt has begun.
+    /// The number of the first request of the same session's next attempt, once that has begun.
     next: Option<Xid>,
     token: Option<Zxid>,
-    /// Gave up or released.
+    /// True if the attempt has given up or released the lock.
     ended: bool,
-    /// Since when it has ended and its session has been connected.
+    /// The start of the present period in which the attempt has ended and its session is connected.
     since: Option<Time>,
 }
 
 impl Watched {
-    /// Whether a contender is this attempt's: by the id in its name, or, where the name has none,
-    /// by the session and number of the request that made it (one attempt at a time per client).
+    /// Returns true if the attempt made this contender: by the id in its name, or, for a name without id, by the
+    /// session and number of the request that created it (a client makes one attempt at a time).
     fn made(&self, view: View<'_>, attempt: Option<&str>, czxid: Zxid) -> bool {
         if let Some(id) = attempt {
             return *id == *self.id;
@@ -67,14 +66,14 @@ impl Watched {
 }
 
 impl NoLeak {
-    /// Watches the lock in this directory; a znode is a leak once its attempt has ended and its
-    /// session has been connected for `bound`.
+    /// Watches the lock in this directory. A znode is a leak if its attempt has ended, and the attempt's session has
+    /// then been connected for `bound`.
     pub fn new(lock_directory: &str, bound: Duration) -> NoLeak {
         let lock = lock_directory.into();
         NoLeak { lock, bound, attempts: Vec::new(), connected: BTreeMap::new() }
     }
 
-    /// Objects to the leaks of attempts whose time is up, and forgets the others of these.
+    /// Fails if an attempt whose time is up has leaked a znode, and forgets the other attempts whose time is up.
     fn check(&mut self, view: View<'_>) -> Result<(), Objection> {
         let due = |attempt: &Watched| {
             attempt.since.is_some_and(|since| view.at().since(since) >= self.bound)
@@ -149,7 +148,7 @@ impl NoLeak {
         });
     }
 
-    /// Attempts have ended: their time runs if their session is connected.
+    /// Marks attempts as ended; their time starts if their session is connected.
     fn ended(&mut self, at: Time, which: impl Fn(&Watched) -> bool) {
         for attempt in self.attempts.iter_mut().filter(|attempt| which(attempt)) {
             attempt.ended = true;
@@ -160,14 +159,14 @@ impl NoLeak {
         }
     }
 
-    /// The machine stands still: its times stop.
+    /// Stops the times of a client that is paused.
     fn stop(&mut self, client: ClientId) {
         for attempt in self.attempts.iter_mut().filter(|attempt| attempt.client == client) {
             attempt.since = None;
         }
     }
 
-    /// A connection came or went: all times start again, or stop.
+    /// Starts or stops the times of a client whose connection has changed.
     fn session(&mut self, at: Time, client: ClientId, connected: Option<SessionId>) {
         match connected {
             Some(session) => self.connected.insert(client, session),
@@ -185,7 +184,7 @@ impl Declared for NoLeak {
         "lock M5 no leak",
         LooksBack::Whole,
         minds! { |this, view, event|
-            // First: any event may be the one that ends the time of being connected.
+            // This comes first, because any event may end a period of being connected.
             _ => this.check(view),
             Event::Observed { client, session, next_xid, observation } => {
                 if let Some(seen) = observation.read() {
@@ -201,8 +200,8 @@ impl Declared for NoLeak {
                 let connected = this.connected.get(client).copied();
                 this.session(view.at(), *client, connected);
             },
-            // A program that is slow begins attempts under a session that is over: a close that is reported
-            // again is no news of them.
+            // Only new commits count: a slow program may begin attempts under a session that is over, and a repeated
+            // report of the close must not drop them.
             Committed(txn) if matches!(txn.body, TxnBody::CloseSession { .. }) => {
                 this.attempts.retain(|attempt| attempt.session != Some(txn.session));
             },
@@ -232,7 +231,7 @@ mod tests {
         Scene::new(NoLeak::new(LOCK, BOUND))
     }
 
-    /// An attempt that gave up although the server has made its znode.
+    /// Returns a scene in which an attempt gave up although the server has created its znode.
     fn abandoned(node: &str) -> Scene<NoLeak> {
         let mut scene = scene();
         scene.observe(1, S1, 2, attempt("a"));
@@ -332,7 +331,8 @@ mod tests {
         killed.pass(BOUND);
         assert_eq!(killed.end(), None);
 
-        // Its session goes on for its timeout, and the znode with it; and nobody is left who could delete it.
+        // The session, and the znode with it, lasts until its timeout, but no program is left that could delete the
+        // znode.
         let mut finished = abandoned(&node("a", 0));
         finished.event(Event::Finished { client: ClientId(1), result: Ok(()) });
         finished.pass(BOUND);

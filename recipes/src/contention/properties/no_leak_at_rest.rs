@@ -1,14 +1,13 @@
-//! M5 where time stands still: when nothing can happen any more but that time passes, an attempt
-//! that ended has left no znode behind.
+//! M5 where no time passes: when nothing but the passing of time can happen any more, an attempt that ended has left
+//! no znode.
 //!
-//! [`NoLeak`](super::NoLeak) gives a cleanup a time to be done in, which an explorer has not. But it
-//! knows when it is at rest: every request is answered, every task waits for something that nobody
-//! is about to do. A cleanup that is not done by then is done by nobody.
+//! [`NoLeak`](super::NoLeak) gives a cleanup a bound in time, which a search does not have. But a search knows when a
+//! state is at rest: every request is answered, and every task waits for an event that is not about to happen. A
+//! cleanup that is not done by then will never be done.
 //!
-//! The duty lasts as long as the program; of a session that is over nothing stands. A znode is an
-//! attempt's own by the id in its name. Where the name has none it belongs to a session, and is a
-//! leak if all of that session's attempts have ended: no number of a request is kept, so that the
-//! ways to one state stay one.
+//! The duty lasts as long as the program; a session that is over has no znodes. The id in a znode's name says which
+//! attempt it belongs to. A znode without id belongs to its session, and is a leak if all of that session's attempts
+//! have ended. The monitor keeps no request numbers, so that different paths to one state remain equal.
 
 use crate::contention::LockSeen;
 use crate::contention::properties::contenders;
@@ -23,11 +22,11 @@ use vivarium_model::zxid::Zxid;
 #[derive(Clone, Debug, Hash)]
 pub struct NoLeakAtRest {
     lock: Arc<str>,
-    /// By client, and each client's in the order in which they began.
+    /// Sorted by client, and each client's attempts in the order in which they began.
     attempts: Vec<Watched>,
 }
 
-/// An attempt of a program that runs.
+/// An attempt of a program that is running.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Watched {
     client: ClientId,
@@ -36,12 +35,12 @@ struct Watched {
     stage: Stage,
 }
 
-/// How far an attempt has come.
+/// The stage of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     Running,
     Holding(Zxid),
-    /// Gave up, failed, lost or released.
+    /// The attempt gave up or failed, or its grant was lost or released.
     Ended,
 }
 
@@ -52,7 +51,7 @@ impl NoLeakAtRest {
     }
 
     fn begin(&mut self, client: ClientId, session: Option<SessionId>, id: &Arc<str>) {
-        // A client begins a session when it knows that the last one is over.
+        // A client begins a session only when it knows that the previous one is over.
         self.attempts.retain(|other| other.client != client || other.session == session);
         let new = Watched { client, session, id: Arc::clone(id), stage: Stage::Running };
         let place = self.attempts.partition_point(|other| other.client <= client);
@@ -64,7 +63,7 @@ impl NoLeakAtRest {
         own.filter(|known| which(known)).for_each(|known| known.stage = stage);
     }
 
-    /// The attempt that should have deleted a contender that stands.
+    /// Returns the attempt that should have deleted this contender, which still exists.
     fn leaked(&self, id: Option<&str>, owner: Option<SessionId>) -> Option<&Watched> {
         let is_its = |known: &&Watched| match id {
             Some(id) => *known.id == *id,
@@ -142,7 +141,7 @@ mod tests {
         Scene::new(NoLeakAtRest::new(LOCK))
     }
 
-    /// An attempt that gave up although the server has made its znode.
+    /// Returns a scene in which an attempt gave up although the server has created its znode.
     fn abandoned(node: &str) -> Scene<NoLeakAtRest> {
         let mut scene = scene();
         scene.observe(1, S1, 2, attempt("a"));
@@ -151,7 +150,7 @@ mod tests {
         scene
     }
 
-    /// A holder of the znode with this token.
+    /// Returns a scene with a holder of the lock, and the token of its znode.
     fn holder() -> (Scene<NoLeakAtRest>, Zxid) {
         let mut scene = scene();
         scene.observe(1, S1, 2, attempt("a"));
@@ -179,7 +178,7 @@ mod tests {
     fn a_name_without_id_is_its_sessions() {
         let mut leak = abandoned("/lock/lock-0000000000");
         assert!(leak.at_rest().is_some());
-        // It could be the next attempt's.
+        // The znode could be the next attempt's.
         leak.observe(1, S1, 9, attempt("b"));
         assert_eq!(leak.at_rest(), None);
         leak.observe(1, S1, 10, gave_up("b"));

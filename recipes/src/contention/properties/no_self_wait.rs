@@ -1,9 +1,9 @@
 //! M6, no self-wait: the predecessor that an attempt waits for is not its own znode.
 //!
-//! A create whose reply was lost may have made a znode that its owner does not know. If it makes
-//! another and waits for its predecessor, it waits for itself, and everybody behind it with it,
-//! until its session ends. A znode is an attempt's own if its name carries the attempt's id, or if
-//! the attempt's session made it by a request that came after the attempt's beginning.
+//! A create whose reply was lost may have made a znode that its owner does not know. If the owner makes another one
+//! and waits for its predecessor, it waits for itself until its session ends, and so do all later contenders. A znode
+//! is an attempt's own if its name carries the attempt's id, or if the attempt's session made it by a request that
+//! followed the beginning of the attempt.
 
 use crate::contention::LockSeen;
 use crate::contention::contender::Contender;
@@ -24,7 +24,7 @@ pub struct NoSelfWait {
     running: Vec<Running>,
 }
 
-/// An attempt that has neither been granted nor given up.
+/// An attempt that has neither been granted the lock nor given up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Running {
     client: ClientId,
@@ -32,13 +32,13 @@ struct Running {
     id: Arc<str>,
     /// The number of its first request.
     first: Xid,
-    /// What its requests made in the lock's directory and still stands, where the name does not say
-    /// whose it is.
+    /// The existing znodes in the lock's directory that its requests have created, and whose names do not carry an
+    /// id.
     made: BTreeSet<ZnodePath>,
 }
 
 impl Running {
-    /// The attempt that a program says it begins, and of which lock.
+    /// Returns the attempt that a program begins, and its lock.
     fn begun(event: &Event) -> Option<(&Arc<str>, Running)> {
         let Event::Observed { client, session, next_xid, observation } = event else { return None };
         let LockSeen::Attempt { lock, attempt } = observation.read()? else { return None };
@@ -46,19 +46,19 @@ impl Running {
         Some((lock, Running { client, session, id, first, made: BTreeSet::new() }))
     }
 
-    /// Whether it made the znode `on`. One that is gone from the committed history already (the
-    /// waiter's view is stale) is told by its name alone.
+    /// Returns true if this attempt made the znode `on`. A znode that is already gone from the committed history (the
+    /// waiter's view is stale) is recognised only by its name.
     fn has_made(&self, on: &str) -> bool {
         self.names(on) || self.made.contains(on)
     }
 
-    /// Whether a znode has this attempt's id in its name.
+    /// Returns true if a znode has this attempt's id in its name.
     fn names(&self, node: &str) -> bool {
         let contender = Contender::parse(path::name(node));
         contender.is_some_and(|contender| contender.attempt() == Some(&*self.id))
     }
 
-    /// Whether a transaction is one of its requests.
+    /// Returns true if a transaction is one of its requests.
     fn has_sent(&self, txn: &Txn) -> bool {
         Some(txn.session) == self.session && txn.cxid >= self.first
     }
@@ -70,12 +70,12 @@ impl NoSelfWait {
         NoSelfWait { lock: lock_directory.into(), running: Vec::new() }
     }
 
-    /// A new transaction: what it deletes is nobody's any more, and what it creates is made by the
-    /// attempts that sent it.
+    /// Applies a new transaction: a znode that it deletes is no attempt's any more, and a znode that it creates is
+    /// made by the attempts that sent it.
     fn committed(&mut self, view: View<'_>, txn: &Txn) {
         let tree = view.history.tree();
         for running in &mut self.running {
-            // What a multi has deleted and created anew is its own.
+            // A znode that a multi has deleted and created again counts as new.
             let stood = |path: &ZnodePath| tree.node(path).is_some_and(|it| it.czxid < txn.zxid);
             running.made.retain(stood);
         }
@@ -136,14 +136,14 @@ impl Declared for NoSelfWait {
 impl NoSelfWait {
     fn begin(&mut self, (lock, new): (&Arc<str>, Running)) {
         if *lock == self.lock {
-            // By client, so that the order in which they began leaves no trace.
+            // Sorted by client, so that the order in which attempts began leaves no trace in the state.
             let place = self.running.partition_point(|other| other.client <= new.client);
             self.running.insert(place, new);
         }
     }
 
-    /// Whether the event's client has an attempt that has made something: what a transaction makes of it comes
-    /// before or after the event.
+    /// Returns true if the event's client has an attempt that has made a znode. A transaction can delete that znode,
+    /// so the order of the transaction and the event matters.
     fn has_made(&self, event: &Event) -> bool {
         let mut own = self.running.iter().filter(|running| event.client() == Some(running.client));
         own.any(|running| !running.made.is_empty())
@@ -230,9 +230,9 @@ mod tests {
         scene.observe(1, S1, 3, attempt("a"));
         scene.create(S1, 3, "/lock/lock-0000000002");
         scene.observe(1, S1, 5, waiting("a", "/lock/lock-0000000001"));
-        // A leak of an earlier attempt is M5's affair.
+        // M5, not M6, covers a leak of an earlier attempt.
         scene.observe(1, S1, 6, waiting("a", "/lock/lock-0000000000"));
-        // Gone already: its deletion wakes the waiter.
+        // The znode is already gone: its deletion wakes the waiter.
         scene.delete(S2, 8, "/lock/lock-0000000001");
         scene.observe(1, S1, 7, waiting("a", "/lock/lock-0000000001"));
         assert_eq!(scene.end(), None);

@@ -1,4 +1,4 @@
-//! A hand-made run for the tests of the monitors: commits and observations, one after the other.
+//! A run made by hand for the tests of monitors: commits and observations, one after the other.
 
 use crate::contention::LockSeen;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) const LOCK: &str = "/lock";
 pub(crate) const S1: SessionId = SessionId(0x1);
 /// The second program's session.
 pub(crate) const S2: SessionId = SessionId(0x2);
-/// The session that follows one of these.
+/// The session that replaces one of these.
 pub(crate) const S3: SessionId = SessionId(0x3);
 
 /// One monitor and the run that it watches.
@@ -34,7 +34,8 @@ pub(crate) struct Scene<M> {
 }
 
 impl<M: Monitor> Scene<M> {
-    /// The lock's directory is there; both programs are connected, `client n` by session `n`.
+    /// Returns a scene in which the lock's directory exists and both programs are connected, `client n` by session
+    /// `n`.
     pub(crate) fn new(monitor: M) -> Scene<M> {
         let history = History::new();
         let mut scene = Scene { monitor, history, at: Time::ZERO, objection: None };
@@ -47,7 +48,7 @@ impl<M: Monitor> Scene<M> {
         scene
     }
 
-    /// Commits a transaction under the next zxid, which it returns.
+    /// Commits a transaction under the next zxid, and returns that zxid.
     pub(crate) fn commit(&mut self, session: SessionId, cxid: u32, body: TxnBody) -> Zxid {
         let zxid = Zxid(self.history.last().0.max(Epoch(1).opening().0) + 1);
         let txn = Arc::new(Txn { zxid, session, cxid: Xid(cxid), time: 0, body });
@@ -56,13 +57,13 @@ impl<M: Monitor> Scene<M> {
         zxid
     }
 
-    /// A leader reports a transaction that is committed already.
+    /// Lets a leader report a transaction that is already committed.
     pub(crate) fn report_again(&mut self, zxid: Zxid) {
         let txn = Arc::clone(self.history.get(zxid).expect("it is committed"));
         self.tell(false, &Event::Committed { leader: ServerId(2), txn });
     }
 
-    /// Commits a create; the directory is persistent, everything else ephemeral.
+    /// Commits a create; the directory is persistent, all other znodes are ephemeral.
     pub(crate) fn create(&mut self, session: SessionId, cxid: u32, path: &str) -> Zxid {
         self.commit(session, cxid, create(session, path))
     }
@@ -78,7 +79,7 @@ impl<M: Monitor> Scene<M> {
         self.commit(session, 0, TxnBody::CloseSession { ephemerals })
     }
 
-    /// A program's observation.
+    /// Adds a program's observation.
     pub(crate) fn observe(
         &mut self,
         client: u8,
@@ -94,7 +95,7 @@ impl<M: Monitor> Scene<M> {
         });
     }
 
-    /// A change of a client's session.
+    /// Adds a change of a client's session.
     pub(crate) fn session(&mut self, client: u8, session: SessionId, state: SessionState) {
         self.event(Event::Session {
             client: ClientId(client.into()),
@@ -104,12 +105,12 @@ impl<M: Monitor> Scene<M> {
         });
     }
 
-    /// Time passes.
+    /// Lets time pass.
     pub(crate) fn pass(&mut self, span: Duration) {
         self.at = self.at + span;
     }
 
-    /// Feeds the monitor; its first objection is kept.
+    /// Passes an event to the monitor, and keeps the monitor's first objection.
     pub(crate) fn event(&mut self, event: Event) {
         self.tell(false, &event);
     }
@@ -121,7 +122,7 @@ impl<M: Monitor> Scene<M> {
         self.objection = self.objection.take().or(result.err());
     }
 
-    /// Nothing can happen any more but that time passes; what the monitor objects to.
+    /// Returns the objection of the monitor in a state in which only time can pass.
     pub(crate) fn at_rest(&mut self) -> Option<String> {
         let view = View::new(self.at, &self.history)
             .within(self.monitor.looks_back().max(LooksBack::Tip))
@@ -129,7 +130,7 @@ impl<M: Monitor> Scene<M> {
         self.monitor.at_rest(view).err().map(|objection| objection.to_string())
     }
 
-    /// The run ends; what the monitor objected to first.
+    /// Ends the run, and returns the monitor's first objection.
     pub(crate) fn end(mut self) -> Option<String> {
         let view = View::new(self.at, &self.history)
             .within(self.monitor.looks_back().max(LooksBack::Tip))
@@ -138,26 +139,26 @@ impl<M: Monitor> Scene<M> {
         self.objection.or(result.err()).map(|objection| objection.to_string())
     }
 
-    /// The fingerprint of the monitor's state.
+    /// Returns the fingerprint of the monitor's state.
     pub(crate) fn fingerprint(&self) -> Fingerprint {
         let monitor: &dyn Monitor = &self.monitor;
         Fingerprint::of(monitor)
     }
 }
 
-/// A valid path.
+/// Parses a valid path.
 pub(crate) fn path(text: &str) -> ZnodePath {
     ZnodePath::new(text).expect("a path in a test is valid")
 }
 
-/// A create, of the persistent directory or of an ephemeral of this session.
+/// Returns a create of the persistent directory, or of an ephemeral znode of this session.
 pub(crate) fn create(session: SessionId, node: &str) -> TxnBody {
     let owned = EphemeralType::Normal(session);
     let ephemeral_type = if node == LOCK { EphemeralType::Void } else { owned };
     TxnBody::create(path(node), [], ephemeral_type, 1)
 }
 
-/// Full path of the contender of `attempt` with this sequence number.
+/// Returns the full path of the contender of `attempt` with this sequence number.
 pub(crate) fn node(attempt: &str, sequence: i32) -> String {
     format!("{LOCK}/{attempt}-lock-{sequence:010}")
 }

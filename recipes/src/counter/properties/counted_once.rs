@@ -1,8 +1,8 @@
-//! C1: the counter stands at no less than what is acknowledged, and at no more than that with what may
-//! have been added.
+//! C1: the counter's value is at least the sum of the acknowledged additions, and at most that sum plus the additions
+//! that may have been applied.
 //!
-//! That is a matter of sums. Where one addition is missing and another counted twice, the sums hide it as
-//! long as both are of one size; a scenario has each client add a size of its own.
+//! The monitor compares sums only. If one addition is missing and another of the same size is counted twice, the sums
+//! do not show it; so a scenario gives each client a different size to add.
 
 use crate::counter::{CounterSeen, number};
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View
 #[derive(Clone, Debug, Hash)]
 pub struct CountedOnce {
     counter: Arc<str>,
-    /// The sum of what is acknowledged.
+    /// The sum of the acknowledged additions.
     acknowledged: i64,
-    /// The sum of what has begun and is neither acknowledged nor refused.
+    /// The sum of the additions that have begun and are neither acknowledged nor refused.
     open: i64,
 }
 

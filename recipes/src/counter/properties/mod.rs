@@ -1,8 +1,8 @@
-//! What a counter promises, as a monitor (recipe rule 2.15.4).
+//! The property of a counter, as a monitor (recipe rule 2.15.4).
 //!
 //! | | property | class |
 //! |---|---|---|
-//! | C1 | what is acknowledged is counted once, what is not at most once | event |
+//! | C1 | an acknowledged addition is counted once, any other at most once | event |
 
 mod counted_once;
 
@@ -11,8 +11,8 @@ pub use counted_once::CountedOnce;
 use crate::herd::Herd;
 use vivarium_model::property::Monitor;
 
-/// All monitors of the counter in this znode, which holds its number in the first line of its data. They
-/// suppose that everybody adds, and nobody subtracts.
+/// Returns all monitors of the counter in this znode, which holds its number in the first line of its data. They
+/// require that all clients add and no client subtracts.
 pub fn monitors(counter: &str) -> Vec<Box<dyn Monitor>> {
     vec![Box::new(CountedOnce::new(counter)), Box::new(Herd::new(counter, 0))]
 }

@@ -1,8 +1,8 @@
-//! DB2, emptiness: who has left was there, since it began to leave, at a moment at which everybody else had begun
-//! to leave as well, or had lost its session.
+//! DB2, emptiness: a program has left only if, at some moment since it began to leave, all others had begun to leave
+//! as well or had lost their sessions.
 //!
-//! Everybody else is who is inside, and whose registration stands although it does not know yet that it may
-//! enter. A program that has died or gone its way is not waited for by this property.
+//! The others are the programs that are inside, and those whose registration exists although they do not know yet
+//! that they may enter. This property does not wait for a program that has died or withdrawn.
 
 use super::ledger::{Entry, Ledger, Stage};
 use crate::double_barrier::DoubleBarrierSeen;
@@ -15,7 +15,7 @@ use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View
 #[derive(Clone, Debug, Hash)]
 pub struct Emptiness {
     ledger: Ledger,
-    /// Those who leave and have had such a moment.
+    /// The generations and sessions that are leaving and for which there was such a moment.
     justified: BTreeSet<(u64, SessionId)>,
 }
 
@@ -25,7 +25,7 @@ impl Emptiness {
         Emptiness { ledger: Ledger::new(barrier), justified: BTreeSet::new() }
     }
 
-    /// Somebody whom this session would have to wait for.
+    /// Returns a description of a member that this session would have to wait for.
     fn other(
         &self,
         view: View<'_>,
@@ -81,7 +81,7 @@ impl Emptiness {
     fn see(&mut self, view: View<'_>, entry: &Entry<'_>) -> Result<(), Objection> {
         if let Some(said) = self.ledger.said(entry)
             && let (DoubleBarrierSeen::Left { .. }, Some(session)) = (said.seen, said.session)
-            // Nothing is said of one whose session is over in the committed history.
+            // Nothing is required of a session that is over in the committed history.
             && self.leaves(said.generation, session)
             && !self.justified.contains(&(said.generation, session))
             && let Some((other, how)) = self.other(view, said.generation, session)

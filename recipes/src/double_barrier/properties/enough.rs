@@ -1,8 +1,8 @@
-//! DB1, enough: nobody enters before the registrations of as many parties as are asked for have stood in this
-//! generation at one moment of the committed history.
+//! DB1, enough: no program enters a generation before the registrations of the required number of parties have
+//! existed in it at one moment of the committed history.
 //!
-//! A registration counts while it stands, also that of a process that has died; but not that of a program that was
-//! told that it has given up. A party whose process was started anew is counted once.
+//! A registration counts while it exists, even if its process has died; but not if its program has been informed that
+//! the generation was given up. A party whose process was restarted counts once.
 
 use super::ledger::{Entry, Ledger, Stage};
 use crate::double_barrier::DoubleBarrierSeen;
@@ -15,12 +15,12 @@ use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View
 pub struct Enough {
     parties: usize,
     ledger: Ledger,
-    /// The generations in which there were enough.
+    /// The generations in which enough parties were registered at one moment.
     reached: BTreeSet<u64>,
 }
 
 impl Enough {
-    /// Watches the double barrier in this directory, which asks for so many parties.
+    /// Watches the double barrier in this directory, which requires this number of parties.
     pub fn new(barrier: &str, parties: usize) -> Enough {
         Enough { parties, ledger: Ledger::new(barrier), reached: BTreeSet::new() }
     }

@@ -1,5 +1,5 @@
-//! Who is where: what programs said of themselves, by session, and what the committed history says of their
-//! registrations.
+//! Records the stage of each member by session: from the observations of programs, and from the registrations in the
+//! committed history.
 
 use crate::double_barrier::DoubleBarrierSeen;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use vivarium_model::event::Event;
 use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::property::View;
 
-/// An account of one double barrier. What belongs to a session that is over in the committed history is dropped.
+/// The record of one double barrier. It drops a session once that is over in the committed history.
 #[derive(Clone, Debug, Hash)]
 pub struct Ledger {
     barrier: Arc<str>,
@@ -20,33 +20,34 @@ pub struct Ledger {
 pub(super) struct Member {
     pub(super) client: ClientId,
     pub(super) party: Arc<str>,
-    /// Where it registers.
+    /// The directory in which it registers.
     directory: Arc<str>,
     pub(super) stage: Stage,
 }
 
-/// How far a session has come in a generation.
+/// The stage of a session in a generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Stage {
-    /// It has begun to enter.
+    /// The session has begun to enter.
     Entering,
-    /// It believes that it is inside.
+    /// The session believes that it is inside.
     Inside,
-    /// It has said that it leaves.
+    /// The session has begun to leave.
     Leaving,
-    /// It has given up: its registration does not count.
+    /// The session has given up: its registration does not count.
     GaveUp,
-    /// It goes its way, or does not run any more: its registration counts as long as it stands.
+    /// The session has withdrawn or left, or its program does not run any more: its registration counts as long as it
+    /// exists.
     Gone,
 }
 
 impl Ledger {
-    /// Of the double barrier in this directory.
+    /// Starts with no members.
     pub fn new(barrier: &str) -> Ledger {
         Ledger { barrier: barrier.into(), members: BTreeMap::new() }
     }
 
-    /// What an event says of double barriers, if anything: only that changes an account.
+    /// Returns the part of an event that concerns double barriers; no other events change the record.
     pub(super) fn read(event: &Event) -> Option<Entry<'_>> {
         match event {
             Event::Observed { client, session, observation, .. } => {
@@ -64,7 +65,7 @@ impl Ledger {
         }
     }
 
-    /// What a program says of this double barrier.
+    /// Returns the observation if it is one of this double barrier.
     pub(super) fn said<'a>(&self, entry: &'a Entry<'_>) -> Option<&'a Said<'a>> {
         match entry {
             Entry::Said(said) if *said.barrier == self.barrier => Some(said),
@@ -72,7 +73,7 @@ impl Ledger {
         }
     }
 
-    /// Writes down what was read.
+    /// Applies an event.
     pub(super) fn see(&mut self, view: View<'_>, entry: &Entry<'_>) {
         match entry {
             Entry::Stops(client) => self.stops(*client, None),
@@ -87,7 +88,7 @@ impl Ledger {
 
     fn hears(&mut self, view: View<'_>, said: &Said<'_>) {
         let Some(session) = said.session else { return };
-        // Whoever speaks in another session knows that the last one is over.
+        // A program that reports in another session knows that its last one is over.
         self.stops(said.client, Some(session));
         let key = (said.generation, session);
         let stage = match said.seen {
@@ -115,7 +116,7 @@ impl Ledger {
         }
     }
 
-    /// A client's program ends, or goes on in this session only.
+    /// Marks a client's sessions as gone, except for one: its program has ended, or continues in that session only.
     fn stops(&mut self, client: ClientId, except: Option<SessionId>) {
         for ((_, session), member) in &mut self.members {
             if member.client == client && Some(*session) != except && member.stage != Stage::GaveUp
@@ -125,25 +126,25 @@ impl Ledger {
         }
     }
 
-    /// The sessions of a generation.
+    /// Returns the sessions of a generation.
     pub(super) fn of(&self, generation: u64) -> impl Iterator<Item = (SessionId, &Member)> {
         let range = (generation, SessionId(0))..=(generation, SessionId(u64::MAX));
         self.members.range(range).map(|((_, session), member)| (*session, member))
     }
 
-    /// All of them, with their generations.
+    /// Returns all sessions, with their generations.
     pub(super) fn all(&self) -> impl Iterator<Item = (u64, SessionId, &Member)> {
         self.members.iter().map(|((generation, session), member)| (*generation, *session, member))
     }
 
-    /// The generations in which anybody is.
+    /// Returns the generations that have a session.
     pub(super) fn generations(&self) -> BTreeSet<u64> {
         self.members.keys().map(|(generation, _)| *generation).collect()
     }
 }
 
 impl Member {
-    /// Whether this session's registration stands in the committed history.
+    /// Returns true if this session's registration exists in the committed history.
     pub(super) fn is_registered(&self, view: View<'_>, session: SessionId) -> bool {
         let tree = view.history.tree();
         let prefix = format!("{}/", self.directory);
@@ -151,17 +152,16 @@ impl Member {
     }
 }
 
-/// What an event says of double barriers.
+/// An event that concerns double barriers.
 pub(super) enum Entry<'a> {
-    /// A transaction is committed.
     Committed,
     /// A client's program ends, or begins anew.
     Stops(ClientId),
-    /// A program says something.
+    /// A program reports an observation.
     Said(Said<'a>),
 }
 
-/// What a program says.
+/// An observation of a program.
 pub(super) struct Said<'a> {
     pub(super) client: ClientId,
     pub(super) session: Option<SessionId>,

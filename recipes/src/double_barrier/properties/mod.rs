@@ -1,16 +1,17 @@
-//! What a double barrier promises, as monitors (recipe rule 2.3).
+//! The properties of a double barrier, as monitors (recipe rule 2.3).
 //!
 //! | | property | class |
 //! |---|---|---|
-//! | DB1 | nobody enters before enough parties were registered at one time | event |
-//! | DB2 | nobody has left before all others have begun to, or have lost their session | event |
-//! | DB3 | nobody enters a generation while somebody is inside an earlier one | event |
+//! | DB1 | no program enters before enough parties were registered at one moment | event |
+//! | DB2 | no program has left before all others have begun to leave or have lost their sessions | event |
+//! | DB3 | no program enters a generation while another is inside an earlier one | event |
 //! | DB4 | all members of a generation get the same verdict | event |
-//! | DB5 | who waits no longer for the others asks for them no more | run |
+//! | DB5 | a program that no longer waits for the others stops listing them | run |
 //!
-//! All of them take one double barrier and ignore everything else, and know of the past what their own state
-//! keeps (the [`Ledger`]). They read what programs say and the committed history, and no znode's name: a
-//! registration is whatever ephemeral znode a session has made in the directory in which it said that it would.
+//! Each monitor takes one double barrier and ignores everything else, and keeps what it needs of the past in its own
+//! state (the [`Ledger`]). The monitors use the observations of programs and the committed history, but no znode's
+//! name: every ephemeral znode that a session creates in the directory of members that it has announced is a
+//! registration.
 
 pub mod emptiness;
 pub mod enough;
@@ -28,7 +29,7 @@ pub use patience::Patience;
 
 use vivarium_model::property::Monitor;
 
-/// All monitors of the double barrier in the directory `barrier`, which asks for `parties`.
+/// Returns all monitors of the double barrier in the directory `barrier`, which requires this number of `parties`.
 pub fn monitors(barrier: &str, parties: usize) -> Vec<Box<dyn Monitor>> {
     vec![
         Box::new(Enough::new(barrier, parties)),

@@ -1,5 +1,5 @@
-//! DB3, one generation: nobody enters a generation while somebody is inside an earlier one: in a session that is
-//! open in the committed history, by a program that runs and has not begun to leave.
+//! DB3, one generation: no program enters a generation while another program is inside an earlier one: in a session
+//! that is open in the committed history, running, and not yet leaving.
 
 use super::ledger::{Entry, Ledger, Stage};
 use crate::double_barrier::DoubleBarrierSeen;

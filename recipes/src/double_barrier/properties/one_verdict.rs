@@ -1,4 +1,4 @@
-//! DB4, one verdict: of a generation that somebody enters, nobody is told that it was given up.
+//! DB4, one verdict: if a program enters a generation, no program is informed that this generation was given up.
 
 use crate::double_barrier::DoubleBarrierSeen;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
 #[derive(Clone, Debug, Hash)]
 pub struct OneVerdict {
     barrier: Arc<str>,
-    /// By generation, whether it was entered.
+    /// For each generation, whether it was entered.
     verdicts: BTreeMap<u64, bool>,
 }
 

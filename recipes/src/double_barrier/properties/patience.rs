@@ -1,6 +1,6 @@
-//! DB5, patience: who has waited long enough for the others to leave asks for them no more.
+//! DB5, patience: a program that has waited long enough for the others to leave does not list them again.
 //!
-//! A list that was under way when the time was up may still be sent.
+//! A list that was in progress when the time was up may still be sent.
 
 use crate::double_barrier::DoubleBarrierSeen;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use vivarium_model::minds;
 use vivarium_model::op::Request;
 use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
 
-/// More lists than can have been under way.
+/// More lists than can have been in progress.
 const SPINS: u32 = 3;
 
 /// See the module.
@@ -21,12 +21,12 @@ pub struct Patience {
     waits: BTreeMap<ClientId, Wait>,
 }
 
-/// What is known of a program.
+/// The record of one program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Wait {
-    /// Where it registers.
+    /// The directory in which it registers.
     members: Arc<str>,
-    /// How often it has asked for the others since it waits no longer.
+    /// How many times it has listed the members since it stopped waiting; `None` while it still waits.
     asked: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! What the monitors object to and what they let pass, in runs made by hand.
+//! Tests of the monitors in runs made by hand: which runs violate a property, and which do not.
 
 use super::*;
 use crate::double_barrier::DoubleBarrierSeen;
@@ -25,7 +25,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Three clients; a generation needs two.
+    /// Returns a scene with three clients; a generation needs two.
     fn new(monitor: impl Monitor + 'static) -> Scene {
         let monitor = Box::new(monitor);
         let mut scene = Scene { monitor, history: History::new(), objection: None };
@@ -96,7 +96,7 @@ impl Scene {
         self.commit(client, TxnBody::CloseSession { ephemerals });
     }
 
-    /// Two register, and enter.
+    /// Lets two clients register and enter.
     fn open(mut self) -> Scene {
         self.registers(1, 0);
         self.registers(2, 0);
@@ -205,7 +205,7 @@ fn who_leaves_or_has_lost_its_session_is_not_waited_for() {
     let mut scene = Scene::new(Emptiness::new(BARRIER)).open();
     scene.says(1, leaving());
     scene.expires(2);
-    // One moment is enough: who comes later need not be waited for.
+    // One such moment is enough: the client need not wait for a member that arrives later.
     scene.registers(3, 0);
     scene.says(3, entered(0));
     scene.says(1, left());

@@ -1,7 +1,7 @@
-//! E6: whoever is in office is the first of the candidates, at every zxid of the committed history.
+//! E6: the client in office is the first of the candidates, at every zxid of the committed history.
 //!
-//! Office is taken in a transaction that checks the candidate's znode, and left in the one that deletes it.
-//! Somebody who deletes a candidate's znode by hand breaks that; no program here does.
+//! A client takes office in a transaction that checks its candidate znode, and leaves office in the transaction that
+//! deletes that znode. A client that deletes another candidate's znode would violate this; no program here does so.
 
 use crate::contention::contender::{self, Contender};
 use crate::election::office;

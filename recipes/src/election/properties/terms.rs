@@ -1,4 +1,4 @@
-//! E3: the terms of the leaders that one observer is told of grow, as long as its program lives.
+//! E3: the terms of the leaders that one observer receives in one session grow, as long as its program lives.
 
 use crate::election::ElectionSeen;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ impl Declared for Terms {
         "election E3 terms",
         LooksBack::Nothing,
         minds! { |this, view, event|
-            // One account for each client.
+            // Each client has its own record, so the order among clients does not matter.
             #[unordered]
             Event::Killed { client } | Event::Started { client } => this.last.retain(|(other, _), _| other != client),
             #[unordered]

@@ -1,10 +1,10 @@
-//! GM1 and GM2: what a member believes, held against its session.
+//! GM1 and GM2: the belief of a member, compared with its session.
 //!
-//! GM1: who joins does so by a znode that its own session has created. One that another session has created
-//! goes with that one, whatever its new owner believes.
+//! GM1: a client joins by a znode that its own session has created. A znode that another session has created is
+//! deleted with that session, whatever the client believes.
 //!
-//! GM2: a belief ends with its session. A client machine begins a new session only when its program could
-//! know that the last one is over; a belief of the last one that is still there then is refused.
+//! GM2: a belief ends with its session. A client begins a new session only when its program can know that the last
+//! one is over; a belief of the last session that remains then violates GM2.
 
 use super::changes;
 use crate::membership::MembershipSeen;
@@ -22,7 +22,7 @@ use vivarium_model::zxid::Zxid;
 #[derive(Clone, Debug, Hash)]
 pub struct OwnNode {
     group: Arc<str>,
-    /// Which session has created what.
+    /// The members' znodes, by czxid and creating session.
     created: BTreeSet<(Zxid, SessionId, Arc<str>)>,
 }
 

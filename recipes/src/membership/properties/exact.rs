@@ -1,9 +1,9 @@
-//! GM4, exactness: a member that believes to be one has its znode, and nobody else's stands.
+//! GM4, exactness: a client that believes to be a member has its znode, and no client without that belief has one.
 //!
-//! A belief begins after the create and ends before the delete, and a delete from outside is told some
-//! time later. So the two may differ for a while: as long as the member's client is disconnected or stands
-//! still, and for a bound after that; at rest not at all. What belongs to a session without a running program
-//! goes with that session.
+//! A belief begins after the create and ends before the delete, and a client learns only some time later that another
+//! client has deleted its znode. So belief and znode may differ while the member's client is disconnected or paused,
+//! and for a bound after that; at rest they may not differ. A znode of a session without a running program is deleted
+//! with that session.
 
 use super::{children, is_change};
 use crate::calm::Owed;
@@ -18,7 +18,7 @@ use vivarium_model::property::{Minds, Saw, View};
 use vivarium_model::txn::TxnBody;
 use vivarium_model::zxid::Zxid;
 
-/// What clients believe, and by which session each is connected. See the module.
+/// The belief of each client, and the session by which it is connected. See the module.
 #[derive(Clone, Debug, Hash)]
 pub struct Exact {
     group: Arc<str>,
@@ -65,7 +65,7 @@ impl Owed for Exact {
         let session = *self.sessions.get(&client)?;
         let tree = view.history.tree();
         if !tree.sessions().contains_key(&session) {
-            // It is over, and its client has not been told.
+            // The session is over, and its client does not know yet.
             return None;
         }
         let belief = self.members.get(&client);

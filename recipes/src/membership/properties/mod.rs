@@ -1,14 +1,14 @@
-//! What group membership promises, as monitors (recipe rule 2.1).
+//! The properties of group membership, as monitors (recipe rule 2.1).
 //!
 //! | | property | class |
 //! |---|---|---|
-//! | GM1 | who joins does so by a znode that its own session has created | event |
-//! | GM2 | no belief outlives its session: a client that is connected by a later one has joined again | event |
-//! | GM3 | every view is what the children were at some zxid | event |
-//! | GM4 | the children are those who believe to be members: within a time; at rest | run; event |
-//! | GM5 | views come to be what is there: within a time; at rest | run; event |
+//! | GM1 | a client joins by a znode that its own session has created | event |
+//! | GM2 | no belief outlives its session: a client that is connected by a later session has joined again | event |
+//! | GM3 | every view was the list of children at some zxid | event |
+//! | GM4 | the children are the clients that believe to be members: within a time; at rest | run; event |
+//! | GM5 | views become equal to the present children: within a time; at rest | run; event |
 //!
-//! All of them take one directory and ignore everything else.
+//! Each monitor takes one directory and ignores everything else.
 
 pub mod belief;
 pub mod exact;
@@ -26,8 +26,8 @@ use vivarium_model::property::{Monitor, View};
 use vivarium_model::time::Duration;
 use vivarium_model::txn::TxnBody;
 
-/// All monitors of the group in this directory. `bound` is how long a client must have been connected,
-/// undisturbed, before what GM4 and GM5 say has to be so; where time stands still, the same is asked at rest.
+/// Returns all monitors of the group in this directory. `bound` is how long a client must have been connected,
+/// undisturbed, before GM4 and GM5 must hold. Where no time passes, both are checked at rest.
 pub fn monitors(directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
     vec![
         Box::new(OwnNode::new(directory)),
@@ -41,7 +41,7 @@ pub fn monitors(directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
     ]
 }
 
-/// Each child of the directory that a transaction creates (`true`) or deletes.
+/// Calls `each` with each child of the directory that a transaction creates (`true`) or deletes (`false`).
 fn changes(directory: &str, body: &TxnBody, each: &mut impl FnMut(&str, bool)) {
     let mut child = |path: &str, is_there: bool| {
         if path::parent(path) == Some(directory) {
@@ -59,14 +59,14 @@ fn changes(directory: &str, body: &TxnBody, each: &mut impl FnMut(&str, bool)) {
     }
 }
 
-/// Whether a transaction changes the children.
+/// Returns true if a transaction changes the children.
 fn is_change(directory: &str, body: &TxnBody) -> bool {
     let mut any = false;
     changes(directory, body, &mut |_, _| any = true);
     any
 }
 
-/// The children as they are in the committed history.
+/// Returns the present children in the committed history.
 fn children(view: View<'_>, directory: &str) -> Vec<Arc<str>> {
     view.history.tree().children(directory).unwrap_or_default()
 }

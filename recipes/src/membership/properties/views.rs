@@ -1,10 +1,10 @@
 //! GM3 and GM5: views.
 //!
-//! GM3: every view is what the children were at some zxid, however long ago. So nobody is in one who was not
-//! there.
+//! GM3: every view was the list of children at some zxid, however long ago. So a view contains no client that was not
+//! a member.
 //!
-//! GM5: a view comes to be what is there, when neither that nor the connection changes any more: within a
-//! bound; at rest. It is asked of whoever looks, until it looks away.
+//! GM5: a view becomes equal to the present children, once neither the children nor the connection changes any more:
+//! within a bound; at rest. This is checked for each client that looks at the group, until it looks away.
 
 use super::{children, is_change};
 use crate::calm::Owed;
@@ -21,12 +21,12 @@ use vivarium_model::txn::TxnBody;
 #[derive(Clone, Debug, Hash)]
 pub struct RealViews {
     group: Arc<str>,
-    /// What the children were.
+    /// All lists of children that have existed.
     were: BTreeSet<Vec<Arc<str>>>,
 }
 
 impl RealViews {
-    /// Watches the group in this directory, in which nobody is at first.
+    /// Watches the group in this directory, which has no members at first.
     pub fn new(directory: &str) -> RealViews {
         RealViews { group: directory.into(), were: BTreeSet::from([Vec::new()]) }
     }
@@ -54,11 +54,11 @@ impl Declared for RealViews {
     );
 }
 
-/// GM5: who looks, and what it sees. See the module.
+/// GM5: the view of each client that looks at the group. See the module.
 #[derive(Clone, Debug, Hash)]
 pub struct Converged {
     group: Arc<str>,
-    /// By the session that it looks by.
+    /// For each client, the session in which it looks at the group, and its view.
     views: BTreeMap<ClientId, (Option<SessionId>, Vec<Arc<str>>)>,
 }
 
@@ -94,7 +94,7 @@ impl Owed for Converged {
 
     fn owes(&self, view: View<'_>, client: ClientId) -> Option<Saw> {
         let (session, seen) = self.views.get(&client)?;
-        // One that has ended is looked by no more, as soon as that is known.
+        // A client does not look by a session that has ended, as soon as it knows the end.
         let is_open = |session: &SessionId| view.history.tree().sessions().contains_key(session);
         let is = children(view, &self.group);
         if *seen == is || !session.is_some_and(|session| is_open(&session)) {
@@ -126,7 +126,7 @@ mod tests {
             scene.event(Event::Observed { client, session, next_xid, observation });
             scene.end()
         };
-        // However long ago.
+        // Lists of every age are allowed.
         for was in [&[][..], &["a"], &["a", "b"], &["b"]] {
             assert_eq!(looks(was), None);
         }

@@ -1,10 +1,10 @@
-//! What a partitioner promises, as monitors (recipe rule 2.19).
+//! The properties of a partitioner, as monitors (recipe rule 2.19).
 //!
 //! | | property | class |
 //! |---|---|---|
-//! | PT1 | two use an item at once only if the session of one of the two is closed | event |
-//! | PT2 | each member uses its share of what is divided, and nothing else: within a time; at rest | run; event |
-//! | PT3 | whoever uses an item holds its lock | event |
+//! | PT1 | two clients use an item at the same time only if the session of one of them is closed | event |
+//! | PT2 | each member uses its share of the items, and no others: within a time; at rest | run; event |
+//! | PT3 | a client that uses an item holds its lock | event |
 //! | M1, M2, M3, M5, M6 | of each item's lock, as of the exclusive lock | |
 
 mod one_user;
@@ -21,9 +21,9 @@ use crate::contention::properties::{Belief, Exclusion, Fencing, NoLeak, NoLeakAt
 use vivarium_model::property::Monitor;
 use vivarium_model::time::Duration;
 
-/// All monitors of the partition in this directory, where no more than these items are divided. `bound` is how long a
-/// client must have been connected, undisturbed, before what it owes must be there (PT2, M5); where time stands
-/// still, the same is asked at rest.
+/// Returns all monitors of the partition in this directory, which divides no other items than these. `bound` is how
+/// long a client must have been connected, undisturbed, before PT2 and M5 must hold. Where no time passes, both are
+/// checked at rest.
 pub fn monitors(directory: &str, items: &[&str], bound: Duration) -> Vec<Box<dyn Monitor>> {
     let mut monitors: Vec<Box<dyn Monitor>> = vec![
         Box::new(OneUser::new(directory)),

@@ -1,7 +1,7 @@
-//! PT1, one user: two clients use an item at once only if the session of one of the two is closed.
+//! PT1, one user: two clients use an item at the same time only if the session of one of them is closed.
 //!
-//! A client learns of the end of its session later than the servers decide it, and uses what it had until then: a
-//! zombie, which the item's fencing token keeps out.
+//! A client learns of the end of its session after the servers have decided it, and uses its items until then. Such a
+//! client is a zombie, which the item's fencing token keeps out.
 
 use crate::contention::properties::is_closed;
 use crate::partitioner::PartitionSeen;
@@ -79,7 +79,7 @@ pub(super) mod tests {
     use vivarium_model::observation::Observed;
     use vivarium_model::property::Monitor;
 
-    /// A program's observation.
+    /// Adds a program's observation.
     pub(crate) fn seen<M: Monitor>(
         scene: &mut Scene<M>,
         client: u8,

@@ -1,8 +1,8 @@
-//! PT2, shares: each member uses its share of what is divided, and nothing else. So every item is used, by one.
+//! PT2, shares: each member uses its share of the items, and no others. So every item is used by one member.
 //!
-//! It comes to be so when the members change no more: within a time; at rest. Where the znode of another session stands
-//! first in the line for an item, that is waited for, and not owed: whose it is owes that it goes, if the item is
-//! not of its share, and also behind its leaving.
+//! This must hold once the members change no more: within a time; at rest. If the znode of another session is the
+//! first in the line for an item, the member waits for it and owes nothing; instead, the owner of that znode owes its
+//! deletion if the item is not in its share, even after it has left.
 
 use crate::calm::Owed;
 use crate::contention::contender::Contender;
@@ -18,11 +18,11 @@ use vivarium_model::property::{Minds, Saw, View};
 use vivarium_model::tree::Znode;
 use vivarium_model::txn::TxnBody;
 
-/// Who is a member, and what each uses. See the module.
+/// The members, and the items that each uses. See the module.
 #[derive(Clone, Debug, Hash)]
 pub struct Shares {
     partition: Arc<str>,
-    /// By which session each is a member, or was, and its id.
+    /// For each client, the session by which it is or was a member, and its id while it is one.
     members: BTreeMap<ClientId, (SessionId, Option<Arc<str>>)>,
     used: BTreeMap<ClientId, Vec<Arc<str>>>,
 }
@@ -37,12 +37,12 @@ impl Shares {
         *group == *members(&self.partition)
     }
 
-    /// The members, as they are in the committed history.
+    /// Returns the present members in the committed history.
     fn present(&self, view: View<'_>) -> Vec<Arc<str>> {
         view.history.tree().children(&members(&self.partition)).unwrap_or_default()
     }
 
-    /// What is divided, as it is written down.
+    /// Returns the items that are divided, as stored in ZooKeeper.
     fn items(&self, view: View<'_>) -> Vec<Arc<str>> {
         let set = view.history.tree().node(&set_of(&self.partition));
         let text = set.map(|set| String::from_utf8_lossy(&set.data).into_owned());
@@ -50,7 +50,7 @@ impl Shares {
         text.split('\n').filter(|item| !item.is_empty()).map(Arc::from).collect()
     }
 
-    /// The session whose znode is the first in the line for an item.
+    /// Returns the session whose znode is the first in the line for an item.
     fn first(&self, view: View<'_>, item: &str) -> Option<SessionId> {
         let lock = lock_of(&self.partition, item);
         let tree = view.history.tree();
@@ -104,7 +104,7 @@ impl Owed for Shares {
     fn owes(&self, view: View<'_>, client: ClientId) -> Option<Saw> {
         let (session, id) = self.members.get(&client)?;
         if !view.history.tree().sessions().contains_key(session) {
-            // It is over, and its client has not been told.
+            // The session is over, and its client does not know yet.
             return None;
         }
         let items = self.items(view);
@@ -147,7 +147,7 @@ mod tests {
     use vivarium_model::tree::EphemeralType;
     use vivarium_model::zxid::Zxid;
 
-    /// A set of two items, and so many members, of which the first is client 1.
+    /// Returns a scene with a set of two items and this number of members, of which the first is client 1.
     fn scene(members: u8) -> Scene<AtRest<Shares>> {
         let mut scene = Scene::new(AtRest::new(Shares::new(LOCK)));
         for (at, directory) in ["members", "locks", "locks/a", "locks/b"].iter().enumerate() {

@@ -1,4 +1,4 @@
-//! PT3, under the lock: whoever uses an item holds its lock, from before it begins until after it has stopped.
+//! PT3, under the lock: a client that uses an item holds its lock, from before it begins until after it has stopped.
 
 use crate::contention::LockSeen;
 use crate::partitioner::{PartitionSeen, lock_of};
@@ -18,9 +18,9 @@ pub struct UnderLock {
 
 #[derive(Clone, Debug, Default, Hash)]
 struct Client {
-    /// The directories of the locks that it holds.
+    /// The directories of the locks that the client holds.
     held: BTreeSet<Arc<str>>,
-    /// The items that it uses.
+    /// The items that the client uses.
     used: Vec<Arc<str>>,
 }
 

@@ -1,15 +1,15 @@
-//! What a queue promises, as monitors (recipe rules 2.4.7 and 2.5.2).
+//! The properties of a queue, as monitors (recipe rules 2.4.7 and 2.5.2).
 //!
 //! | | property | class |
 //! |---|---|---|
-//! | Q1 | no item that was put disappears without somebody who has it | at rest |
+//! | Q1 | no item that was put disappears unless a consumer has taken it | at rest |
 //! | Q2 | no item is taken twice | event |
-//! | Q3 | what one consumer takes comes in the order in which it was put | event |
+//! | Q3 | each consumer takes items in the order in which they were put | event |
 //! | Q4 | no item is in the queue twice | event |
-//! | P1 | nothing better is passed over | event |
+//! | P1 | no item with a better priority is passed over | event |
 //!
-//! All of them take one directory, whose children the items are, and ignore everything else. An item is
-//! known by its data. None looks back in the committed history: what it needs of the past is its own state.
+//! Each monitor takes one directory, whose children are the items, and ignores everything else. The data identifies
+//! an item. No monitor looks back in the committed history: it keeps what it needs of the past in its own state.
 
 mod no_loss;
 mod once_put;
@@ -29,8 +29,8 @@ use vivarium_model::path::{self, ZnodePath};
 use vivarium_model::property::Monitor;
 use vivarium_model::txn::TxnBody;
 
-/// All monitors of a queue whose items are the children of `directory`: first in, first out, each item
-/// taken at most once.
+/// Returns all monitors of a queue whose items are the children of `directory`: first in, first out, each item taken
+/// at most once.
 pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
     vec![
         Box::new(NoLoss::new(directory)),
@@ -41,7 +41,7 @@ pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
     ]
 }
 
-/// The same of one with priorities, which stand in the names of the items (see
+/// Returns all monitors of a queue with priorities, which are part of the items' names (see
 /// [`ItemName`](super::ItemName)).
 pub fn priority_monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
     vec![
@@ -53,14 +53,14 @@ pub fn priority_monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
     ]
 }
 
-/// What a transaction does to a child of the directory.
+/// A change that a transaction makes to a child of the directory.
 pub(crate) enum Part<'a> {
     Created { path: &'a ZnodePath, data: &'a [u8] },
     Deleted { path: &'a ZnodePath },
 }
 
-/// Each child of the directory that a transaction creates or deletes by name, in order. (Ephemerals that go
-/// with their session are not among these.)
+/// Calls `each` with each child of the directory that a transaction creates or deletes by name, in order. This leaves
+/// out ephemerals that are deleted with their session.
 pub(crate) fn parts<'a>(body: &'a TxnBody, directory: &str, each: &mut impl FnMut(Part<'a>)) {
     let is_in = |path: &ZnodePath| path::parent(path) == Some(directory);
     match body {
@@ -73,7 +73,7 @@ pub(crate) fn parts<'a>(body: &'a TxnBody, directory: &str, each: &mut impl FnMu
     }
 }
 
-/// An item's data as observations have it.
+/// Returns an item's data in the form that observations use.
 pub(crate) fn item_of(data: &[u8]) -> Arc<str> {
     String::from_utf8_lossy(data).into()
 }

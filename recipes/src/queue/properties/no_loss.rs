@@ -1,9 +1,8 @@
-//! Q1: when nothing can happen any more but that time passes, each item that was put stands in the queue or
-//! is somebody's.
+//! Q1: when only time can pass any more, each item that was put is in the queue or has been taken.
 //!
-//! An item may have died with its consumer, between its being taken and its being told of: that is the
-//! price of a queue whose items are gone before the work is done. What a program was about to take when it
-//! was killed is excused, and nothing else.
+//! An item may be lost with its consumer, after it was deleted and before the consumer has reported it: this is the
+//! price of a queue that deletes items before the work is done. The monitor excuses only the item that a program was
+//! about to take when it was killed.
 
 use super::item_of;
 use crate::queue::QueueSeen;
@@ -18,13 +17,13 @@ use vivarium_model::property::{Declaration, Declared, LooksBack, Objection, View
 #[derive(Clone, Debug, Hash)]
 pub struct NoLoss {
     queue: Arc<str>,
-    /// Acknowledged, and nobody's yet.
+    /// The items whose puts are acknowledged and that no consumer has taken yet.
     due: BTreeSet<Arc<str>>,
-    /// Somebody's before it was acknowledged.
+    /// The items that were taken before their puts were acknowledged.
     early: BTreeSet<Arc<str>>,
-    /// What each program was last about to take.
+    /// The item that each program was last about to take.
     taking: BTreeMap<ClientId, Arc<str>>,
-    /// It may have died with its consumer.
+    /// The items that may have been lost with their consumers.
     excused: BTreeSet<Arc<str>>,
 }
 

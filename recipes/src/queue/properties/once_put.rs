@@ -1,6 +1,6 @@
-//! Q4: no item is in the queue twice: not at one time, and not one after the other.
+//! Q4: no item is in the queue twice: neither at the same time nor one after the other.
 //!
-//! One that is moved (deleted and created by one transaction, as a requeue does) is the same one.
+//! An item that is moved (deleted and created by one transaction, as by a requeue) remains the same item.
 
 use super::{Part, item_of, parts};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use vivarium_model::txn::Txn;
 #[derive(Clone, Debug, Hash)]
 pub struct OncePut {
     queue: Arc<str>,
-    /// Where each item is or was last.
+    /// The present or last znode of each item.
     put: BTreeMap<Arc<str>, ZnodePath>,
 }
 

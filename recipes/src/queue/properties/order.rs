@@ -1,8 +1,8 @@
-//! Q3: what one consumer takes comes in the order in which it was put.
+//! Q3: each consumer takes items in the order in which they were put.
 //!
-//! The order is that of the czxids, wherever the sequence counter stands. An older item cannot turn up behind
-//! a younger one that a consumer has taken: the list that showed the younger one had shown it too, or it
-//! was gone.
+//! The order is that of the czxids, for any state of the sequence counter. An older item cannot appear after a
+//! consumer has taken a younger one: the list that contained the younger item also contained the older one, unless
+//! that had been deleted.
 
 use super::{Part, item_of, parts};
 use crate::queue::QueueSeen;
@@ -19,7 +19,7 @@ use vivarium_model::zxid::Zxid;
 #[derive(Clone, Debug, Hash)]
 pub struct TakenInOrder {
     queue: Arc<str>,
-    /// When each item was put, the first time.
+    /// The transaction that put each item first.
     put: BTreeMap<Arc<str>, Zxid>,
     /// The youngest item that each consumer has taken.
     youngest: BTreeMap<ClientId, Zxid>,
@@ -56,7 +56,7 @@ impl Declared for TakenInOrder {
             Committed(txn) => this.committed(txn),
             #[needed]
             Observed(client, QueueSeen::Taken { queue, item }) if *queue == this.queue => this.taken(client, item),
-            // The next program is another consumer.
+            // The next program counts as another consumer.
             Event::Killed { client } => {
                 this.youngest.remove(client);
             },
@@ -85,7 +85,7 @@ mod tests {
 
     const QUEUE: &str = "/lock";
 
-    /// With the items `a` and `b`, put in this order.
+    /// Returns a scene with the items `a` and `b`, put in this order.
     fn scene() -> Scene<TakenInOrder> {
         let mut scene = Scene::new(TakenInOrder::new(QUEUE));
         for (at, item) in (0..).zip(["a", "b"]) {

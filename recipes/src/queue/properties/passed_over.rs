@@ -1,9 +1,9 @@
-//! P1: when a session takes an item, nothing better has been in the queue since its last take.
+//! P1: when a session takes an item, no better item has been in the queue since the session's last take.
 //!
-//! A take goes by a list that was made after the last one, and such a list shows everything that stood then.
-//! So an item that stood then, still stands, and is better, was passed over. Nothing is said of the first
-//! take of a session: it may have begun, and listed, in the session before. That speaks of the committed
-//! history alone; it supposes that one session does not take twice at the same time.
+//! A take uses a list that was read after the last take, and such a list contains every item that existed then. So a
+//! better item that existed then and still exists was passed over. The first take of a session is not checked: it may
+//! have begun, and read its list, in the previous session. The property concerns only the committed history, and
+//! assumes that one session does not take twice at the same time.
 
 use super::{Part, parts};
 use crate::queue::{ItemName, Mark, name};
@@ -20,8 +20,8 @@ use vivarium_model::zxid::Zxid;
 #[derive(Clone, Debug, Hash)]
 pub struct NothingPassedOver {
     queue: Arc<str>,
-    /// What stood at the last take of each session, and still stands: of the past nothing else matters. Without
-    /// an entry nothing does.
+    /// For each session, the items that existed at its last take and still exist. A session without an entry passes
+    /// over nothing.
     stood: BTreeMap<SessionId, BTreeSet<Arc<str>>>,
 }
 
@@ -34,7 +34,7 @@ impl NothingPassedOver {
     fn committed(&mut self, view: View<'_>, txn: &Txn) -> Result<(), Objection> {
         let tree = view.history.tree();
         let stands = |item: &Arc<str>| tree.node(&name::child(&self.queue, item)).is_some();
-        // An item's name never comes twice (recipe rule 2.4.1).
+        // An item's name is never used twice (recipe rule 2.4.1).
         self.stood.values_mut().for_each(|stood| stood.retain(&stands));
         match &txn.body {
             TxnBody::CloseSession { .. } => drop(self.stood.remove(&txn.session)),
@@ -55,7 +55,7 @@ impl NothingPassedOver {
         Ok(())
     }
 
-    /// The items that stand and were there before this.
+    /// Returns the items that exist and were created before this zxid.
     fn standing(&self, view: View<'_>, before: Zxid) -> BTreeSet<Arc<str>> {
         let tree = view.history.tree();
         let names = tree.children(&self.queue).unwrap_or_default().into_iter();

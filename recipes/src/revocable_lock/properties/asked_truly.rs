@@ -1,5 +1,5 @@
-//! RV5, asked truly: whoever believes that an owner is asked for the lock is right: a request was written into that
-//! owner's znode. It may have been somebody else's.
+//! RV5, asked truly: if a program believes that an owner was asked for the lock, a request was written to that
+//! owner's znode. Another program may have written it.
 
 use super::line::{Kind, Line};
 use crate::revocable_lock::RevocationSeen;
@@ -14,7 +14,7 @@ use vivarium_model::property::{Declaration, Declared, LooksBack};
 pub struct AskedTruly {
     lock: Arc<str>,
     line: Line,
-    /// The znodes into which requests were written, gone or not: names do not come again.
+    /// The znodes to which requests were written, including deleted ones: names are not used again.
     asked: BTreeSet<ZnodePath>,
 }
 

@@ -1,5 +1,5 @@
-//! RV2, consent: a contender's znode is deleted by its own session; by another one only where force is agreed on and
-//! a request stands in the znode.
+//! RV2, consent: a contender's znode is deleted by its own session; another session deletes it only if force is
+//! agreed on and a request was written to the znode.
 
 use super::Force;
 use super::line::{Kind, Line};
@@ -81,7 +81,7 @@ pub(super) mod tests {
         set(scene, session, node, REQUEST);
     }
 
-    /// A program's observation.
+    /// Adds a program's observation.
     pub(crate) fn seen<M: Monitor>(
         scene: &mut Scene<M>,
         client: u8,
@@ -98,7 +98,7 @@ pub(super) mod tests {
         });
     }
 
-    /// Whether it is refused that this session deletes the first one's znode, asked or not.
+    /// Returns the objection if session `by` deletes the first session's znode, with or without a request.
     fn refused(force: Force, is_asked: bool, by: SessionId) -> Option<String> {
         let mut scene = Scene::new(Consent::new(LOCK, force));
         scene.create(S1, 2, &node("a", 0));

@@ -1,4 +1,4 @@
-//! RV4, grace: a lock is taken away when the grace time since the request is over, and not before.
+//! RV4, grace: a lock is taken away only after the grace time since the request is over.
 
 use super::line::{Kind, Line};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use vivarium_model::zxid::Zxid;
 pub struct Grace {
     line: Line,
     grace: Duration,
-    /// When the first request was written into each znode.
+    /// The time of the first request to each znode, by czxid.
     asked: BTreeMap<Zxid, Time>,
 }
 

@@ -1,4 +1,4 @@
-//! Who stands in a lock's directory, in the committed history, and who was asked to leave.
+//! Records the contenders in a lock's directory, in the committed history, and which of them were asked to release.
 
 use crate::contention::contender::Contender;
 use crate::revocable_lock::is_request;
@@ -21,41 +21,40 @@ pub(super) struct Line {
 pub(super) struct Standing {
     pub(super) czxid: Zxid,
     pub(super) session: SessionId,
-    /// Whether a request was ever written into it.
+    /// True once a request was written to the znode.
     pub(super) is_asked: bool,
 }
 
-/// What happens to a contender's znode.
+/// A change of a contender's znode.
 pub(super) struct Change {
     pub(super) path: ZnodePath,
-    /// As it was before.
+    /// The znode before the change.
     pub(super) node: Standing,
     pub(super) kind: Kind,
 }
 
-/// What kind of change it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A request was written.
+    /// A request was written to the znode.
     Asked,
-    /// It was deleted, by a request of this session.
+    /// The znode was deleted by a request of this session.
     Deleted(SessionId),
 }
 
 impl Line {
-    /// Of this lock, from the start of the history.
+    /// Starts at the beginning of the history.
     pub(super) fn new(directory: &str) -> Line {
         Line { lock: directory.into(), standing: BTreeMap::new() }
     }
 
-    /// Takes a new transaction in; what it changes, in order.
+    /// Applies a new transaction, and returns its changes in order.
     pub(super) fn see(&mut self, txn: &Txn) -> Vec<Change> {
         let mut changes = Vec::new();
         self.apply(txn, &txn.body, &mut changes);
         changes
     }
 
-    /// The contender that nobody with a smaller czxid stands before.
+    /// Returns the contender with the smallest czxid.
     pub(super) fn first(&self) -> Option<(&ZnodePath, &Standing)> {
         self.standing.iter().min_by_key(|(_, node)| node.czxid)
     }

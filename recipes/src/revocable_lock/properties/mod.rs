@@ -1,13 +1,13 @@
-//! What a revocable lock promises, as monitors (recipe rule 2.11).
+//! The properties of a revocable lock, as monitors (recipe rule 2.11).
 //!
 //! | | property | class |
 //! |---|---|---|
-//! | RV1 | a request that was written while the owner's znode stood is told before the owner deletes it | event |
-//! | RV1 | and as soon as can be: within a time; at rest. So is that the lock was taken away | run; event |
-//! | RV2 | a contender's znode is deleted by its own session, or by force where a request stands in it | event |
-//! | RV3 | a request is written into the znode of whoever is the first in line | event |
-//! | RV4 | a lock is taken away when the grace time since the request is over | run |
-//! | RV5 | whoever believes to have asked an owner: a request was written into its znode | event |
+//! | RV1 | an owner is notified of each request that was written while its znode existed, before it deletes the znode | event |
+//! | RV1 | and as soon as possible: within a time; at rest. The same for the notification that the lock was taken away | run; event |
+//! | RV2 | a contender's znode is deleted by its own session, or by force if a request was written to it | event |
+//! | RV3 | a request is written to the znode of the first in line | event |
+//! | RV4 | a lock is taken away only after the grace time since the request is over | run |
+//! | RV5 | if a client believes that it has asked an owner, a request was written to the owner's znode | event |
 //! | M1 to M3, M5, M6, M9 | as of the exclusive lock; with force, M2 and M3 know one more kind of zombie | |
 
 mod asked_truly;
@@ -32,17 +32,17 @@ use crate::contention::properties::{
 use vivarium_model::property::Monitor;
 use vivarium_model::time::Duration;
 
-/// Whether owners can lose a lock without their consent.
+/// Tells whether owners can lose a lock without their consent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Force {
-    /// Nobody takes it away.
+    /// No client takes the lock away.
     None,
-    /// Whoever has asked may take it away when this time is over.
+    /// A client that has asked may take the lock away after this time.
     After(Duration),
 }
 
-/// All monitors of the revocable lock in this directory. `bound` is how long a client must have been connected,
-/// undisturbed, before what it owes must be there (RV1, M5); where time stands still, the same is asked at rest.
+/// Returns all monitors of the revocable lock in this directory. `bound` is how long a client must have been
+/// connected, undisturbed, before RV1 and M5 must hold. Where no time passes, both are checked at rest.
 pub fn monitors(directory: &str, force: Force, bound: Duration) -> Vec<Box<dyn Monitor>> {
     let (belief, fencing) = match force {
         Force::None => (Belief::new(directory), Fencing::new(directory)),

@@ -1,5 +1,5 @@
-//! RV1 of an owner that holds on: while a request stands in its znode it was told, and while it believes to hold the
-//! lock its znode stands: within a time, and at rest.
+//! RV1 for an owner that continues to hold the lock: if its znode contains a request, the owner has been notified;
+//! and while the owner believes that it holds the lock, its znode exists. This must hold within a time, and at rest.
 
 use crate::calm::Owed;
 use crate::contention::LockSeen;
@@ -14,7 +14,7 @@ use vivarium_model::property::{Minds, Saw, View};
 use vivarium_model::txn::TxnBody;
 use vivarium_model::zxid::Zxid;
 
-/// What owners know. See the module.
+/// The owners, and whether each was notified. See the module.
 #[derive(Clone, Debug, Hash)]
 pub struct Informed {
     lock: Arc<str>,
@@ -74,7 +74,7 @@ impl Owed for Informed {
         let Owner { node, token, session, is_told } = self.owners.get(&client)?;
         let tree = view.history.tree();
         if !session.is_some_and(|session| tree.sessions().contains_key(&session)) {
-            // It is over, and its client has not been told.
+            // The session is over, and its client does not know yet.
             return None;
         }
         match tree.node(node).filter(|stands| stands.czxid == *token) {

@@ -1,5 +1,5 @@
-//! RV3, right owner: a request is written into the znode of whoever is the first in line. It rests on a list in
-//! which that one was, so whoever was before it has gone by then, however stale the list.
+//! RV3, right owner: a request is written to the znode of the first in line. The request rests on a list in which
+//! this znode was the first, so every earlier contender is gone by then, however stale the list is.
 
 use super::line::{Kind, Line};
 use vivarium_model::minds;

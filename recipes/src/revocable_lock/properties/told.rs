@@ -1,8 +1,9 @@
-//! RV1, told: a request that was written while the owner's znode stood is told before the owner deletes it; and nothing
-//! else is told for one.
+//! RV1, told: an owner is notified of each request that was written while its znode existed, before it deletes the
+//! znode; and it is notified of nothing else.
 //!
-//! It is asked of an owner that releases the lock, when the release is done: by then it was told, and before the
-//! delete, or it never is. An owner that has dropped its guard, or whose session has ended, asks for nothing.
+//! The monitor checks an owner that releases the lock, when the release is done: a notification that did not precede
+//! the delete will never come. An owner that has dropped its guard, or whose session has ended, needs no
+//! notification.
 
 use super::line::{Kind, Line};
 use crate::revocable_lock::RevocationSeen;
@@ -19,11 +20,11 @@ use vivarium_model::zxid::Zxid;
 pub struct Told {
     lock: Arc<str>,
     line: Line,
-    /// The owners, by their tokens, that were told and have not done yet.
+    /// The tokens of the owners that were notified and have not finished their release.
     told: BTreeSet<Zxid>,
-    /// Those whose znodes a request was written into, and that have not done yet.
+    /// The tokens of the owners with a request in their znodes that have not finished their release.
     asked: BTreeSet<Zxid>,
-    /// Those that have deleted a request without a word of it.
+    /// The tokens of the owners that have deleted a znode with a request of which they were not notified.
     missed: BTreeSet<Zxid>,
 }
 
@@ -135,7 +136,7 @@ mod tests {
     fn whoever_is_told_of_what_nobody_has_asked_is_refused() {
         let mut scene = Scene::new(Told::new(LOCK));
         let token = scene.create(S1, 2, &node("a", 0));
-        // Its own note.
+        // The owner's own note.
         super::super::consent::tests::set(&mut scene, S1, &node("a", 0), b"note");
         seen(&mut scene, 1, S1, told(token));
         insta::assert_snapshot!(scene.end().unwrap_or_default(), @"revocable lock RV1 told: client 1 is told to give /lock back (token 1:4), and nobody has asked");

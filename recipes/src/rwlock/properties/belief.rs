@@ -1,8 +1,8 @@
-//! RW2: a program believes to write beside another that believes to read or write only if the session of one
-//! of the two is closed.
+//! RW2: two programs whose beliefs exclude each other (one writes, the other reads or writes) believe at the same
+//! time only if the session of one of them is closed.
 //!
-//! As of the exclusive lock, a belief can outlive its znode (recipe rule 1.2.4). Which of the two may be the
-//! zombie, tokens do not say: a writer that became a reader has a newer token than a writer that waits for it.
+//! As with the exclusive lock, a belief can outlive its znode (recipe rule 1.2.4). The tokens do not say which of the
+//! two may be the zombie: a writer that was downgraded to a reader has a newer token than a writer that waits for it.
 
 use crate::contention::contender::Contender;
 use crate::contention::properties::creations::Creations;
@@ -22,7 +22,7 @@ use vivarium_model::zxid::Zxid;
 pub struct RwBelief {
     lock: Arc<str>,
     creations: Creations,
-    /// By token.
+    /// Sorted by token.
     held: Vec<Held>,
 }
 
@@ -62,7 +62,7 @@ impl RwBelief {
         Ok(())
     }
 
-    /// A client is connected: no belief of an earlier session may be left.
+    /// Fails if a client that is connected still has a belief of an earlier session.
     fn connected(&self, client: ClientId, session: SessionId) -> Result<(), Objection> {
         let is_stale = |held: &&Held| {
             held.client == client && held.session.is_some_and(|owner| owner != session)
@@ -122,7 +122,7 @@ mod tests {
         format!("{LOCK}/{name}")
     }
 
-    /// The first program is granted the one, and the second the other.
+    /// Returns a scene with two programs and their znodes; the first program has been granted the lock.
     fn both(first: &str, second: &str) -> (Scene<RwBelief>, [Zxid; 2]) {
         let mut scene = Scene::new(RwBelief::new(LOCK));
         let [one, other] = [node(first), node(second)];

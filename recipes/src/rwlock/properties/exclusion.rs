@@ -1,8 +1,7 @@
-//! RW1: at every zxid, of the granted znodes that stand, one is a writer's or all are readers'.
+//! RW1: at every zxid, the existing znodes that were granted the lock are either one writer's or all readers'.
 //!
-//! It goes by what the committed history has, so it holds for zombies too: whoever is granted the lock while
-//! the znode of somebody else stands, whom it excludes, has read a list that cannot have been, or has gone by
-//! something else than the list.
+//! The property concerns the committed history, so it holds for zombies too. A client that is granted the lock while
+//! a conflicting znode exists has read an impossible list, or has not followed the list.
 
 use crate::contention::contender::Contender;
 use crate::contention::{Kind, LockSeen};
@@ -18,7 +17,7 @@ use vivarium_model::zxid::Zxid;
 #[derive(Clone, Debug, Hash)]
 pub struct RwExclusion {
     lock: Arc<str>,
-    /// Those that stand, by token.
+    /// The granted znodes that exist, sorted by token.
     granted: Vec<Granted>,
 }
 
@@ -31,7 +30,7 @@ struct Granted {
 }
 
 impl Granted {
-    /// Whether its znode is there, and no other one of the same name.
+    /// Returns true if the znode exists, with this token as its czxid.
     fn stands(&self, view: View<'_>) -> bool {
         view.history.tree().node(&self.node).is_some_and(|znode| znode.czxid == self.token)
     }

@@ -1,10 +1,10 @@
-//! What a read-write lock promises, as monitors (recipe rule 2.10.4).
+//! The properties of a read-write lock, as monitors (recipe rule 2.10.4).
 //!
 //! | | property |
 //! |---|---|
-//! | RW1 | of the granted znodes that stand in the committed history, one is a writer's or all are readers' |
-//! | RW2 | two beliefs that exclude each other overlap only if the session of one of the two is closed |
-//! | M3, M5, M6 | as of the exclusive lock; tokens are those of writers |
+//! | RW1 | the existing znodes that were granted the lock are either one writer's or all readers' |
+//! | RW2 | two beliefs that exclude each other overlap only if the session of one of them is closed |
+//! | M3, M5, M6 | as of the exclusive lock; only the tokens of writers count |
 
 mod belief;
 mod exclusion;
@@ -17,7 +17,7 @@ use crate::herd::Herd;
 use vivarium_model::property::Monitor;
 use vivarium_model::time::Duration;
 
-/// All monitors of the read-write lock in this directory. `bound` is M5's, as in
+/// Returns all monitors of the read-write lock in this directory. `bound` is that of M5, as in
 /// [`lock::monitors`](crate::lock::monitors).
 pub fn monitors(directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> {
     vec![

@@ -1,4 +1,4 @@
-//! TP1, agreement: all participants take a transaction for decided in the same way.
+//! TP1, agreement: all participants decide a transaction in the same way.
 
 use super::is_in;
 use crate::two_phase_commit::{CommitSeen, Decision};
@@ -12,7 +12,7 @@ use vivarium_model::property::{Declaration, Declared, LooksBack, Objection};
 #[derive(Clone, Debug, Hash)]
 pub struct Agreement {
     directory: Arc<str>,
-    /// By transaction and participant.
+    /// The decisions, by transaction and participant.
     decided: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Decision>>,
 }
 

@@ -1,7 +1,7 @@
 //! TP3, finality: a decision never changes.
 //!
-//! Neither what one participant takes the transaction for, also in its next process, nor the znode that
-//! says so, where there is one.
+//! This holds for the decision of each participant, even across restarts of its process, and for the content of the
+//! decision's znode, if there is one.
 
 use super::{Change, changes, is_in};
 use crate::two_phase_commit::{CommitSeen, Decision};
@@ -15,9 +15,9 @@ use vivarium_model::txn::Txn;
 #[derive(Clone, Debug, Hash)]
 pub struct Finality {
     directory: Arc<str>,
-    /// By transaction and participant.
+    /// The decisions, by transaction and participant.
     decided: BTreeMap<(Arc<str>, Arc<str>), Decision>,
-    /// What the znode said, by transaction.
+    /// The content of the decision's znode, by transaction.
     written: BTreeMap<Arc<str>, Option<Decision>>,
 }
 
@@ -69,7 +69,7 @@ impl Declared for Finality {
         LooksBack::Tip,
         minds! { |this, view, event|
             Committed(txn) => this.committed(txn),
-            // What one participant says is compared with its own words.
+            // Each participant's decisions are compared only with its own.
             #[needed]
             #[unordered]
             Observed(_, CommitSeen::Decided { transaction, who, decision })

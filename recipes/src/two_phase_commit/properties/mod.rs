@@ -1,15 +1,15 @@
-//! What two-phase commit promises, as monitors (recipe rule 2.12).
+//! The properties of two-phase commit, as monitors (recipe rule 2.12).
 //!
 //! | | property | class |
 //! |---|---|---|
-//! | TP1 | all participants take a transaction for decided in the same way | event |
-//! | TP2 | commit only if every site has voted for it; abort only by a vote, or for a reason that was told and is true | event |
+//! | TP1 | all participants decide a transaction in the same way | event |
+//! | TP2 | commit only if every site has voted for it; abort only by a vote, or for a reason that was reported and is true | event |
 //! | TP3 | a decision never changes | event |
 //! | TP4 | a vote never changes | event |
 //!
-//! All of them take the parent of transactions and ignore everything else. What programs decide they read
-//! from what those say; what stands in znodes they look for below the transaction: the votes in `votes/SITE`,
-//! the decision in `decision`, presences in `present/SITE` and `coordinator`.
+//! Each monitor takes the parent of transactions and ignores everything else. The monitors learn the decisions from
+//! the observations of programs. They look for znodes below the transaction: the votes in `votes/SITE`, the decision
+//! in `decision`, presences in `present/SITE` and `coordinator`.
 
 pub mod agreement;
 pub mod finality;
@@ -28,7 +28,7 @@ use vivarium_model::path;
 use vivarium_model::property::Monitor;
 use vivarium_model::txn::TxnBody;
 
-/// All monitors of the transactions below `directory`.
+/// Returns all monitors of the transactions below `directory`.
 pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
     vec![
         Box::new(Agreement::new(directory)),
@@ -39,16 +39,16 @@ pub fn monitors(directory: &str) -> Vec<Box<dyn Monitor>> {
     ]
 }
 
-/// What happened to a znode.
+/// A change of a znode.
 enum Change<'a> {
-    /// It was created, or has a new content.
+    /// The znode was created, or has new data.
     Content(&'a Data),
-    /// It is gone.
+    /// The znode was deleted.
     Gone,
 }
 
-/// Each change that a transaction of ZooKeeper makes below a directory: the transaction of ours, the path
-/// below it, and the change.
+/// Calls `each` with each change that a ZooKeeper transaction makes below a directory: the path of the two-phase
+/// transaction, the path below it, and the change.
 fn changes(directory: &str, body: &TxnBody, each: &mut impl FnMut(&str, &str, Change<'_>)) {
     let mut below = |path: &str, change: Change<'_>| {
         let Some((transaction, rest)) = split(directory, path) else { return };
@@ -67,7 +67,8 @@ fn changes(directory: &str, body: &TxnBody, each: &mut impl FnMut(&str, &str, Ch
     }
 }
 
-/// `/commit/0/votes/a` below `/commit` is `/commit/0` and `votes/a`.
+/// Splits a path into the transaction and the path below it: `/commit/0/votes/a` in `/commit` gives `/commit/0` and
+/// `votes/a`.
 fn split<'a>(directory: &str, path: &'a str) -> Option<(&'a str, &'a str)> {
     let below = path.strip_prefix(directory)?.strip_prefix('/')?;
     let (name, rest) = below.split_once('/')?;
@@ -75,7 +76,7 @@ fn split<'a>(directory: &str, path: &'a str) -> Option<(&'a str, &'a str)> {
     Some((transaction, rest))
 }
 
-/// Whether a transaction is one of this directory.
+/// Returns true if a transaction belongs to this directory.
 fn is_in(directory: &str, transaction: &Arc<str>) -> bool {
     path::parent(transaction) == Some(directory)
 }

@@ -1,8 +1,8 @@
-//! TP2, validity: commit only if every listed site has voted for it; abort only if a site has voted for that,
-//! or somebody has told a reason that is true.
+//! TP2, validity: commit only if every listed site has voted for it; abort only if a site has voted for that, or a
+//! participant has reported a reason that is true.
 //!
-//! Who has voted for what, the sites have said before they wrote it. That somebody is gone is true if its
-//! znode was deleted in the committed history: its presence, or an ephemeral vote.
+//! The sites report their votes before they write them. The reason that a participant is gone is true if its znode
+//! was deleted in the committed history: its presence, or an ephemeral vote.
 
 use super::{Change, changes, is_in};
 use crate::two_phase_commit::{CommitSeen, Decision, Why};
@@ -19,16 +19,16 @@ pub struct Validity {
     transactions: BTreeMap<Arc<str>, Account>,
 }
 
-/// What is known of a transaction.
+/// The record of one transaction.
 #[derive(Clone, Debug, Default, Hash)]
 struct Account {
-    /// Its sites, once somebody has said them.
+    /// The transaction's sites, once a program has reported them.
     sites: Vec<Arc<str>>,
-    /// Who has voted for commit.
+    /// The sites that have voted for commit.
     commit: BTreeSet<Arc<str>>,
-    /// A site has voted for abort, or there was a reason.
+    /// True once a site has voted for abort or a participant has reported a reason.
     may_abort: bool,
-    /// Whose znode was deleted, by the path below the transaction.
+    /// The deleted znodes, by their paths below the transaction.
     gone: BTreeSet<Arc<str>>,
 }
 
@@ -38,7 +38,7 @@ impl Account {
         self.gone.iter().any(is_its)
     }
 
-    /// Why the transaction cannot be decided like this.
+    /// Says why the transaction cannot be decided in this way.
     fn refuses(&self, decision: Decision) -> Option<String> {
         let silent = self.sites.iter().find(|site| !self.commit.contains(*site));
         match decision {
@@ -61,7 +61,7 @@ impl Validity {
         is_ours.then(|| self.transactions.entry(Arc::clone(transaction)).or_default())
     }
 
-    /// `Err` with what is wrong.
+    /// Applies an observation. The error says how it violates TP2.
     fn observed(&mut self, seen: &CommitSeen) -> Result<(), String> {
         match seen {
             CommitSeen::Begins { transaction, sites } => {
@@ -148,7 +148,7 @@ mod tests {
         says(CommitSeen::Decided { transaction: transaction(), who: "a".into(), decision })
     }
 
-    /// A transaction of two sites.
+    /// Returns a scene with a transaction of two sites.
     fn scene() -> Scene<Validity> {
         let mut scene = Scene::new(Validity::new("/lock"));
         let sites = vec!["a".into(), "b".into()];

@@ -1,7 +1,7 @@
-//! TP4, write-once votes: a vote that stands in the committed history never becomes another.
+//! TP4, write-once votes: a vote in the committed history is never replaced by a different one.
 //!
-//! That it goes away, as an ephemeral one does, is no other vote; what a participant makes of it is
-//! TP1's.
+//! The deletion of a vote, for example of an ephemeral one, is no different vote; TP1 covers what participants
+//! conclude from it.
 
 use super::{Change, changes};
 use crate::two_phase_commit::Decision;
@@ -15,7 +15,7 @@ use vivarium_model::txn::Txn;
 #[derive(Clone, Debug, Hash)]
 pub struct WriteOnce {
     directory: Arc<str>,
-    /// By transaction and the path below it.
+    /// The votes, by transaction and the path below it.
     votes: BTreeMap<(Arc<str>, Arc<str>), Decision>,
 }
 

@@ -1,4 +1,4 @@
-//! The clients' side of the double: inputs go to the programs, and what they put out is done.
+//! The clients' side of the double: passes inputs to the programs, and executes their outputs.
 
 use super::{Client, Double, Queued};
 use std::sync::Arc;
@@ -45,8 +45,8 @@ impl Double {
     pub(super) fn session_over(&mut self, client: ClientId, how: SessionState) {
         let state = self.client(client);
         let session = state.session.take();
-        // All of this is on its way at once: what the program begins when it hears of the end
-        // belongs to its next session.
+        // All of these inputs are queued at once: calls that the program makes when it learns of the end belong to
+        // its next session.
         let requests = std::mem::take(&mut state.requests);
         let watches = std::mem::take(&mut state.watches);
         state.inbox.push_back(Input::Session(how.into()));
@@ -73,7 +73,7 @@ impl Double {
         self.pump();
     }
 
-    /// Delivers inputs one by one, also those that come of them, until there are none.
+    /// Delivers inputs one by one, including those that result from them, until there are none.
     pub(super) fn pump(&mut self) {
         if self.pumping {
             return;
@@ -180,7 +180,7 @@ impl Double {
     }
 
     pub(super) fn event(&mut self, event: Event) {
-        // Each transaction is reported once, when it is the last.
+        // Each transaction is reported once, when it is the last one.
         let is_commit = matches!(event, Event::Committed { .. });
         let view = if is_commit { View::of_new } else { View::new };
         let view = view(self.at, &self.history);
@@ -192,7 +192,7 @@ impl Double {
 }
 
 impl Client {
-    /// Data watches only: the lock sets no other.
+    /// Fires data watches only: the lock sets no others.
     pub(super) fn fire(&mut self, event: &WatchedEvent) {
         let watches = std::mem::take(&mut self.watches);
         let (fired, rest): (Vec<_>, Vec<_>) =

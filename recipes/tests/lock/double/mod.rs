@@ -1,8 +1,8 @@
-//! A ZooKeeper of one server for scripts: it executes one request when it is told to.
+//! A ZooKeeper of one server for scripts: it executes a request only when the script says so.
 //!
-//! It has what the lock needs of the real one: sessions, ephemerals, sequence numbers, data watches,
-//! multi, and the three fates of a request whose connection breaks: applied, never applied, applied
-//! later. It has no quorum, no time of its own and no latency.
+//! It has the parts of a real ZooKeeper that the lock needs: sessions, ephemerals, sequence numbers, data watches,
+//! multi, and the three fates of a request whose connection breaks: applied, never applied, applied later. It has no
+//! quorum, no time of its own and no latency.
 
 mod client;
 mod server;
@@ -26,16 +26,15 @@ use vivarium_model::zxid::{Epoch, Zxid};
 /// The fate of the requests in flight when a connection breaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// The oldest one was applied, its reply is lost.
+    /// The oldest request was applied, and its reply is lost.
     Applied,
-    /// None was applied.
+    /// No request was applied.
     Lost,
-    /// The oldest one is proposed: it commits before the next write or sync, and until then reads do
-    /// not show it.
+    /// The oldest request is proposed: it commits before the next write or sync, and reads do not show it until then.
     Pending,
 }
 
-/// The server, its clients, and what was seen.
+/// The server, its clients, and the record of the run.
 pub(crate) struct Double {
     clients: BTreeMap<ClientId, Client>,
     history: History,
@@ -47,7 +46,7 @@ pub(crate) struct Double {
     monitors: Vec<Box<dyn Monitor>>,
     /// Observations, served requests and faults, in order.
     pub journal: Vec<String>,
-    /// What the monitors objected to.
+    /// The objections of the monitors.
     pub objections: Vec<String>,
 }
 
@@ -56,7 +55,7 @@ struct Client {
     session: Option<SessionId>,
     next_xid: Xid,
     inbox: VecDeque<Input>,
-    /// What its server has applied.
+    /// The tree that the client's server has applied.
     view: DataTree,
     lags: bool,
     requests: VecDeque<Queued>,
@@ -80,7 +79,7 @@ pub(crate) const ONE: ClientId = ClientId(1);
 pub(crate) const TWO: ClientId = ClientId(2);
 
 impl Double {
-    /// A server with an empty tree, no clients yet.
+    /// Creates a server with an empty tree and no clients.
     pub(crate) fn new(monitors: Vec<Box<dyn Monitor>>) -> Double {
         Double {
             clients: BTreeMap::new(),
@@ -96,7 +95,7 @@ impl Double {
         }
     }
 
-    /// Starts a program, which is connected at once, and runs it until its first request.
+    /// Starts a program, connects it immediately, and runs it until its first request.
     pub(crate) fn start(&mut self, client: ClientId, program: &Program) {
         let process = Process::new(client, program);
         let new = Client {
@@ -121,7 +120,7 @@ impl Double {
 
     // ---- what happens ----
 
-    /// Serves the oldest request of a client; whether there was one.
+    /// Serves the oldest request of a client; returns false if there was none.
     pub(crate) fn serve(&mut self, client: ClientId) -> bool {
         let Some(queued) = self.client(client).requests.pop_front() else { return false };
         self.journal.push(format!("{client}: {}", queued.request));
@@ -137,7 +136,7 @@ impl Double {
         true
     }
 
-    /// Serves a client's requests until its oldest one reads like this.
+    /// Serves a client's requests until the oldest one begins like this.
     pub(crate) fn serve_until(&mut self, client: ClientId, beginning: &str) {
         while !self.next_request(client).starts_with(beginning) {
             assert!(
@@ -148,7 +147,7 @@ impl Double {
         }
     }
 
-    /// Serves everybody, in turn, until nobody asks for anything. Nobody's sleep ends.
+    /// Serves all clients in turn, until there are no requests. No sleep ends.
     pub(crate) fn settle(&mut self) {
         let all: Vec<ClientId> = self.clients.keys().copied().collect();
         for _ in 0..1000 {
@@ -163,7 +162,7 @@ impl Double {
         panic!("the programs never come to rest: {:#?}", self.journal);
     }
 
-    /// Time passes, and with it everybody's sleep; all that is asked for is served meanwhile.
+    /// Lets time pass, which ends sleeps; requests are served meanwhile.
     pub(crate) fn pass(&mut self, span: Duration) {
         let until = self.at + span;
         self.settle();
@@ -173,7 +172,7 @@ impl Double {
         self.at = until;
     }
 
-    /// Time passes, and with it everybody's sleep, and the server does nothing.
+    /// Lets time pass, which ends sleeps; no requests are served.
     pub(crate) fn elapse(&mut self, span: Duration) {
         let until = self.at + span;
         while self.wake_one(until) {}
@@ -194,7 +193,7 @@ impl Double {
         true
     }
 
-    /// A client's connection breaks and is there again.
+    /// Breaks a client's connection and restores it.
     pub(crate) fn break_connection(&mut self, client: ClientId, fate: Fate) {
         self.journal.push(format!("{client}: connection lost"));
         let session = self.client(client).session.expect("a session");
@@ -218,8 +217,8 @@ impl Double {
         self.session_state(client, SessionState::SyncConnected);
     }
 
-    /// The server ends a client's session. The client is not told, and its server lags behind: it
-    /// sees nothing of it.
+    /// Ends a client's session at the server. The client does not know, and its own server lags: it does not see the
+    /// end.
     pub(crate) fn expire(&mut self, client: ClientId) {
         let session = self.client(client).session.expect("a session");
         self.journal.push(format!("{client}: session expires"));
@@ -228,48 +227,48 @@ impl Double {
         assert_eq!(closed, Ok(Response::Closed));
     }
 
-    /// Whether a client's session is over without its knowing.
+    /// Returns true if a client's session is over and the client does not know.
     pub(crate) fn is_zombie(&self, client: ClientId) -> bool {
         let session = self.clients[&client].session;
         session.is_some_and(|session| !self.tree().sessions().contains_key(&session))
     }
 
-    /// Whether a client has a session that is open.
+    /// Returns true if a client has an open session.
     pub(crate) fn is_alive(&self, client: ClientId) -> bool {
         self.clients[&client].session.is_some() && !self.is_zombie(client)
     }
 
-    /// Whether the program can be cancelled just now.
+    /// Returns true if the program can be cancelled at present.
     pub(crate) fn can_cancel(&self, client: ClientId) -> bool {
         self.clients[&client].cancel.is_some()
     }
 
-    /// From now on, a client's server shows it other sessions' writes only when it writes or syncs
-    /// itself, or catches up.
+    /// Lets a client's server lag: from now on it shows other sessions' writes only when the client itself writes or
+    /// syncs, or when the server catches up.
     pub(crate) fn lag(&mut self, client: ClientId) {
         self.client(client).lags = true;
     }
 
-    /// A client's server has seen everything, and does not lag any more.
+    /// Lets a client's server apply everything, and lag no more.
     pub(crate) fn catch_up(&mut self, client: ClientId) {
         self.client(client).lags = false;
         self.advance(client);
     }
 
-    /// The client is told that its session is over.
+    /// Informs the client that its session is over.
     pub(crate) fn tell_expired(&mut self, client: ClientId) {
         self.journal.push(format!("{client}: told so"));
         self.session_over(client, SessionState::Expired);
     }
 
-    /// The engine cancels what the program made cancellable.
+    /// Cancels the call that the program has made cancellable.
     pub(crate) fn cancel(&mut self, client: ClientId) {
         self.journal.push(format!("{client}: cancelled"));
         let call = self.client(client).cancel.take().expect("the program can be cancelled");
         self.reply(client, Some(call), Outcome::Cancelled);
     }
 
-    /// A transaction by nobody's request: an operator's hand.
+    /// Commits a transaction that no client has requested, like an operator.
     pub(crate) fn commit(&mut self, session: SessionId, cxid: Xid, body: TxnBody) -> OutcomeOf {
         let zxid = Zxid(self.history.last().0.max(Epoch(1).opening().0) + 1);
         let txn = Arc::new(Txn { zxid, session, cxid, time: 0, body });
@@ -283,7 +282,7 @@ impl Double {
         applied.result.clone()
     }
 
-    /// A client's server applies what is committed, and its watches fire.
+    /// Lets a client's server apply the committed transactions, which fires its watches.
     fn advance(&mut self, client: ClientId) {
         let state = self.clients.get_mut(&client).expect("a client that was started");
         let behind =
@@ -299,28 +298,28 @@ impl Double {
 
     // ---- what can be seen ----
 
-    /// The oldest request of a client in words; empty where there is none.
+    /// Returns the oldest request of a client in words; empty if there is none.
     pub(crate) fn next_request(&self, client: ClientId) -> String {
         let oldest = self.clients[&client].requests.front();
         oldest.map(|queued| queued.request.to_string()).unwrap_or_default()
     }
 
-    /// The server's tree.
+    /// Returns the server's tree.
     pub(crate) fn tree(&self) -> &DataTree {
         self.history.tree()
     }
 
-    /// What a program returned.
+    /// Returns the program's result, once it has finished.
     pub(crate) fn finished(&self, client: ClientId) -> Option<&Result<(), String>> {
         self.clients[&client].finished.as_ref()
     }
 
-    /// The journal as text.
+    /// Returns the journal as text.
     pub(crate) fn story(&self) -> String {
         self.journal.join("\n")
     }
 
-    /// The run ends: all that the monitors objected to.
+    /// Ends the run, and returns all objections.
     pub(crate) fn end(mut self) -> Vec<String> {
         let view = View::new(self.at, &self.history);
         for monitor in &mut self.monitors {

@@ -1,4 +1,4 @@
-//! The server's side of the double: requests become transactions.
+//! The server's side of the double: turns requests into transactions.
 
 use super::{Double, OutcomeOf};
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use vivarium_model::tree::EphemeralType;
 use vivarium_model::txn::TxnBody;
 
 impl Double {
-    /// A read is answered by the client's server as it is; anything else waits until it has caught
-    /// up. (`lags` stays: it lags again from here on.)
+    /// Executes a request. The client's server answers a read from its present state; for all other requests it first
+    /// catches up. (`lags` remains set: the server lags again from here on.)
     pub(super) fn execute(
         &mut self,
         client: ClientId,
@@ -111,7 +111,7 @@ impl Double {
         mode: CreateMode,
     ) -> Result<TxnBody, Error> {
         let directory = vivarium_model::path::parent(path).ok_or(Error::NodeExists)?;
-        // A sequential name is valid though its prefix may not be.
+        // A sequential name can be valid even if its prefix is not.
         let probe = if mode.is_sequential() { format!("{path}0") } else { path.to_owned() };
         valid(&probe)?;
         let parent = self.tree().node(directory).ok_or(Error::NoNode)?;

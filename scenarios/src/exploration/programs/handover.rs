@@ -1,5 +1,5 @@
-//! A run of a sweep that violates a property, handed to a search: the same property falls in a few steps,
-//! where a program can be explored.
+//! Hands a violating run of a sweep to a search, which finds a violation of the same property in a few steps, if the
+//! programs can be explored.
 
 use super::super::{Exploration, ExploreError};
 use super::{Checked, Question, on_watch};
@@ -15,24 +15,24 @@ use vivarium_sim::demands::PROGRAM;
 use vivarium_sim::every::{Silent, search};
 use vivarium_sim::{Explored, Fault, Run, RunReport, Scenario};
 
-/// All searches together take no longer than this.
+/// The time limit for all searches together.
 const TIME: Duration = Duration::from_secs(10);
 
-/// No single one looks at more states.
+/// The most states of each search.
 const STATES: u64 = 300_000;
 
-/// No budget allows for more faults and early timers together.
+/// The most faults and early timers together in each budget.
 const MOST_FAULTS: u8 = 3;
 
-/// What came of handing a run over.
+/// The result of handing a run over.
 pub(crate) enum Handed {
-    /// The same property falls in the search: the way there, and its case.
+    /// The search violates the same property: the way, and its case.
     Falls(Box<(Finding, Case)>),
-    /// It does not, as far as the search came, or there was none: one sentence.
+    /// The search did not violate it within its bounds, or there was no search: one sentence.
     No(String),
 }
 
-/// Looks for a way to the same violation, with ever larger budgets of what struck in the run.
+/// Searches for a way to the same violation, with ever larger budgets of the faults that struck in the run.
 pub(crate) fn hand_over(scenario: &Scenario, run: &RunReport, objection: &Objection) -> Handed {
     let no = |why: &str| Handed::No(format!("No search was made for a shorter way: {why}."));
     let Explored::Programs { setup } = &scenario.explored else {
@@ -84,13 +84,13 @@ pub(crate) fn hand_over(scenario: &Scenario, run: &RunReport, objection: &Object
     }
 }
 
-/// Whether a search asks for that property at all.
+/// Returns true if a search checks this property.
 fn is_asked(scenario: &Scenario, clients: u8, objection: &Objection) -> bool {
     let property = objection.property.as_str();
     let all = (scenario.monitors)(&Run::smallest(scenario, clients, Budget::default()));
     let of = |class: Asked| all.iter().filter(move |monitor| monitor.asked() == class);
-    // What a monitor objects to may have another name than the monitor. ZooKeeper's own properties a search
-    // takes for granted.
+    // A monitor may report a violation under another name than its own. A search assumes ZooKeeper's own properties
+    // and does not check them.
     let others = || of(Asked::InSweeps).map(|monitor| monitor.name());
     let zookeepers: Vec<&str> = zookeeper().iter().map(|monitor| monitor.name()).collect();
     matches!(property, "program" | "progress")
@@ -98,7 +98,7 @@ fn is_asked(scenario: &Scenario, clients: u8, objection: &Objection) -> bool {
             && others().chain(zookeepers).all(|other| other != property)
 }
 
-/// Whether the property falls by this question.
+/// Searches, and returns the way and its case if the same property is violated.
 fn falls(question: &Question, objection: &Objection) -> Option<(Finding, Case)> {
     let outcome = search(&question.model, &question.exploration.options, &Silent);
     let counterexample = outcome.verdict().err()?;
@@ -110,23 +110,24 @@ fn falls(question: &Question, objection: &Objection) -> Option<(Finding, Case)> 
     Some((report.finding?, case))
 }
 
-/// Whether both say the same of a run. What a program fails with must be the same too.
+/// Returns true if both violate the same property. If a program failed, the failures must be equal too.
 fn is_same(swept: &Objection, searched: &Objection) -> bool {
     swept.property == searched.property
         && (swept.property != PROGRAM || swept.failure == searched.failure)
 }
 
-/// As few clients as the scenario has, but two if the run had as many; `None` if those are too many.
+/// Returns the smallest number of clients that the scenario allows, but at least two if the run had as many; `None`
+/// if that is too many for a search.
 fn clients_of(scenario: &Scenario, run: &RunReport) -> Option<u8> {
     let fewest = scenario.clients.range().map_or(1, |(fewest, _most)| fewest);
     let two = run.config.clients.len().min(2) as u32;
     u8::try_from(fewest.max(two)).ok().filter(|clients| *clients <= SEARCHED_CLIENTS)
 }
 
-/// Budgets of what struck, and of early timers, the smallest first.
+/// Returns the budgets of the faults that struck and of early timers, smallest first.
 fn budgets(run: &RunReport) -> Vec<Budget> {
     let struck = |fault: Fault| run.struck.contains_key(&fault);
-    // Most faults cost a client its connection, and with bad luck its session.
+    // Most faults cost a client its connection, and sometimes its session.
     let others = [Fault::ProgramCrash, Fault::Cancellation];
     let any = run.struck.keys().any(|fault| !others.contains(fault));
     let varied = |account: Account| match account {

@@ -1,5 +1,5 @@
-//! What a search of programs does without, though the scenario may ask for it, and what some scenarios say of their
-//! clients: rows of its report.
+//! Rows of the report: the dimensions that a search of programs leaves out, although the scenario may ask for them,
+//! and settings of clients that only some scenarios have.
 
 use vivarium_model::release::Bugs;
 use vivarium_model::words::plural;
@@ -8,7 +8,7 @@ use vivarium_sim::budget::Account;
 use vivarium_sim::budget::programs::Budget;
 use vivarium_sim::{Run, Scenario};
 
-/// The rows.
+/// Returns the rows.
 pub(super) fn rows(scenario: &Scenario, run: &Run, budget: Budget) -> Vec<Dimension> {
     let out = |name: &str, why: String| Dimension::new(name, false, why);
     let defects = match scenario.bugs {
@@ -33,7 +33,7 @@ pub(super) fn rows(scenario: &Scenario, run: &Run, budget: Budget) -> Vec<Dimens
     rows
 }
 
-/// Whether the leader deletes containers, and how often.
+/// Returns the row that tells whether the leader deletes containers, and how often.
 fn containers(run: &Run, deletions: u8) -> Dimension {
     let setup = run.config.setup.znodes();
     let of_setup = match setup.iter().filter(|znode| znode.container.is_some()).count() {
@@ -51,7 +51,7 @@ fn containers(run: &Run, deletions: u8) -> Dimension {
     Dimension::new(Account::Deletions.row(), deletes, format!("{of_setup}{how}"))
 }
 
-/// Whether there can be TTL znodes.
+/// Returns the row that tells whether TTL znodes can exist.
 fn ttl_znodes(run: &Run, deletions: u8) -> Dimension {
     let exist = run.config.options.extended_types;
     let how = match exist {
@@ -73,7 +73,7 @@ fn goes(deletions: u8) -> String {
     }
 }
 
-/// What is said of clients that not every search has.
+/// Returns the rows for settings of clients that only some scenarios have.
 fn of_clients(run: &Run, expiries: u8) -> Vec<Dimension> {
     let mut rows = Vec::new();
     let clients = &run.config.clients;

@@ -1,4 +1,4 @@
-//! Programs over the service grain, explored.
+//! Searches of programs over the service grain.
 
 mod handover;
 mod left_out;
@@ -36,14 +36,14 @@ use vivarium_sim::service::{monitors, replay_steps};
 use vivarium_sim::steps::Replayed;
 use vivarium_sim::{Run, Scenario};
 
-/// In so many states a shorter way is looked for. The bound is one of states and not of time, so
-/// that the same search always tells the same way.
+/// The most states of the search for a shorter way. The bound counts states and not time, so that the same search
+/// always reports the same way.
 const LOOK_FOR_SHORTER: u64 = 2_000_000;
 
-/// What a search rests on is checked for this long after it had to stop for time.
+/// After a search has stopped for time, its assumptions are checked for this long.
 const TO_CHECK: Duration = Duration::from_millis(300);
 
-/// Everything about the question but the search itself.
+/// Everything about a search but the search itself.
 struct Question {
     scenario: Scenario,
     bugs: Vec<String>,
@@ -52,7 +52,7 @@ struct Question {
     model: ProgramModel,
 }
 
-/// How much was checked of what a search rests on.
+/// How much of a search's assumptions was checked.
 #[derive(Clone, Copy, Default)]
 struct Checked {
     monitors: Audited,
@@ -70,7 +70,7 @@ impl Question {
         let mut run = Run::smallest(&scenario, clients, budget);
         let varied = &exploration.varied;
         run.config.session_order = varied.order();
-        // Where there can be TTL znodes they go at least where nothing else can happen.
+        // If TTL znodes can exist, they are deleted at least when nothing else can happen.
         run.config.deletes_containers = budget.deletions > 0 || run.config.options.extended_types;
         let programs = (scenario.programs)(&run);
         let asked = monitors(&scenario, &run);
@@ -109,7 +109,7 @@ pub(super) fn serve(
 /// Explores.
 ///
 /// # Errors
-/// A program does not come back to an await, or Vivarium itself panics.
+/// Fails if a program does not reach an await, or if Vivarium itself panics.
 pub(super) fn explore(
     scenario: Scenario,
     bugs: &[String],
@@ -119,9 +119,9 @@ pub(super) fn explore(
 ) -> Result<Answer, ExploreError> {
     quiet::programs();
     let mut question = Question::new(scenario, bugs, clients, exploration);
-    // All searches together keep within the time.
+    // The time limit covers all searches together.
     question.exploration.options.since = Some(Instant::now());
-    // Who has given it less time does not wait for much more.
+    // If the caller has set a shorter time limit, do not wait much longer for a program that loops.
     let spare = exploration.options.max_time.map(|time| time + Duration::from_secs(1));
     let patience = spare.map_or(PATIENCE, |spare| spare.min(PATIENCE));
     on_watch(question, patience, move |question, begins| {
@@ -129,11 +129,11 @@ pub(super) fn explore(
     })
 }
 
-/// Does something about a question, and others that follow from it, while somebody watches that programs
-/// come back. `work` tells of each question before it is searched.
+/// Runs `work` on a question, and on others that follow from it, while a watchdog checks that programs return from
+/// their polls. `work` passes each question to its callback before the search.
 ///
 /// # Errors
-/// A program does not come back to an await for as long as `patience`, or Vivarium itself panics.
+/// Fails if a program does not reach an await for as long as `patience`, or if Vivarium itself panics.
 fn on_watch<T: Send + 'static>(
     question: Question,
     patience: Duration,
@@ -159,27 +159,27 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Question {
-    /// The same question without what its programs have been through.
+    /// Returns the same question without the histories of its programs.
     fn anew(&self) -> Question {
         let Question { scenario, bugs, run, exploration, .. } = self;
         Question::new(scenario.clone(), bugs, run.clients(), exploration)
     }
 
-    /// The same with these values.
+    /// Returns the same question with these values.
     fn with_values(&self, varied: Varied) -> Question {
         let Question { scenario, bugs, run, exploration, .. } = self;
         let exploration = Exploration { varied, ..exploration.clone() };
         Question::new(scenario.clone(), bugs, run.clients(), &exploration)
     }
 
-    /// The same with this many timers, and these options of the search.
+    /// Returns the same question with this many timers, and these options of the search.
     fn with_timers(self, timers: u8, options: Options) -> Question {
         let Question { scenario, bugs, run, exploration, .. } = self;
         let exploration = Exploration { options, ..exploration.timers(timers) };
         Question::new(scenario, &bugs, run.clients(), &exploration)
     }
 
-    /// Searches, and tells what was found.
+    /// Searches, and returns the answer.
     fn answer(&self, observer: &dyn Observer) -> Answer {
         let until = self.exploration.options.until().map(|until| until + TO_CHECK);
         if let Some(until) = self.exploration.options.until() {
@@ -187,7 +187,7 @@ impl Question {
         }
         self.model.rehearse();
         let mut outcome = search(&self.model, &self.exploration.options, observer);
-        // Taken now: looking for a shorter way adds to it.
+        // Read now, because the search for a shorter way adds nodes.
         let programs = self.model.trie().statistics().nodes;
         let checked = match outcome.ending {
             Ending::Violated(_) => Checked::default(),
@@ -215,10 +215,10 @@ impl Question {
         Answer { report, case, told_again, is_stopped }
     }
 
-    /// Checks, behind a search without a violation, what it rests on, until some time.
+    /// Checks the assumptions of a search without a violation, until the given time.
     ///
     /// # Errors
-    /// A property is not what its hash says, or a program is no function of its inputs.
+    /// Fails if a property does not agree with its hash, or a program is no function of its inputs.
     fn checked(&self, until: Option<Instant>) -> Result<Checked, Objection> {
         let monitors = self.model.audit(until)?;
         let fresh = || (self.scenario.programs)(&self.run);
@@ -227,7 +227,7 @@ impl Question {
         Ok(Checked { monitors, programs })
     }
 
-    /// The report, yet without a verdict.
+    /// Makes the report, still without a verdict.
     fn report(
         &self,
         outcome: &Outcome<Action>,
@@ -271,7 +271,7 @@ impl Question {
         all
     }
 
-    /// The unproven claims that the verdict rests on, and how much of each was checked.
+    /// Returns the unproven claims that the verdict rests on, and how much of each was checked.
     fn claims(&self, outcome: &Outcome<Action>, checked: Checked, told: &ToldAgain) -> Vec<String> {
         let mut claims = vec![values::claim(told)];
         let all = (self.scenario.monitors)(&self.run);
@@ -315,7 +315,7 @@ impl Question {
         claims
     }
 
-    /// Tells the way to a violation, as short as it gets, and makes a case of it.
+    /// Adds the way to a violation to the report, as short as possible, and makes a case of it.
     fn violated(
         &self,
         found: &Counterexample<Action>,
@@ -325,8 +325,8 @@ impl Question {
         let options =
             Options { max_states: Some(LOOK_FOR_SHORTER), ..self.exploration.options.clone() };
         let shortest = self.model.shortest(found, &options, observer);
-        // A program that is no function of its inputs leads somewhere else the second time. What the
-        // search saw is told all the same.
+        // A program that is no function of its inputs can take another path the second time. Then the report shows
+        // what the search saw.
         let shortest = shortest.unwrap_or_else(|| Shortest {
             steps: self.model.all_steps(found),
             objection: found.objection.clone(),
@@ -395,7 +395,7 @@ impl Question {
     }
 }
 
-/// What a search does about programs' clocks.
+/// Returns the row about the programs' clocks.
 fn clock(delays: u8, did: &Did) -> Dimension {
     let sleeps = "goes on by what the program sleeps";
     let (row, flag, late) = (Account::Delays.row(), Account::Delays.flag(), Account::Delays.how());
@@ -427,7 +427,7 @@ fn some_of(number: u64, of: u64, what: &str) -> String {
     }
 }
 
-/// What such a search varies, and what it leaves out.
+/// Returns the dimensions that such a search varies, and those that it leaves out.
 fn dimensions(
     clients: u8,
     exploration: &Exploration,
@@ -453,7 +453,7 @@ fn dimensions(
                 ),
             )),
             (Account::Delays, _) => rows.push(clock(number, did)),
-            // Among what some scenarios leave out.
+            // The module `left_out` has the row of this account.
             (Account::Deletions, _) => {}
             _ => rows.push(faults(account, number)),
         }

@@ -1,4 +1,4 @@
-//! How many sleeps and timeouts may end early, where a search is inconclusive for want of them.
+//! Raises the number of sleeps and timeouts that may end early, if a search is inconclusive because of it.
 
 use super::super::Answer;
 use super::Question;
@@ -8,21 +8,21 @@ use vivarium_sim::budget::Account;
 use vivarium_sim::every::Observer;
 use vivarium_sim::every::programs::TIMERS_KEPT;
 
-/// So many are tried, one after the other, where nobody says how many. Each takes a search of its own, and one
-/// that needs fewer than it may have comes to the same: so the numbers grow faster than by one.
+/// The numbers that are tried, one after the other, if none is given. Each takes a search of its own, and a number
+/// that is larger than needed gives the same answer; so the numbers grow faster than by one.
 const TRIED: [u8; 7] = [1, 2, 3, 4, 6, 8, 12];
 const MOST: u8 = TRIED[TRIED.len() - 1];
 
-/// To tell which number would be enough is worth a search with so many times the states of the one that was
-/// asked for, and this many more.
+/// To find the number that would suffice, a search may take `WORTH` times the states of the requested search, plus
+/// `WORTH_ANYWAY`.
 const WORTH: u64 = 10;
 const WORTH_ANYWAY: u64 = 100_000;
 
-/// Searches, and where timers had to be kept from ending early, again with more that may; `begins` is
-/// told of each question before it is searched.
+/// Searches, and searches again with more early timers as long as the bound on them kept the search from a verdict.
+/// `begins` is called with each question before its search.
 ///
-/// Who has not said how many may gets the first answer that is none for want of them. Who has said it gets
-/// the answer to that, with the number that would be enough. All of it together keeps within the time.
+/// If no number was given, returns the first answer that this bound does not limit. If a number was given, returns
+/// the answer for it, with the number that would suffice. The time limit covers all searches together.
 pub(super) fn raised(
     question: Question,
     observer: &dyn Observer,
@@ -69,12 +69,12 @@ pub(super) fn raised(
     answer
 }
 
-/// Whether there were too few.
+/// Returns true if there were too few early timers.
 fn is_wanting(answer: &Answer) -> bool {
     matches!(&answer.report.verdict, Verdict::Bounded { by, .. } if by == TIMERS_KEPT)
 }
 
-/// Adds to what bounds the search how many it would take.
+/// Adds to the bound's description how many timers would suffice.
 fn tell(answer: &mut Answer, enough: &str) {
     if let Verdict::Bounded { by, .. } = &mut answer.report.verdict {
         *by = format!("{TIMERS_KEPT} ({enough})");

@@ -1,9 +1,9 @@
-//! Values that a search gives one each: random numbers, session ids, and when znodes were changed.
+//! Values of which a search tries only one: random numbers, session ids, and the times of znodes.
 //!
-//! Histories of programs are replayed with others ([`vivarium_sim::every::trie::ToldAgain`]). Where a program goes by
-//! random numbers or by session ids, the search is made again with several numbers for each draw, and once for each
-//! order of the ids. A program that goes by the times of znodes is not searched to an end: a search has no clock of
-//! servers.
+//! Histories of programs are replayed with other values ([`vivarium_sim::every::trie::ToldAgain`]). If a program
+//! depends on random numbers or on session ids, the search is repeated with several numbers for each draw, and once
+//! for each order of the ids. If a program depends on the times of znodes, the verdict is inconclusive, because a
+//! search has no clocks of servers.
 
 use super::super::Answer;
 use super::super::varied::Varied;
@@ -14,8 +14,8 @@ use vivarium_reports::exploration::{Dimension, Figures};
 use vivarium_sim::every::Observer;
 use vivarium_sim::every::trie::{Deeds, ToldAgain, Valued};
 
-/// Searches, and again for the values that programs go by; `begins` is called with each question before its search. All
-/// of it together keeps within the time.
+/// Searches, and searches again for the values that programs depend on; `begins` is called with each question before
+/// its search. The time limit covers all searches together.
 pub(super) fn raised(
     question: Question,
     observer: &dyn Observer,
@@ -55,7 +55,7 @@ pub(super) fn raised(
     answer
 }
 
-/// What is asked again.
+/// A question that is searched again.
 struct Asking<'a> {
     asked: Question,
     observer: &'a dyn Observer,
@@ -69,8 +69,8 @@ impl Asking<'_> {
         timers::raised(question, self.observer, self.begins)
     }
 
-    /// One search for each order of the session ids. The first that is no "held" is the answer; else it is that of all
-    /// together.
+    /// Makes one search for each order of the session ids. Returns the first answer that is not "held"; otherwise,
+    /// the sum of all answers.
     fn in_each_order(&mut self, varied: &Varied) -> Answer {
         let mut whole: Option<Answer> = None;
         for order in SessionOrder::all(self.asked.run.clients()) {
@@ -91,7 +91,7 @@ impl Asking<'_> {
 }
 
 impl Answer {
-    /// Adds what another search of the same took.
+    /// Adds the figures of another search of the same question.
     fn take_in(&mut self, before: Answer) {
         let (now, then) = (&mut self.report.figures, before.report.figures);
         *now = Figures {
@@ -113,7 +113,7 @@ impl Answer {
     }
 }
 
-/// What a search did about these values, as rows of its report.
+/// Returns the rows of the report about these values.
 pub(super) fn dimensions(
     varied: &Varied,
     clients: u8,
@@ -155,7 +155,7 @@ pub(super) fn dimensions(
     [random, sessions, Dimension::new("times of znodes", false, times)]
 }
 
-/// What a verdict rests on where values have not been varied.
+/// Returns the claim that a verdict rests on if values were not varied.
 pub(super) fn claim(told: &ToldAgain) -> String {
     format!(
         "if no property goes by which random numbers, session ids or times of znodes there are, and no program in another \

@@ -1,4 +1,4 @@
-//! Servers alone over the ensemble grain, explored.
+//! Searches of servers alone over the ensemble grain.
 
 mod report;
 
@@ -24,7 +24,7 @@ use vivarium_sim::every::{
 use vivarium_sim::steps::Replayed;
 use vivarium_sim::{Scenario, Servers};
 
-/// Everything about the question but the search itself.
+/// Everything about a search but the search itself.
 struct Question<'a> {
     scenario: &'a Scenario,
     bugs: &'a [String],
@@ -116,10 +116,10 @@ pub(super) fn explore(
     Ok(Answer { report, case, told_again: ToldAgain::default(), is_stopped })
 }
 
-/// Takes the steps of a case again.
+/// Repeats the steps of a case.
 ///
 /// # Errors
-/// One sentence about what is wrong with the case.
+/// Returns one sentence about what is wrong with the case.
 pub(super) fn replay(case: &Case) -> Result<Replayed, String> {
     let mut replayed = vivarium_sim::servers::replay(case)?;
     if replayed.objection.is_none() {
@@ -129,7 +129,7 @@ pub(super) fn replay(case: &Case) -> Result<Replayed, String> {
 }
 
 impl Question<'_> {
-    /// The report, yet without a verdict.
+    /// Makes the report, still without a verdict.
     fn report(&self, outcome: &Outcome<Action>) -> ExplorationReport {
         ExplorationReport {
             scenario: self.scenario.name.clone(),
@@ -151,7 +151,7 @@ impl Question<'_> {
         }
     }
 
-    /// Tells the way to a violation, as short as it gets, and makes a case of it.
+    /// Adds the way to a violation to the report, as short as possible, and makes a case of it.
     fn violated(
         &self,
         model: &EnsembleModel,

@@ -1,4 +1,4 @@
-//! What a search over servers varies and what it leaves out, in words.
+//! The words of a report: what a search over servers varies and what it leaves out.
 
 use super::super::faults;
 use vivarium_model::config::{Config, Election};
@@ -8,8 +8,8 @@ use vivarium_reports::exploration::Dimension;
 use vivarium_sim::budget::Account;
 use vivarium_sim::budget::servers::Budget;
 
-/// What is asked beside the monitors: the state properties, after every step, and at the end of every
-/// run that everybody serves.
+/// The properties that are checked in addition to the monitors: those of states, after every step, and that of runs
+/// at whose end every server serves.
 const OF_STATES: [&str; 6] = [
     "S3 committed means durable",
     "S6 durable recovery",
@@ -19,30 +19,30 @@ const OF_STATES: [&str; 6] = [
     "L2 everybody serves in the end",
 ];
 
-/// All that is asked.
+/// Returns the names of all properties that are checked.
 pub(super) fn properties() -> Vec<String> {
     let monitors = property::servers();
     let monitors = monitors.iter().map(|monitor| monitor.name());
     monitors.chain(OF_STATES).map(str::to_string).collect()
 }
 
-/// What was asked for.
+/// The options of the search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
-    /// What may happen on a path.
+    /// The budget of a path.
     pub(super) budget: Budget,
     /// How leaders are elected.
     pub(super) election: Election,
-    /// Whether what is committed is applied in the same step.
+    /// Whether a server applies a commit in the step in which it learns of it.
     pub(super) applies_at_once: bool,
-    /// After how many transactions a background snapshot is taken; never, if nothing is said.
+    /// The snapCount; `None` for no background snapshots.
     pub(super) snap_count: Option<u32>,
     /// When changes of directories and of files' lengths become durable.
     pub(super) metadata: Metadata,
 }
 
 impl Asked {
-    /// As a line.
+    /// Returns the options as a line.
     pub(super) fn words(self) -> String {
         let Asked { budget, election, applies_at_once, snap_count, metadata } = self;
         let counted = budget.each().filter(|(account, _)| match account {
@@ -74,7 +74,7 @@ impl Asked {
         )
     }
 
-    /// What such a search varies, and what it leaves out.
+    /// Returns the dimensions that such a search varies, and those that it leaves out.
     pub(super) fn dimensions(self) -> Vec<Dimension> {
         let Asked { budget, election, applies_at_once, snap_count, metadata } = self;
         let elections = match election {
@@ -160,7 +160,7 @@ impl Asked {
         rows
     }
 
-    /// Whether some server can log more transactions than it takes for a background snapshot to begin.
+    /// Returns true if a server can log enough transactions for a background snapshot to begin.
     fn reaches(self, snap_count: u32) -> bool {
         let Budget { servers, txns, .. } = self.budget;
         let config = Config { snap_count, ..Config::new(servers, 0) };

@@ -1,4 +1,4 @@
-//! Deviations to plant in the events of a real run.
+//! Deviations that tests plant in the events of a real run.
 
 mod replies;
 mod sessions;
@@ -16,21 +16,21 @@ use vivarium_model::zxid::Zxid;
 
 /// A deviation.
 pub(crate) struct Plant {
-    /// What it is.
+    /// The deviation's name.
     pub name: &'static str,
-    /// Plants it where it first can.
+    /// Plants the deviation at the first possible place.
     pub plant: fn(&[Event]) -> Option<Planted>,
 }
 
-/// A run that is real but for one thing.
+/// A run that is real except for one event.
 pub(crate) struct Planted {
-    /// What happened.
+    /// The events of the run.
     pub events: Vec<Event>,
-    /// Where it ceases to be real.
+    /// The first event that is not real.
     pub at: usize,
 }
 
-/// All of them.
+/// Returns all deviations.
 pub(crate) fn table() -> Vec<Plant> {
     let plant = |name, plant| Plant { name, plant };
     vec![
@@ -65,26 +65,26 @@ pub(crate) fn table() -> Vec<Plant> {
 
 // ---- how to plant ----
 
-/// The run up to `at`, and this instead of what came then: what follows does not matter.
+/// Returns the run up to `at`, with this event in place of the next one; what follows does not matter.
 fn instead(events: &[Event], at: usize, event: Event) -> Option<Planted> {
     let mut planted = events[..at].to_vec();
     planted.push(event);
     Some(Planted { events: planted, at })
 }
 
-/// The run with this inserted behind `at`.
+/// Returns the run with this event inserted after `at`.
 fn behind(events: &[Event], at: usize, event: Event) -> Option<Planted> {
     instead(events, at + 1, event)
 }
 
-/// The run without what happened at these places.
+/// Returns the run without the events at these places.
 fn without(events: &[Event], places: &[usize]) -> Option<Planted> {
     let kept = events.iter().enumerate().filter(|(at, _)| !places.contains(at));
     let events = kept.map(|(_, event)| event.clone()).collect();
     Some(Planted { events, at: places[0] })
 }
 
-/// The run with two events in each other's place.
+/// Returns the run with two events exchanged.
 fn swapped(events: &[Event], one: usize, other: usize) -> Option<Planted> {
     let mut events = events.to_vec();
     events.swap(one, other);
@@ -93,7 +93,7 @@ fn swapped(events: &[Event], one: usize, other: usize) -> Option<Planted> {
 
 // ---- what to look for ----
 
-/// Every first report of a commit, with its place.
+/// Returns every first report of a commit, with its place.
 fn commits(events: &[Event]) -> impl Iterator<Item = (usize, &Arc<Txn>)> + Clone {
     let mut last = Zxid::ZERO;
     events.iter().enumerate().filter_map(move |(at, event)| match event {
@@ -112,7 +112,7 @@ fn commit(events: &[Event], at: usize, change: impl FnOnce(&mut Txn)) -> Event {
     Event::Committed { leader: *leader, txn: Arc::new(txn) }
 }
 
-/// A transaction of the same session behind the one at `at`.
+/// Inserts a transaction of the same session after the one at `at`.
 fn next_commit(events: &[Event], at: usize, change: impl FnOnce(&mut Txn)) -> Option<Planted> {
     let event = commit(events, at, |txn| {
         txn.zxid = txn.zxid.next().expect("not the epoch's last");
@@ -121,7 +121,7 @@ fn next_commit(events: &[Event], at: usize, change: impl FnOnce(&mut Txn)) -> Op
     behind(events, at, event)
 }
 
-/// What a client machine itself sees: which client, and whether its connection ends or begins here.
+/// Returns the client if its own machine sees this event.
 fn client_of(event: &Event) -> Option<ClientId> {
     match event {
         Event::Replied { client, .. }
@@ -135,13 +135,13 @@ fn client_of(event: &Event) -> Option<ClientId> {
     }
 }
 
-/// The next thing that this client sees after `at`.
+/// Returns the place of the next event that this client sees after `at`.
 fn next_seen(events: &[Event], at: usize, client: ClientId) -> Option<usize> {
     let mine = |later: &usize| client_of(&events[*later]) == Some(client);
     (at + 1..events.len()).find(mine)
 }
 
-/// Places of events that `choose` takes, with what it takes.
+/// Returns the places of the events that `choose` selects, with its results.
 fn find<'a, T>(
     events: &'a [Event],
     choose: impl Fn(&'a Event) -> Option<T>,

@@ -1,4 +1,4 @@
-//! Replies that no server of the service could have given.
+//! Replies that no server of the service grain could have given.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn reply(event: &Event, change: impl FnOnce(&mut Zxid, &mut Result<Response, Err
     event
 }
 
-/// A write of which nothing is committed, though it is answered.
+/// A write that is answered, but not committed.
 pub(super) fn reply_without_commit(events: &[Event]) -> Option<Planted> {
     commits(events).find_map(|(at, txn)| {
         let answer = events.iter().position(|event| {
@@ -42,7 +42,7 @@ pub(super) fn read_at(event: &Event) -> Option<(SessionId, ClientConnection, Zxi
     }
 }
 
-/// Of two reads of a session, the second shows less.
+/// The second of two reads of a session shows an older state.
 fn goes_back(events: &[Event], reconnected: bool) -> Option<Planted> {
     for (at, (session, _, zxid)) in find(events, read_at) {
         let again = |event: &Event| matches!(event, Event::Session { session: Some(its), .. } if *its == session);

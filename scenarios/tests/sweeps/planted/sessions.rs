@@ -1,4 +1,4 @@
-//! Sessions that the service would not have accepted, kept or refused so.
+//! Sessions that the service grain would not have accepted, kept or refused in this way.
 
 use super::*;
 
@@ -38,7 +38,7 @@ fn with_state(events: &[Event], at: usize, state: SessionState) -> Event {
     event
 }
 
-/// A session that its server refuses is taken, though everybody knows that it is closed.
+/// A session that its server refuses is accepted, although it was closed before its connection was lost.
 pub(super) fn accepted_after_close(events: &[Event]) -> Option<Planted> {
     for (at, (_, session)) in find(events, in_state(SessionState::Expired)) {
         let lost = find(events, in_state(SessionState::Disconnected));
@@ -53,7 +53,7 @@ pub(super) fn accepted_after_close(events: &[Event]) -> Option<Planted> {
     None
 }
 
-/// A session that its server took is refused.
+/// A session that its server accepted is refused.
 pub(super) fn expired_unclosed(events: &[Event]) -> Option<Planted> {
     let (at, _) =
         find(events, in_state(SessionState::SyncConnected)).find(|(at, (_, session))| {
@@ -63,7 +63,7 @@ pub(super) fn expired_unclosed(events: &[Event]) -> Option<Planted> {
     instead(events, at, with_state(events, at, SessionState::Expired))
 }
 
-/// A new session is one that another client has already.
+/// A new session has the id of another client's session.
 pub(super) fn two_clients(events: &[Event]) -> Option<Planted> {
     let mut begun = find(events, in_state(SessionState::SyncConnected));
     let (_, (first, taken)) = begun.next()?;

@@ -1,4 +1,4 @@
-//! Transactions that the service would not have decided so.
+//! Transactions that the service grain would not have decided in this way.
 
 use super::*;
 
@@ -66,7 +66,7 @@ pub(super) fn writes_swapped(events: &[Event]) -> Option<Planted> {
     instead(events, one, commit(events, one, |txn| txn.cxid = second.cxid))
 }
 
-/// A write that was lost and never committed is committed behind one of a later connection.
+/// A write that was lost and never committed is committed after one of a later connection.
 pub(super) fn late_write(events: &[Event]) -> Option<Planted> {
     let lost = find(events, |event| match event {
         Event::Lost { session, xid, request, .. } if matches!(**request, Request::Write(_)) => {

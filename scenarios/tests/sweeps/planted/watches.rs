@@ -1,4 +1,4 @@
-//! Watch events that the service would not have told so.
+//! Watch events that the service grain would not have sent in this way.
 
 use super::replies::read_at;
 use super::*;
@@ -23,7 +23,7 @@ pub(super) fn event_after_data(events: &[Event]) -> Option<Planted> {
     swapped(events, one, other)
 }
 
-/// A later event is read, an earlier one never was.
+/// A later event is read, but an earlier one never was.
 pub(super) fn event_lost(events: &[Event]) -> Option<Planted> {
     let at = |(at, (client, event)): (usize, (ClientId, &WatchedEvent))| {
         let next = next_seen(events, at, client)?;

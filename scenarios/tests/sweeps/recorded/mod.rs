@@ -1,4 +1,4 @@
-//! Everything that happens in a run, for tests that show it to monitors of their own.
+//! All events of a run, for tests that pass them to monitors of their own.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use vivarium_model::event::Event;
@@ -6,10 +6,11 @@ use vivarium_model::property::{Asked, Monitor, Objection, Unhashed, View};
 use vivarium_model::time::Time;
 use vivarium_sim::{HostKind, RunOptions, Scenario, run};
 
-/// What happened in a run, and when.
+/// The events of a run, with their times.
 pub(crate) type Events = Vec<(Time, Event)>;
 
-/// Runs a seed of a scenario without its own monitors; with what the general properties objected to.
+/// Runs a seed of a scenario without its own monitors. Returns the events, and the objection of the general
+/// properties, if any.
 pub(crate) fn record(mut scenario: Scenario, seed: u64) -> (Events, Option<Objection>) {
     let recorder = Recorder::default();
     let prototype = recorder.clone();
@@ -20,7 +21,7 @@ pub(crate) fn record(mut scenario: Scenario, seed: u64) -> (Events, Option<Objec
     (events, report.violation.map(|violation| violation.objection))
 }
 
-/// Writes down what happens.
+/// Records all events.
 #[derive(Clone, Default, Hash)]
 struct Recorder(Unhashed<Arc<Mutex<Events>>>);
 
