@@ -80,7 +80,7 @@ impl Herd {
     /// predecessor's deletion, as they report ([`LockSeen`]). A contender that has given up waiting may still be
     /// notified by a remaining watch. A contender whose client machine is notified before the program reports its wait
     /// is not counted.
-    pub fn of_contenders(directory: &str, bound: usize) -> Herd {
+    pub(crate) fn of_contenders(directory: &str, bound: usize) -> Herd {
         Herd { waiters: Some(BTreeMap::new()), ..Herd::new(directory, bound) }
     }
 

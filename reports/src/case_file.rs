@@ -14,7 +14,7 @@ use vivarium_model::case::Case;
 use vivarium_model::release::Bug;
 
 /// The value of the field `format` in every case file.
-pub const FORMAT: &str = "vivarium-case";
+pub(crate) const FORMAT: &str = "vivarium-case";
 
 /// Why a case file could not be loaded or saved.
 #[derive(Debug, Error)]

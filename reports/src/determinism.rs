@@ -8,13 +8,13 @@ use serde::Serialize;
 use std::fmt::Write as _;
 
 /// The value of the field `format` in every such report.
-pub const FORMAT: &str = "vivarium-determinism";
+pub(crate) const FORMAT: &str = "vivarium-determinism";
 
 /// The version of the schema that this build writes.
 pub const VERSION: u32 = 1;
 
 /// The usual reasons why one seed gives two different runs.
-pub const CAUSES: &str = "\
+pub(crate) const CAUSES: &str = "\
 So a program or a property depends on something other than what it is given.
 Usual causes: the order of a hash map or set (std's differs in each run), a
 clock, a thread, a static or thread-local variable, random numbers of its own,

@@ -32,7 +32,7 @@ use vivarium_model::case::GrainKind;
 use vivarium_model::verdict::Verdict;
 
 /// The value of the field `format` in every such report.
-pub const FORMAT: &str = "vivarium-exploration";
+pub(crate) const FORMAT: &str = "vivarium-exploration";
 
 /// The schema version that this build writes. Since version 2, a configuration names its bugs.
 pub const VERSION: u32 = 2;

@@ -59,7 +59,7 @@ use vivarium_model::property::{Measure, Measured};
 use vivarium_model::verdict::Verdict;
 
 /// The value of the field `format` in every report.
-pub const FORMAT: &str = "vivarium-report";
+pub(crate) const FORMAT: &str = "vivarium-report";
 
 /// The schema version that this build writes. Since version 2, a configuration names its bugs.
 pub const VERSION: u32 = 2;

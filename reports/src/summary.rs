@@ -106,7 +106,7 @@ impl ScenarioReport {
     }
 
     /// Returns the number of marks that were reached at least once.
-    pub fn marks_reached(&self) -> usize {
+    pub(crate) fn marks_reached(&self) -> usize {
         self.marks.iter().filter(|mark| mark.count > 0).count()
     }
 }

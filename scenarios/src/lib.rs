@@ -1,4 +1,4 @@
-//! What we ask: the catalogue of scenarios, and the face that Vivarium shows its users.
+//! A deterministic simulator and model checker for Apache ZooKeeper and for programs over it.
 //!
 //! Write an ordinary test over the [`ZooKeeper`](prelude::ZooKeeper) handle, and [`Test`] runs it
 //! under hundreds of seeds against a whole simulated ensemble:
@@ -26,23 +26,53 @@
 //! }
 //! ```
 //!
-//! A violation panics with the property, what it saw, and the line that replays it. The same
-//! scenarios that this crate's own catalogue holds are run by the `vivarium` binary. The [`guide`] has the rest, chapter
-//! by chapter.
+//! A violation panics with the property, what it saw, and the command that replays it.
+//!
+//! # For a test
+//!
+//! | | |
+//! |---|---|
+//! | [`Test`] | one test: programs, faults, seeds, properties |
+//! | [`prelude`] | everything that a test's programs and properties are written with |
+//! | [`properties`] | properties of a few lines: what is always true, at most once, in one order, … |
+//! | [`prelude::Monitor`], [`prelude::Declared`] | a property with a state of its own |
+//! | [`explore()`], [`Exploration`] | every order of events instead of those that seeds draw |
+//! | [`guide`] | all of it, chapter by chapter, with examples |
+//!
+//! # For a service
+//!
+//! | | |
+//! |---|---|
+//! | [`recipes`] | locks, elections, queues, barriers, caches and others, with the properties that check them |
+//! | [`helpers`] | what most programs over ZooKeeper need: a path that exists, a session that lasts |
+//!
+//! A service that needs no tests of its own depends on `vivarium-zk-recipes` alone, without its default features.
+//!
+//! # Features
+//!
+//! `cli` builds the `vivarium` binary, `explore` the searches. A library for tests by seeds needs neither.
 
 #![forbid(unsafe_code)]
 
+// The modules of the `vivarium` binary, which is another crate, and of this package's tests. No part of the library's
+// interface: they change without notice.
+#[doc(hidden)]
 pub mod catalogue;
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod cli;
 #[cfg(feature = "conform")]
+#[doc(hidden)]
 pub mod conform;
-#[cfg(feature = "explore")]
-mod exploration;
 #[cfg(all(feature = "conform", feature = "explore"))]
+#[doc(hidden)]
 pub mod findings;
 #[cfg(feature = "explore")]
+#[doc(hidden)]
 pub mod fuzz;
+
+#[cfg(feature = "explore")]
+mod exploration;
 pub mod guide;
 pub mod prelude;
 pub mod properties;
@@ -61,14 +91,12 @@ pub use vivarium_model::config::Election;
 pub use vivarium_reports::exploration::ExplorationReport;
 pub use vivarium_reports::summary::ScenarioReport;
 
-// So that a test needs no other dependency than this one. (What derives `Serialize` by the prelude has to say
-// where serde is: `#[serde(crate = "vivarium::serde")]`.)
+// A test needs no other dependency than this one. (A type that derives the prelude's `Serialize` must say where serde
+// is: `#[serde(crate = "vivarium::serde")]`.)
 pub use serde;
-pub use vivarium_model as model;
+pub use vivarium_model::named;
 pub use vivarium_recipes as recipes;
 pub use vivarium_recipes::helpers;
-pub use vivarium_reports as reports;
-pub use vivarium_sim as sim;
 
 /// The README's example compiles.
 #[cfg(doctest)]

@@ -75,7 +75,7 @@ impl Random {
 
     /// Returns a number with this mean, distributed nearly exponentially: `-log2` of a uniform number with its
     /// fraction interpolated, times 2/3 to preserve the mean. At most 43 times the mean.
-    pub fn exponential(&mut self, mean: u64) -> u64 {
+    pub(crate) fn exponential(&mut self, mean: u64) -> u64 {
         let uniform = self.number();
         let zeros = uniform.leading_zeros().min(63);
         // The bits after the first one, as a fraction of 2^32.
@@ -85,7 +85,7 @@ impl Random {
     }
 
     /// Returns a span with this mean, distributed nearly exponentially.
-    pub fn exponential_span(&mut self, mean: Duration) -> Duration {
+    pub(crate) fn exponential_span(&mut self, mean: Duration) -> Duration {
         Duration::from_micros(self.exponential(mean.as_micros() as u64))
     }
 
@@ -93,7 +93,7 @@ impl Random {
     ///
     /// # Panics
     /// If `low` is 0 or larger than `high`.
-    pub fn magnitude(&mut self, low: u64, high: u64) -> u64 {
+    pub(crate) fn magnitude(&mut self, low: u64, high: u64) -> u64 {
         assert!(0 < low && low <= high, "no orders of magnitude: {low} to {high}");
         let ratio = high / low;
         let doublings = ratio.ilog2();
@@ -107,7 +107,7 @@ impl Random {
     }
 
     /// Returns a span from `low` to `high`; all orders of magnitude are about equally likely.
-    pub fn magnitude_span(&mut self, low: Duration, high: Duration) -> Duration {
+    pub(crate) fn magnitude_span(&mut self, low: Duration, high: Duration) -> Duration {
         Duration::from_micros(self.magnitude(low.as_micros() as u64, high.as_micros() as u64))
     }
 
@@ -141,7 +141,7 @@ pub struct Ratio {
 
 impl Ratio {
     /// Probability 0.
-    pub const NEVER: Ratio = Ratio { times: 0, of: 1 };
+    pub(crate) const NEVER: Ratio = Ratio { times: 0, of: 1 };
 
     /// Probability 1/`of`.
     pub const fn one_in(of: u32) -> Ratio {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium::prelude::*;
 
-vivarium::model::named! {
+vivarium::named! {
     /// How a counter is raised.
     pub enum Raises ("way to raise a counter") {
         /// Only if nobody else has meanwhile.

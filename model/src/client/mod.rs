@@ -358,7 +358,7 @@ impl ClientMachine {
     }
 
     /// Returns true if the client has an identity to prove, which a server can refuse.
-    pub fn has_identities(&self) -> bool {
+    pub(crate) fn has_identities(&self) -> bool {
         !self.session.auth.is_empty()
     }
 

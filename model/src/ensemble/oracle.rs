@@ -24,14 +24,9 @@ impl Ensemble {
         self.server(server).map(|process| process.vote(self.disk(server).current_epoch()))
     }
 
-    /// Returns the leader that these servers would elect.
-    pub fn favourite(&self, among: ServerSet) -> Option<ServerId> {
-        among.iter().filter_map(|id| self.vote_of(id)).max().map(|vote| vote.leader)
-    }
-
     /// Returns a leader and the learners connected to it, from the leader's point of view: a learner that has
     /// disconnected counts until the leader has read the end of its connection.
-    pub fn supporters(&self, leader: ServerId) -> ServerSet {
+    pub(crate) fn supporters(&self, leader: ServerId) -> ServerSet {
         self.network.supporters_of(leader).with(leader)
     }
 

@@ -8,7 +8,7 @@ use crate::vocabulary::outside::Outside;
 
 impl Ensemble {
     /// Returns true if a client is outside of the run: it is no machine of the configuration.
-    pub fn is_outside(&self, client: ClientId) -> bool {
+    pub(crate) fn is_outside(&self, client: ClientId) -> bool {
         client.0 > 0 && client.index() >= self.clients.len()
     }
 

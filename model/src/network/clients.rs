@@ -10,7 +10,7 @@ use crate::vocabulary::step::Step;
 
 impl Network {
     /// Opens a connection of a client machine; the client then sends its first packet.
-    pub fn open_client(&mut self, client: ClientId, to: ServerId) -> ClientConnection {
+    pub(crate) fn open_client(&mut self, client: ClientId, to: ServerId) -> ClientConnection {
         let slot = self.clients[client.index()].make_mut().open(to);
         ClientConnection { client, slot }
     }
@@ -21,7 +21,7 @@ impl Network {
     }
 
     /// Opens a connection for a client outside of the run: one that has connected before, or the next one.
-    pub fn open_outside(&mut self, client: ClientId, to: ServerId) -> ClientConnection {
+    pub(crate) fn open_outside(&mut self, client: ClientId, to: ServerId) -> ClientConnection {
         if client.index() == self.clients.len() {
             self.clients.push(Tracked::new(Opened::new()));
         }
@@ -29,7 +29,7 @@ impl Network {
     }
 
     /// Returns true if the client's end of a connection is open.
-    pub fn is_open_at_client(&self, connection: ClientConnection) -> bool {
+    pub(crate) fn is_open_at_client(&self, connection: ClientConnection) -> bool {
         self.links_of(connection.client)
             .and_then(|links| links.get(connection.slot))
             .is_some_and(|open| open.opener_open)
@@ -46,7 +46,7 @@ impl Network {
     }
 
     /// Sends a packet from a client machine. No effect if the connection has ended.
-    pub fn send_to_server(
+    pub(crate) fn send_to_server(
         &mut self,
         connection: ClientConnection,
         packet: ClientPacket,
@@ -62,7 +62,7 @@ impl Network {
     }
 
     /// Sends a packet from a server to a client machine. No effect if the connection has ended.
-    pub fn send_to_client(
+    pub(crate) fn send_to_client(
         &mut self,
         connection: ClientConnection,
         packet: ServerPacket,
@@ -78,7 +78,7 @@ impl Network {
     }
 
     /// Accepts a connection at its server. If the server closes it before this, the client sees a refusal.
-    pub fn accept_client(&mut self, connection: ClientConnection) {
+    pub(crate) fn accept_client(&mut self, connection: ClientConnection) {
         if let Some(open) =
             self.clients[connection.client.index()].make_mut().get_mut(connection.slot)
         {
@@ -98,7 +98,7 @@ impl Network {
     }
 
     /// Reads from a connection at its client machine.
-    pub fn read_from_server(
+    pub(crate) fn read_from_server(
         &mut self,
         connection: ClientConnection,
     ) -> Option<Delivered<ServerPacket>> {
@@ -115,7 +115,7 @@ impl Network {
     }
 
     /// Closes the client's end of a connection.
-    pub fn close_by_client(&mut self, connection: ClientConnection, effects: &mut Effects) {
+    pub(crate) fn close_by_client(&mut self, connection: ClientConnection, effects: &mut Effects) {
         let links = self.clients[connection.client.index()].make_mut();
         let Some(open) = links.get_mut(connection.slot) else { return };
         if open.opener_open && open.close_opener() {
@@ -125,7 +125,7 @@ impl Network {
     }
 
     /// Closes the server's end of a connection.
-    pub fn close_by_server(&mut self, connection: ClientConnection, effects: &mut Effects) {
+    pub(crate) fn close_by_server(&mut self, connection: ClientConnection, effects: &mut Effects) {
         let links = self.clients[connection.client.index()].make_mut();
         let Some(open) = links.get_mut(connection.slot) else { return };
         if open.acceptor_open && open.close_acceptor() {
@@ -176,7 +176,7 @@ impl Network {
     }
 
     /// Returns true if a client's connection can still break.
-    pub fn is_breakable_client(&self, connection: ClientConnection) -> bool {
+    pub(crate) fn is_breakable_client(&self, connection: ClientConnection) -> bool {
         let open = self.links_of(connection.client).and_then(|links| links.get(connection.slot));
         open.is_some_and(|open| open.is_breakable())
     }

@@ -7,7 +7,7 @@ use crate::vocabulary::step::Step;
 
 impl Network {
     /// Returns true if the reader of a learner's or leader's delivery has its end open.
-    pub fn has_reader(&self, step: &Step) -> bool {
+    pub(crate) fn has_reader(&self, step: &Step) -> bool {
         let learner = |connection: &LearnerConnection| {
             self.learners[connection.learner.index()].get(connection.slot)
         };
@@ -19,7 +19,7 @@ impl Network {
     }
 
     /// Returns true if the reader of a delivery has something to read, ignoring cut links.
-    pub fn has_delivery(&self, step: &Step) -> bool {
+    pub(crate) fn has_delivery(&self, step: &Step) -> bool {
         let client = |connection: &ClientConnection| {
             self.links_of(connection.client).and_then(|links| links.get(connection.slot))
         };

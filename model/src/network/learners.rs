@@ -9,7 +9,7 @@ use crate::vocabulary::step::Step;
 
 impl Network {
     /// Opens a connection of a learner.
-    pub fn open_learner(&mut self, learner: ServerId, to: ServerId) -> LearnerConnection {
+    pub(crate) fn open_learner(&mut self, learner: ServerId, to: ServerId) -> LearnerConnection {
         let slot = self.learners[learner.index()].make_mut().open(to);
         LearnerConnection { learner, slot }
     }
@@ -20,7 +20,7 @@ impl Network {
     }
 
     /// Sends a packet from a learner. No effect if the connection has ended.
-    pub fn send_to_leader(
+    pub(crate) fn send_to_leader(
         &mut self,
         connection: LearnerConnection,
         packet: LearnerPacket,
@@ -36,7 +36,7 @@ impl Network {
     }
 
     /// Sends a packet from the leader to a learner. No effect if the connection has ended.
-    pub fn send_to_learner(
+    pub(crate) fn send_to_learner(
         &mut self,
         connection: LearnerConnection,
         packet: LeaderPacket,
@@ -52,7 +52,7 @@ impl Network {
     }
 
     /// Accepts a connection at the leader.
-    pub fn accept_learner(&mut self, connection: LearnerConnection) {
+    pub(crate) fn accept_learner(&mut self, connection: LearnerConnection) {
         if let Some(open) =
             self.learners[connection.learner.index()].make_mut().get_mut(connection.slot)
         {
@@ -72,7 +72,7 @@ impl Network {
     }
 
     /// Reads from a connection at the learner.
-    pub fn read_from_leader(
+    pub(crate) fn read_from_leader(
         &mut self,
         connection: LearnerConnection,
     ) -> Option<Delivered<LeaderPacket>> {
@@ -83,7 +83,11 @@ impl Network {
     }
 
     /// Closes the learner's end of a connection.
-    pub fn close_by_learner(&mut self, connection: LearnerConnection, effects: &mut Effects) {
+    pub(crate) fn close_by_learner(
+        &mut self,
+        connection: LearnerConnection,
+        effects: &mut Effects,
+    ) {
         let links = self.learners[connection.learner.index()].make_mut();
         let Some(open) = links.get_mut(connection.slot) else { return };
         if open.opener_open && open.close_opener() {
@@ -93,7 +97,7 @@ impl Network {
     }
 
     /// Closes the leader's end of a connection.
-    pub fn close_by_leader(&mut self, connection: LearnerConnection, effects: &mut Effects) {
+    pub(crate) fn close_by_leader(&mut self, connection: LearnerConnection, effects: &mut Effects) {
         let links = self.learners[connection.learner.index()].make_mut();
         let Some(open) = links.get_mut(connection.slot) else { return };
         if open.acceptor_open && open.close_acceptor() {
@@ -103,7 +107,7 @@ impl Network {
     }
 
     /// Returns the learners with a connection whose end at `server` is open.
-    pub fn supporters_of(&self, server: ServerId) -> ServerSet {
+    pub(crate) fn supporters_of(&self, server: ServerId) -> ServerSet {
         let is_open_there = |open: &Connection<_, _>| open.to == server && open.acceptor_open;
         let learners = self.learners.iter().enumerate();
         let connected =
@@ -112,7 +116,7 @@ impl Network {
     }
 
     /// Returns every connection of learners whose end at `server` is open.
-    pub fn learners_of(&self, server: ServerId) -> Vec<LearnerConnection> {
+    pub(crate) fn learners_of(&self, server: ServerId) -> Vec<LearnerConnection> {
         let mut found = Vec::new();
         for (at, links) in self.learners.iter().enumerate() {
             for (slot, open) in links.slots.iter().enumerate() {
@@ -125,13 +129,13 @@ impl Network {
     }
 
     /// Returns true if a learner's connection can still break.
-    pub fn is_breakable_learner(&self, connection: LearnerConnection) -> bool {
+    pub(crate) fn is_breakable_learner(&self, connection: LearnerConnection) -> bool {
         let open = self.learners[connection.learner.index()].get(connection.slot);
         open.is_some_and(|open| open.is_breakable())
     }
 
     /// Returns every connection of learners that can still break, in a fixed order.
-    pub fn breakable(&self) -> impl Iterator<Item = LearnerConnection> {
+    pub(crate) fn breakable(&self) -> impl Iterator<Item = LearnerConnection> {
         self.learners.iter().enumerate().flat_map(|(at, links)| {
             let whole = occupied(links).filter(|(_, open)| open.is_breakable());
             whole.map(move |(slot, _)| LearnerConnection { learner: ServerId::at(at), slot })
@@ -139,7 +143,7 @@ impl Network {
     }
 
     /// Returns true if any learner's connection is open at `server`.
-    pub fn has_learners(&self, server: ServerId) -> bool {
+    pub(crate) fn has_learners(&self, server: ServerId) -> bool {
         let is_open_there = |open: &Connection<_, _>| open.to == server && open.acceptor_open;
         self.learners.iter().any(|links| occupied(links).any(|(_, open)| is_open_there(open)))
     }
@@ -164,7 +168,7 @@ impl Network {
     }
 
     /// Breaks a learner's connection, like [`Network::break_client`].
-    pub fn break_learner(
+    pub(crate) fn break_learner(
         &mut self,
         connection: LearnerConnection,
         to_leader: u8,

@@ -34,18 +34,18 @@ impl Network {
     }
 
     /// Returns the notification that is not delivered yet.
-    pub fn waiting_mail(&self, from: ServerId, to: ServerId) -> Option<Notification> {
+    pub(crate) fn waiting_mail(&self, from: ServerId, to: ServerId) -> Option<Notification> {
         self.mail[from.index()][to.index()].pending
     }
 
     /// Removes the notification from its mailbox and returns it.
-    pub fn take_mail(&mut self, from: ServerId, to: ServerId) -> Option<Notification> {
+    pub(crate) fn take_mail(&mut self, from: ServerId, to: ServerId) -> Option<Notification> {
         self.mail[from.index()][to.index()].pending?;
         self.mail[from.index()].make_mut()[to.index()].pending.take()
     }
 
     /// Reconnects a pair: the last notification is sent again unless one is pending (rule 5.6.2).
-    pub fn reconnect_mail(&mut self, from: ServerId, to: ServerId, effects: &mut Effects) {
+    pub(crate) fn reconnect_mail(&mut self, from: ServerId, to: ServerId, effects: &mut Effects) {
         let mailbox = self.mail[from.index()][to.index()];
         if mailbox.pending.is_none() && mailbox.last.is_some() {
             self.mail[from.index()].make_mut()[to.index()].pending = mailbox.last;
@@ -59,7 +59,7 @@ impl Network {
     }
 
     /// Empties the mailboxes of a sender whose process has died.
-    pub fn forget_mail(&mut self, from: ServerId) {
+    pub(crate) fn forget_mail(&mut self, from: ServerId) {
         self.mail[from.index()].make_mut().fill(Mailbox::default());
     }
 }

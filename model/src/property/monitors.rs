@@ -191,7 +191,7 @@ impl Monitors {
     }
 
     /// Returns true if at least one monitor receives exchanges of client machines.
-    pub fn hear_exchanges(&self) -> bool {
+    pub(crate) fn hear_exchanges(&self) -> bool {
         !self.hearing.is_empty()
     }
 
@@ -218,7 +218,7 @@ impl Monitors {
     ///
     /// # Errors
     /// The name of a monitor that changes or objects, with its objection.
-    pub fn unconcerned(&self, view: View<'_>, event: &Event) -> Result<(), Objection> {
+    pub(crate) fn unconcerned(&self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         for slot in self.slots.iter().filter(|slot| !slot.monitor.concerns(event)) {
             let mut copy = slot.clone();
             let asked = copy.make_mut().event(view, event);

@@ -49,7 +49,7 @@ pub struct Quiet {
 impl Quiet {
     /// The longest allowed wait for a reply. A write of a learner's client takes eight packets, of up to 20 ms each,
     /// and two fsyncs in a row, of up to 12 ms each.
-    pub const ANSWERED: Duration = Duration::from_millis(500);
+    pub(crate) const ANSWERED: Duration = Duration::from_millis(500);
 
     /// The longest time for which a disk that is stalled when the faults end stays so.
     const LONGEST_STALL: Duration = Duration::from_secs(8);

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Returns the identity that a connection from this address has without any proof.
-pub fn of_address(address: &str) -> Id {
+pub(crate) fn of_address(address: &str) -> Id {
     Id::new("ip", address)
 }
 
@@ -19,7 +19,7 @@ pub fn of_address(address: &str) -> Id {
 ///
 /// # Errors
 /// `AuthFailed` for an unknown scheme; the server then closes the connection.
-pub fn authenticate(
+pub(crate) fn authenticate(
     scheme: &str,
     auth: &[u8],
     address: &str,
@@ -55,7 +55,7 @@ pub fn generate_digest(user_and_password: &str) -> String {
 ///
 /// # Errors
 /// `InvalidAcl` if no entry remains, or an entry is malformed.
-pub fn fix_up(acl: &AclList, auth: &[Id]) -> Result<AclList, Error> {
+pub(crate) fn fix_up(acl: &AclList, auth: &[Id]) -> Result<AclList, Error> {
     if acl.is_open() {
         return Ok(AclList::OPEN);
     }

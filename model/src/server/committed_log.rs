@@ -51,6 +51,6 @@ impl CommittedLog {
 
 /// Returns true if a transaction is missing between these two. Like `addCommittedProposal`, it cannot detect one at
 /// the end of an epoch.
-pub fn is_gap(one: Zxid, next: Zxid) -> bool {
+pub(crate) fn is_gap(one: Zxid, next: Zxid) -> bool {
     next.epoch() == one.epoch() && one.next() != Some(next)
 }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// finalizeWait: the time that a candidate with a quorum waits for a better vote, and the first timeout without any
 /// notification (rule 5.3).
-pub const FINALIZE_WAIT: Duration = Duration::from_millis(200);
+pub(crate) const FINALIZE_WAIT: Duration = Duration::from_millis(200);
 
 /// The longest timeout without any notification.
 const NOTIFICATION_TIMEOUT_MAX: Duration = Duration::from_secs(60);
@@ -229,7 +229,7 @@ impl Election {
     }
 
     /// Returns true if a quorum agrees and the server is waiting for a better vote.
-    pub fn is_finalizing(&self) -> bool {
+    pub(crate) fn is_finalizing(&self) -> bool {
         self.finalizing
     }
 
@@ -241,7 +241,7 @@ impl Election {
 
     /// Handles the timeout without notifications: sends the vote again and doubles the timeout. (The transport also
     /// resends the last notification of each pair when it reconnects.)
-    pub fn notification_timeout(&mut self, context: &mut Context<'_>) {
+    pub(crate) fn notification_timeout(&mut self, context: &mut Context<'_>) {
         self.broadcast(context);
         self.patience = (self.patience * 2).min(NOTIFICATION_TIMEOUT_MAX);
         context.arm(ServerTimer::Notification, self.patience);
@@ -249,7 +249,7 @@ impl Election {
 
     /// Records that the server is established in this epoch, so that its notifications say so (rule 5.3.6,
     /// ZOOKEEPER-1732). Under the oracle there are no notifications.
-    pub fn established_in(&mut self, epoch: Epoch, config: &Config) {
+    pub(crate) fn established_in(&mut self, epoch: Epoch, config: &Config) {
         if !config.election.is_oracle() {
             self.current.0.peer_epoch = epoch;
         }

@@ -61,7 +61,7 @@ impl Server {
     }
 
     /// Returns true if the server does not read from its leader now, because the packet thread waits for its disk.
-    pub fn is_deaf_to_its_leader(&self) -> bool {
+    pub(crate) fn is_deaf_to_its_leader(&self) -> bool {
         self.writing().is_some()
     }
 

@@ -105,7 +105,7 @@ impl Server {
     ///
     /// # Errors
     /// The sentence with which the server refuses to start (rule 6.2).
-    pub fn boot(context: &mut Context<'_>) -> Result<Server, &'static str> {
+    pub(crate) fn boot(context: &mut Context<'_>) -> Result<Server, &'static str> {
         if context.disk.is_torn() {
             context.disk.make_mut().begin_file();
         }
@@ -151,18 +151,18 @@ impl Server {
     }
 
     /// Returns the session of a client's connection that has completed its handshake.
-    pub fn session_of(&self, connection: ClientConnection) -> Option<SessionId> {
+    pub(crate) fn session_of(&self, connection: ClientConnection) -> Option<SessionId> {
         self.clients.established(connection)
     }
 
     /// Like [`Server::session_of`], but without local sessions ([`Server::local_sessions`]).
-    pub fn attends(&self, connection: ClientConnection) -> Option<SessionId> {
+    pub(crate) fn attends(&self, connection: ClientConnection) -> Option<SessionId> {
         let session = self.session_of(connection)?;
         Some(session).filter(|session| !self.clients.local.contains(*session))
     }
 
     /// Returns true if it leads and is established.
-    pub fn is_established_leader(&self) -> bool {
+    pub(crate) fn is_established_leader(&self) -> bool {
         matches!(&self.role, Role::Leading(leader) if leader.is_established())
     }
 
@@ -184,7 +184,7 @@ impl Server {
     }
 
     /// Returns the server's state for notifications.
-    pub fn peer_state(&self) -> PeerState {
+    pub(crate) fn peer_state(&self) -> PeerState {
         match self.role {
             Role::Looking => PeerState::Looking,
             Role::Following(_) => PeerState::Following,
@@ -204,16 +204,6 @@ impl Server {
             Role::Following(learner) => learner.describe(),
             Role::Leading(leader) => leader.describe(),
         }
-    }
-
-    /// Returns true if it serves reads without a leader.
-    pub fn is_read_only(&self) -> bool {
-        self.clients.read_only
-    }
-
-    /// Returns true if the session has a connection to this server.
-    pub fn has_session(&self, session: SessionId) -> bool {
-        self.clients.sessions.contains_key(&session)
     }
 
     /// Returns the role, with the parts of the server that its code needs. All calls of a role's code go through

@@ -88,7 +88,7 @@ impl Server {
     }
 
     /// Returns true if a quorum agrees with its proposal and it waits for a better vote (rule 5.3.3).
-    pub fn waits_for_better(&self) -> bool {
+    pub(crate) fn waits_for_better(&self) -> bool {
         self.is_looking() && self.election.is_finalizing()
     }
 

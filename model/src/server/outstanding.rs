@@ -92,7 +92,7 @@ impl OutstandingChanges {
 
     /// Removes every change of the newest proposal, `zxid`: znodes return to their state after the previous
     /// proposals.
-    pub fn roll_back(&mut self, zxid: Zxid) {
+    pub(crate) fn roll_back(&mut self, zxid: Zxid) {
         while self.changes.back().is_some_and(|change| change.zxid == zxid) {
             let change = self.changes.pop_back().expect("just seen");
             let before = self.changes.iter().rev().find(|before| before.path == change.path);

@@ -60,7 +60,7 @@ impl Server {
     /// finishes its queue and fsyncs (ZOOKEEPER-4712), and every logged transaction is applied, committed or not
     /// (ZOOKEEPER-2845). A server that did not serve yet has no such work, and HEAD does not do it (rule 6.8.5); an
     /// incomplete SNAP drops the tree (rule 6.8.4).
-    pub fn leave_role(&mut self, reason: &'static str, context: &mut Context<'_>) {
+    pub(crate) fn leave_role(&mut self, reason: &'static str, context: &mut Context<'_>) {
         self.leave(reason, false, context);
     }
 

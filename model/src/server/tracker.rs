@@ -74,7 +74,7 @@ impl SessionTracker {
     ///
     /// # Errors
     /// `SessionExpired` for a session that is unknown or closing.
-    pub fn set_owner(&mut self, session: SessionId, owner: Owner) -> Result<(), Error> {
+    pub(crate) fn set_owner(&mut self, session: SessionId, owner: Owner) -> Result<(), Error> {
         let tracked = self.sessions.get_mut(&session).filter(|tracked| !tracked.closing);
         tracked.ok_or(Error::SessionExpired)?.owner = Some(owner);
         Ok(())
@@ -94,12 +94,12 @@ impl SessionTracker {
     }
 
     /// Returns true if the session is known, alive or closing.
-    pub fn is_tracking(&self, session: SessionId) -> bool {
+    pub(crate) fn is_tracking(&self, session: SessionId) -> bool {
         self.sessions.contains_key(&session)
     }
 
     /// Marks a session as closing: it answers nothing any more. No effect on an unknown session.
-    pub fn set_closing(&mut self, session: SessionId) {
+    pub(crate) fn set_closing(&mut self, session: SessionId) {
         if let Some(tracked) = self.sessions.get_mut(&session) {
             tracked.closing = true;
         }

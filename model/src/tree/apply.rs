@@ -44,7 +44,7 @@ impl DataTree {
     }
 
     /// Applies a transaction as a server with these bugs does.
-    pub fn apply_with(&mut self, txn: &Txn, bugs: Bugs) -> Applied {
+    pub(crate) fn apply_with(&mut self, txn: &Txn, bugs: Bugs) -> Applied {
         let mut changes = Vec::new();
         let before = bugs.has(Bug::PlantedPzxid).then(|| self.pzxids(&txn.body));
         let mut result = self.apply_body(txn, &txn.body, &mut changes);

@@ -258,7 +258,7 @@ impl DataTree {
     }
 
     /// Returns true if a session that is not in the session map has ephemerals.
-    pub fn has_orphans(&self) -> bool {
+    pub(crate) fn has_orphans(&self) -> bool {
         self.orphan().is_some()
     }
 

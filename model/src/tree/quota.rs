@@ -27,7 +27,7 @@ pub(super) fn counted_by(path: &str) -> Option<&str> {
 }
 
 /// Returns true if the znode's data are a quota's statistics.
-pub fn is_statistics(path: &str) -> bool {
+pub(crate) fn is_statistics(path: &str) -> bool {
     path.starts_with(ROOT) && counted_by(path).is_some()
 }
 
@@ -38,7 +38,7 @@ fn subject<'a>(path: &'a str, name: &str) -> Option<&'a str> {
 
 /// Returns true if two answers to a request are equal except for the statistics of quotas. These may differ between
 /// servers that loaded a snapshot at different times (rule 1.10.3).
-pub fn same_answer(
+pub(crate) fn same_answer(
     request: &Request,
     one: &Result<Response, Error>,
     other: &Result<Response, Error>,
@@ -205,7 +205,7 @@ impl DataTree {
     ///
     /// # Errors
     /// `QuotaExceeded` if the write would exceed one.
-    pub fn check_quota(&self, path: &str, count: i64, bytes: i64) -> Result<(), Error> {
+    pub(crate) fn check_quota(&self, path: &str, count: i64, bytes: i64) -> Result<(), Error> {
         let Some(subject) = self.quota_above(path) else { return Ok(()) };
         let numbers = |name| {
             self.node(&format!("{ROOT}{subject}{name}")).map(|node| StatsTrack::parse(&node.data))

@@ -39,12 +39,12 @@ pub type Fired = Vec<(ClientConnection, WatchedEvent)>;
 impl WatchTable {
     /// Sets a one-shot data watch, for exists with any result and for a successful getData. A repeated call has no
     /// further effect (rule 3.1.3).
-    pub fn add_data(&mut self, path: Arc<str>, connection: ClientConnection, bugs: Bugs) {
+    pub(crate) fn add_data(&mut self, path: Arc<str>, connection: ClientConnection, bugs: Bugs) {
         self.data.add(path, connection, Mode::Standard, bugs);
     }
 
     /// Sets a one-shot child watch, for a successful getChildren.
-    pub fn add_child(&mut self, path: Arc<str>, connection: ClientConnection, bugs: Bugs) {
+    pub(crate) fn add_child(&mut self, path: Arc<str>, connection: ClientConnection, bugs: Bugs) {
         self.child.add(path, connection, Mode::Standard, bugs);
     }
 
@@ -148,7 +148,7 @@ impl WatchTable {
     }
 
     /// Removes the watches of a closed connection.
-    pub fn remove_connection(&mut self, connection: ClientConnection) {
+    pub(crate) fn remove_connection(&mut self, connection: ClientConnection) {
         self.data.remove_connection(connection);
         self.child.remove_connection(connection);
     }

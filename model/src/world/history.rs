@@ -79,13 +79,13 @@ impl History {
     }
 
     /// Returns the first transaction after `zxid`.
-    pub fn next_after(&self, zxid: Zxid) -> Option<&Arc<Txn>> {
+    pub(crate) fn next_after(&self, zxid: Zxid) -> Option<&Arc<Txn>> {
         self.txns.get(self.count_up_to(zxid))
     }
 
     /// Returns the zxid of the last transaction up to `zxid`, or [`Zxid::ZERO`] if there is none. For an opening
     /// zxid, this is the end of the prefix that it represents.
-    pub fn last_up_to(&self, zxid: Zxid) -> Zxid {
+    pub(crate) fn last_up_to(&self, zxid: Zxid) -> Zxid {
         match self.count_up_to(zxid) {
             0 => Zxid::ZERO,
             count => self.txns[count - 1].zxid,
@@ -93,7 +93,7 @@ impl History {
     }
 
     /// Returns the digest of the tree after the last transaction up to `zxid`.
-    pub fn digest_at(&self, zxid: Zxid) -> Fingerprint {
+    pub(crate) fn digest_at(&self, zxid: Zxid) -> Fingerprint {
         match self.count_up_to(zxid) {
             0 => self.initial,
             count => self.digests[count - 1],

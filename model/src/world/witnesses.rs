@@ -98,7 +98,7 @@ impl Witnesses {
     }
 
     /// Returns true if a monitor needs the traffic of client machines.
-    pub fn hear_exchanges(&self) -> bool {
+    pub(crate) fn hear_exchanges(&self) -> bool {
         self.monitors.hear_exchanges()
     }
 

@@ -78,7 +78,7 @@ impl<'a> Contender<'a> {
     }
 
     /// Parses a full path; `None` if it is not that of a contender in `directory`.
-    pub fn in_directory(directory: &str, full: &'a str) -> Option<Contender<'a>> {
+    pub(crate) fn in_directory(directory: &str, full: &'a str) -> Option<Contender<'a>> {
         if path::parent(full) != Some(directory) {
             return None;
         }
@@ -114,19 +114,19 @@ impl<'a> Contender<'a> {
     }
 
     /// Returns true if its number gives its place (recipe rule 1.2.6).
-    pub fn is_placed_by_number(&self) -> bool {
+    pub(crate) fn is_placed_by_number(&self) -> bool {
         !is_exhausted(self.sequence)
     }
 
     /// Returns the contender with its place given by the transaction that created its znode. If one contender of a
     /// directory is not [placed by its number](Contender::is_placed_by_number), all must be placed like this.
     #[must_use]
-    pub fn created_at(self, czxid: Zxid) -> Contender<'a> {
+    pub(crate) fn created_at(self, czxid: Zxid) -> Contender<'a> {
         Contender { place: Place::Created(czxid), ..self }
     }
 
     /// Returns true if it came before the other one.
-    pub fn is_ahead_of(&self, other: &Contender<'_>) -> bool {
+    pub(crate) fn is_ahead_of(&self, other: &Contender<'_>) -> bool {
         self.place < other.place
     }
 

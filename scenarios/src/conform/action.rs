@@ -89,7 +89,7 @@ impl Watched {
 
 impl Action {
     /// Returns true if the action concerns znodes outside of the case: the root and `/zookeeper`.
-    pub fn is_about_the_root(&self) -> bool {
+    pub(crate) fn is_about_the_root(&self) -> bool {
         let text = self.to_string();
         text.contains("/!") || text.contains("/zookeeper")
     }

@@ -32,7 +32,7 @@ impl Installation {
     ///
     /// # Errors
     /// Fails if there is no Java.
-    pub fn with_class_path(class_path: &str) -> Result<Installation, ConformError> {
+    pub(crate) fn with_class_path(class_path: &str) -> Result<Installation, ConformError> {
         let java = find_java().ok_or(ConformError::NoJava)?;
         // Java takes the first logger on the class path, and this one writes the lines that runs of findings wait for.
         let class_path = match Path::new(LOGGER).is_file() {

@@ -46,7 +46,7 @@ impl Servers {
     }
 
     /// Returns true if clients can be connected to different servers.
-    pub fn are_many(&self) -> bool {
+    pub(crate) fn are_many(&self) -> bool {
         self.twins.len() > 1
     }
 
@@ -64,7 +64,7 @@ impl Servers {
     }
 
     /// Returns this server, or the next one that is up.
-    pub fn up_from(&self, server: ServerId) -> ServerId {
+    pub(crate) fn up_from(&self, server: ServerId) -> ServerId {
         let count = self.up.len();
         let places = (0..count).map(|step| (server.index() + step) % count);
         let up = places.into_iter().find(|place| self.up[*place]);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use thiserror::Error;
 
 /// The largest seed: ranges exclude their end, which must fit into 64 bits.
-pub const MAX_SEED: u64 = u64::MAX - 1;
+pub(crate) const MAX_SEED: u64 = u64::MAX - 1;
 
 /// Why a text is no seed or no range of seeds, as one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -68,7 +68,7 @@ pub enum SeedError {
 ///
 /// # Errors
 /// Fails if the text is no such number.
-pub fn parse_seed(text: &str) -> Result<u64, SeedError> {
+pub(crate) fn parse_seed(text: &str) -> Result<u64, SeedError> {
     let digits = text.trim().replace('_', "");
     if digits.is_empty() {
         return Err(SeedError::Nothing { what: "the seed" });

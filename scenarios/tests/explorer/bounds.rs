@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use vivarium::model::bounds::{SEARCHED_CLIENTS, SEARCHED_SERVERS, SWEPT_CLIENTS, SWEPT_SERVERS};
-use vivarium::model::case::{Case, GrainKind};
-use vivarium::model::config::Config;
 use vivarium::prelude::*;
-use vivarium::reports::case_file;
+use vivarium_model::bounds::{SEARCHED_CLIENTS, SEARCHED_SERVERS, SWEPT_CLIENTS, SWEPT_SERVERS};
+use vivarium_model::case::{Case, GrainKind};
+use vivarium_model::config::Config;
+use vivarium_reports::case_file;
 
 /// Returns the exit code of a command, or its message if it is refused.
 fn command(words: &[&str]) -> Result<i32, String> {

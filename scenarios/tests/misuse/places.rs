@@ -47,7 +47,7 @@ impl Monitor for PanicsIn {
         self.at("looks_for");
         Vec::new()
     }
-    fn begin(&mut self, _config: &Arc<vivarium::model::config::Config>) {
+    fn begin(&mut self, _config: &Arc<vivarium_model::config::Config>) {
         self.at("begin");
     }
     fn event(&mut self, _view: View<'_>, _event: &Event) -> Result<(), Objection> {
@@ -94,7 +94,7 @@ fn so_it_does_in_a_search() {
             }
         });
         let text =
-            text.unwrap_or_else(|panic| vivarium::model::words::panic_message(&*panic).to_string());
+            text.unwrap_or_else(|panic| vivarium_model::words::panic_message(&*panic).to_string());
         assert!(text.contains("an odd place to panic"), "{place}: {text}");
     }
 }

@@ -27,7 +27,7 @@ pub const ASSERTION: &str = "assertion";
 ///
 /// # Errors
 /// Returns the objection if the program returned an error or panicked.
-pub fn ends_well(event: &Event) -> Result<(), Objection> {
+pub(crate) fn ends_well(event: &Event) -> Result<(), Objection> {
     let (client, failure) = match event {
         Event::Finished { client, result: Err(why) } => (client, Failure::Returned(why.clone())),
         Event::Panicked { client, message } => (client, Failure::Panicked(message.clone())),
@@ -42,7 +42,7 @@ pub fn ends_well(event: &Event) -> Result<(), Objection> {
 ///
 /// # Errors
 /// Returns an objection that names a session that is still open.
-pub fn sessions_are_over(history: &History, when: &str) -> Result<(), Objection> {
+pub(crate) fn sessions_are_over(history: &History, when: &str) -> Result<(), Objection> {
     let Some((session, timeout)) = history.tree().sessions().first_key_value() else {
         return Ok(());
     };
@@ -57,7 +57,7 @@ pub fn sessions_are_over(history: &History, when: &str) -> Result<(), Objection>
 ///
 /// # Errors
 /// Returns an objection that says what each unfinished program waits for.
-pub fn all_have_finished<H: Host>(world: &World<H, Service>) -> Result<(), Objection> {
+pub(crate) fn all_have_finished<H: Host>(world: &World<H, Service>) -> Result<(), Objection> {
     let service = world.grain();
     let unfinished: Vec<ClientId> = service
         .client_ids()
@@ -77,7 +77,7 @@ pub fn all_have_finished<H: Host>(world: &World<H, Service>) -> Result<(), Objec
 ///
 /// # Errors
 /// Returns an objection with the panic's message.
-pub fn asserted<T>(what: impl FnOnce() -> T) -> Result<T, Objection> {
+pub(crate) fn asserted<T>(what: impl FnOnce() -> T) -> Result<T, Objection> {
     catch_unwind(AssertUnwindSafe(what))
         .map_err(|payload| Objection::new(ASSERTION, panic_message(&*payload)))
 }

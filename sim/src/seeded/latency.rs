@@ -229,7 +229,13 @@ impl Latencies {
     }
 
     /// Slows down the leader's handler of a learner for a while, beginning with the piece that is already due.
-    pub fn slow_stream(&mut self, learner: ServerId, now: Time, lasts: Duration, by: Duration) {
+    pub(crate) fn slow_stream(
+        &mut self,
+        learner: ServerId,
+        now: Time,
+        lasts: Duration,
+        by: Duration,
+    ) {
         let slow = SlowStream { held_until: now + by, until: now + lasts, by };
         self.disks[learner.index()].stream = slow;
     }
@@ -264,12 +270,12 @@ impl Latencies {
     }
 
     /// Draws whether the CommitProcessor misses the wake-up for its newest entry, if the servers have that defect.
-    pub fn misses_wake_up(&mut self, server: ServerId) -> bool {
+    pub(crate) fn misses_wake_up(&mut self, server: ServerId) -> bool {
         self.misses_wake_ups && self.disks[server.index()].random.chance(Ratio::one_in(20))
     }
 
     /// Returns the next random number for a client's program.
-    pub fn random_number(&mut self, client: ClientId) -> u64 {
+    pub(crate) fn random_number(&mut self, client: ClientId) -> u64 {
         self.programs[client.index()].numbers.number()
     }
 

@@ -92,7 +92,7 @@ fn frequency(awaited: Await, random: &mut Random) -> Ratio {
 }
 
 /// Returns the random stream from which one occurrence of a fault draws its victim and its extent.
-pub fn occurrence(seeds: &Seeds, kind: Fault, occurrence: u32) -> Random {
+pub(crate) fn occurrence(seeds: &Seeds, kind: Fault, occurrence: u32) -> Random {
     seeds.stream(&purpose(kind), 1 + u64::from(occurrence))
 }
 

@@ -96,18 +96,18 @@ impl Disk {
 
     /// Returns the log that a reader of the files sees: records that were not fsynced are still in the process's
     /// buffer (`FileTxnLog.commit` flushes).
-    pub fn flushed_log(&self) -> &[Arc<Txn>] {
+    pub(crate) fn flushed_log(&self) -> &[Arc<Txn>] {
         &self.log[..self.durable]
     }
 
     /// Returns the zxid of the last record or the newest snapshot's label, whichever is higher, durable or not.
-    pub fn last_logged(&self) -> Zxid {
+    pub(crate) fn last_logged(&self) -> Zxid {
         let snapshot = self.snapshots.last().map_or(Zxid::ZERO, |snapshot| snapshot.label);
         self.log.last().map_or(snapshot, |txn| txn.zxid.max(snapshot))
     }
 
     /// Returns the last zxid that survives any crash, in the log's durable part or a durable snapshot.
-    pub fn last_durable(&self) -> Zxid {
+    pub(crate) fn last_durable(&self) -> Zxid {
         let logged = self.durable.checked_sub(1).map_or(Zxid::ZERO, |at| self.log[at].zxid);
         let snapshots = self.snapshots.iter().filter(|snapshot| snapshot.durable);
         snapshots.map(|snapshot| snapshot.label).fold(logged, Zxid::max)
@@ -227,7 +227,7 @@ impl Disk {
 
     /// Applies a failed write or fsync: only `survive` transactions of the unsynced tail reach the disk. Returns the
     /// number of the others. `rest` has an effect on those only under the bug that it belongs to.
-    pub fn fail_to_fsync(&mut self, survive: u8, rest: Unwritten, bugs: Bugs) -> usize {
+    pub(crate) fn fail_to_fsync(&mut self, survive: u8, rest: Unwritten, bugs: Bugs) -> usize {
         let keep = self.durable + usize::from(survive).min(self.unsynced());
         let unwritten = self.log.split_off(keep);
         self.durable = keep;
@@ -245,14 +245,14 @@ impl Disk {
 
     /// Begins a new file (`rollLog`, a TRUNC, a start): a torn record stays at the end of the old file, and the old
     /// file's buffer is dropped.
-    pub fn begin_file(&mut self) {
+    pub(crate) fn begin_file(&mut self) {
         self.torn = false;
         self.buffered.clear();
     }
 
     /// Returns true if a transaction is missing in the log from its record `from` on. A gap between the snapshot and
     /// that record is not detected: servers do not check for it (rule 6.9.5).
-    pub fn has_gap(&self, from: usize) -> bool {
+    pub(crate) fn has_gap(&self, from: usize) -> bool {
         has_gap(&self.log[from..])
     }
 
@@ -260,7 +260,7 @@ impl Disk {
     ///
     /// # Errors
     /// The reason why the server refuses to start.
-    pub fn check_epochs(&mut self, last: Zxid, bugs: Bugs) -> Result<(), &'static str> {
+    pub(crate) fn check_epochs(&mut self, last: Zxid, bugs: Bugs) -> Result<(), &'static str> {
         if last.epoch() > self.current_epoch {
             match self.current_epoch_tmp.take() {
                 // A tmp file can be older than the log. A crash before its rename leaves the file; no start reads it
@@ -280,7 +280,7 @@ impl Disk {
     }
 
     /// Counts a start and returns its number.
-    pub fn count_start(&mut self) -> u16 {
+    pub(crate) fn count_start(&mut self) -> u16 {
         self.starts += 1;
         self.starts
     }

@@ -30,7 +30,7 @@ pub struct Undone {
 
 impl Disk {
     /// Returns the disk with this file system.
-    pub fn with_file_system(mut self, file_system: FileSystem) -> Disk {
+    pub(crate) fn with_file_system(mut self, file_system: FileSystem) -> Disk {
         self.file_system = file_system;
         self
     }
@@ -56,7 +56,7 @@ impl Disk {
     }
 
     /// Replaces `acceptedEpoch`: writes and fsyncs a temporary file, and renames it.
-    pub fn write_accepted_epoch(&mut self, epoch: Epoch) {
+    pub(crate) fn write_accepted_epoch(&mut self, epoch: Epoch) {
         self.fsyncs_a_file();
         if !self.file_system.directories_synced && self.accepted_epoch != epoch {
             self.renames.accepted_epoch = Some(self.accepted_epoch);
@@ -65,13 +65,13 @@ impl Disk {
     }
 
     /// Writes and fsyncs `currentEpoch.tmp`.
-    pub fn write_current_epoch_tmp(&mut self, epoch: Epoch) {
+    pub(crate) fn write_current_epoch_tmp(&mut self, epoch: Epoch) {
         self.fsyncs_a_file();
         self.current_epoch_tmp = Some(epoch);
     }
 
     /// Renames `currentEpoch.tmp` to `currentEpoch`.
-    pub fn rename_current_epoch(&mut self) {
+    pub(crate) fn rename_current_epoch(&mut self) {
         let epoch = self.current_epoch_tmp.take().expect("the tmp file was written");
         if !self.file_system.directories_synced && self.current_epoch != epoch {
             self.renames.current_epoch = Some(self.current_epoch);

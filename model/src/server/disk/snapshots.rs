@@ -44,7 +44,7 @@ impl Disk {
 
     /// Opens the file of a snapshot to write it. Under [`Bug::SnapshotWrittenInPlace`], this truncates an existing
     /// file of that name. Returns the effect on the next start, if that file was durable.
-    pub fn open_snapshot(&mut self, label: Zxid, bugs: Bugs) -> Option<Truncated> {
+    pub(crate) fn open_snapshot(&mut self, label: Zxid, bugs: Bugs) -> Option<Truncated> {
         if !bugs.has(Bug::SnapshotWrittenInPlace) {
             return None;
         }
@@ -58,7 +58,7 @@ impl Disk {
     /// durable log that follows it without a gap. Without a durable snapshot, the log counts if it begins with the
     /// very first transaction: a start refuses such a log (rule 6.9.4), but accepts it with
     /// `zookeeper.snapshot.trust.empty`.
-    pub fn last_recoverable(&self) -> Zxid {
+    pub(crate) fn last_recoverable(&self) -> Zxid {
         let newest = self.snapshots.iter().rfind(|snapshot| snapshot.durable);
         let mut last = newest.map_or(Zxid::ZERO, |snapshot| snapshot.label);
         let from = self.first_above(last).min(self.durable);
@@ -73,7 +73,7 @@ impl Disk {
     }
 
     /// Adds a snapshot, and purges an old one if there are more than four.
-    pub fn add_snapshot(&mut self, snapshot: Snapshot, bugs: Bugs) {
+    pub(crate) fn add_snapshot(&mut self, snapshot: Snapshot, bugs: Bugs) {
         let at = self.snapshots.partition_point(|other| other.label < snapshot.label);
         match self.snapshots.get_mut(at) {
             // A durable snapshot of that label is equivalent: recovery from either has the same result.
@@ -100,7 +100,7 @@ impl Disk {
     }
 
     /// Takes over a SNAP: its fsynced snapshot replaces the log and all snapshots (but see [`Bug::SnapKeepsOldLog`]).
-    pub fn replace_by_snapshot(&mut self, snapshot: Snapshot, bugs: Bugs) {
+    pub(crate) fn replace_by_snapshot(&mut self, snapshot: Snapshot, bugs: Bugs) {
         self.fsyncs_a_file();
         if bugs.has(Bug::SnapKeepsOldLog) {
             self.add_snapshot(snapshot, bugs);
@@ -117,7 +117,7 @@ impl Disk {
     ///
     /// # Errors
     /// The reason why the server refuses to start: there is a log, but no snapshot that it continues.
-    pub fn begin_database(&mut self, setup: &Setup, bugs: Bugs) -> Result<(), &'static str> {
+    pub(crate) fn begin_database(&mut self, setup: &Setup, bugs: Bugs) -> Result<(), &'static str> {
         if !self.snapshots.is_empty() {
             return Ok(());
         }

@@ -258,7 +258,7 @@ impl Leader {
     }
 
     /// Returns true if the leader is activated.
-    pub fn is_established(&self) -> bool {
+    pub(crate) fn is_established(&self) -> bool {
         self.phase == Phase::Broadcast
     }
 
@@ -350,26 +350,19 @@ impl Leader {
     }
 
     /// Returns the sessions whose expiry it tracks.
-    pub fn tracked_sessions(&self) -> Vec<SessionId> {
+    pub(crate) fn tracked_sessions(&self) -> Vec<SessionId> {
         let sessions = self.prep.iter().flat_map(|prep| prep.sessions().iter());
         sessions.map(|(session, _)| session).collect()
     }
 
     /// Returns the timeout with which it expires a session, or `None` for an unknown session.
-    pub fn tracked_timeout(&self, session: SessionId) -> Option<Duration> {
+    pub(crate) fn tracked_timeout(&self, session: SessionId) -> Option<Duration> {
         self.prep.as_ref()?.sessions().timeout(session)
     }
 
     /// Returns the number of proposals that are not committed yet.
     pub fn outstanding(&self) -> usize {
         self.outstanding.len()
-    }
-
-    /// Returns true if a proposal with this session and number is outstanding.
-    pub fn has_outstanding(&self, session: SessionId, xid: Xid) -> bool {
-        self.outstanding
-            .iter()
-            .any(|proposal| proposal.txn.session == session && proposal.txn.cxid == xid)
     }
 
     /// Describes the leader's state.

@@ -115,7 +115,7 @@ impl Learner {
     }
 
     /// Returns the kind of a synchronisation that has begun and is not acknowledged.
-    pub fn unfinished_sync(&self) -> Option<SyncMode> {
+    pub(crate) fn unfinished_sync(&self) -> Option<SyncMode> {
         self.mode
     }
 

@@ -162,7 +162,7 @@ impl Prep {
     }
 
     /// Returns true if a change of this znode is outstanding.
-    pub fn is_changing(&self, path: &str) -> bool {
+    pub(crate) fn is_changing(&self, path: &str) -> bool {
         self.outstanding.changes(path)
     }
 

@@ -83,7 +83,7 @@ impl Belief {
     }
 
     /// Watches a lock whose holders can lose it by force.
-    pub fn with_force(lock_directory: &str) -> Belief {
+    pub(crate) fn with_force(lock_directory: &str) -> Belief {
         Belief { by_force: true, ..Belief::new(lock_directory) }
     }
 
@@ -93,7 +93,8 @@ impl Belief {
     }
 
     /// Returns the measurements so far; an overlap that has not ended is counted without its duration.
-    pub fn zombie_overlaps(&self) -> ZombieOverlaps {
+    #[cfg(test)]
+    fn zombie_overlaps(&self) -> ZombieOverlaps {
         *self.measured
     }
 

@@ -52,17 +52,17 @@ impl Fencing {
     }
 
     /// Watches the tokens of writers of the read-write lock in this directory.
-    pub fn of_writers(lock_directory: &str) -> Fencing {
+    pub(crate) fn of_writers(lock_directory: &str) -> Fencing {
         Fencing { writers_only: true, ..Fencing::new(lock_directory) }
     }
 
     /// Watches the lock in this directory, whose holders can lose it by force.
-    pub fn with_force(lock_directory: &str) -> Fencing {
+    pub(crate) fn with_force(lock_directory: &str) -> Fencing {
         Fencing { by_force: true, ..Fencing::new(lock_directory) }
     }
 
     /// Watches the lock in this directory, and this one resource; other resources belong to other locks.
-    pub fn of_resource(lock_directory: &str, resource: &str) -> Fencing {
+    pub(crate) fn of_resource(lock_directory: &str, resource: &str) -> Fencing {
         Fencing { resource: Some(resource.into()), ..Fencing::new(lock_directory) }
     }
 

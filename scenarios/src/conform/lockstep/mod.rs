@@ -54,7 +54,7 @@ pub struct Divergence {
 
 impl Divergence {
     /// Returns true if the real server sent the same packets up to some point, and nothing after it.
-    pub fn is_silence(&self) -> bool {
+    pub(crate) fn is_silence(&self) -> bool {
         let Both { real, model, .. } = &self.both;
         let before = real.strip_suffix(&[Heard::Silence]);
         before.is_some_and(|before| model.starts_with(before))

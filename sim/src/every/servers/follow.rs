@@ -46,7 +46,7 @@ impl EnsembleModel {
     /// Returns the objection to the end of recorded steps, if nothing except faults can happen after them. Asks the
     /// same question as [`Model::at_rest`] does for a state. Returns `None` also if a further step is possible, or if a
     /// recorded step is not enabled.
-    pub fn stuck_after(&self, steps: &[Step]) -> Option<Objection> {
+    pub(crate) fn stuck_after(&self, steps: &[Step]) -> Option<Objection> {
         let mut scene = self.unfold(&self.beginning().numbers);
         for step in steps {
             let mut effects = Effects::default();

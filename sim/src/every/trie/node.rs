@@ -74,7 +74,6 @@ pub struct Edge {
     pub(super) input: Input,
     pub(super) outputs: Arc<[Output]>,
     spawned: bool,
-    visible: bool,
     pub(super) child: NodeId,
 }
 
@@ -150,15 +149,7 @@ impl Edge {
         spawned: bool,
         child: NodeId,
     ) -> Arc<Edge> {
-        let is_loud = |output: &Output| match output {
-            Output::Submit { .. } | Output::Abandon { .. } => false,
-            Output::Observe(_)
-            | Output::Send { .. }
-            | Output::Finished(_)
-            | Output::Panicked(_) => true,
-        };
-        let visible = spawned || outputs.iter().any(is_loud);
-        Arc::new(Edge { input, outputs, spawned, visible, child })
+        Arc::new(Edge { input, outputs, spawned, child })
     }
 
     /// Returns the program's input.
@@ -174,12 +165,6 @@ impl Edge {
     /// Returns true if the program spawns a task on this edge.
     pub fn spawned(&self) -> bool {
         self.spawned
-    }
-
-    /// Returns true if the program does more than begin and abandon calls: it makes an observation, sends to another
-    /// program, spawns a task, finishes or panics.
-    pub fn is_visible(&self) -> bool {
-        self.visible
     }
 
     /// Returns the node that the edge leads to.

@@ -197,7 +197,7 @@ fn bytes_of(values: &[Value]) -> Option<Vec<u8>> {
 
 impl Trie {
     /// From now on, compares what programs do with what they do in other clients' places.
-    pub fn hold_against_each_other(&self, order: &SessionOrder) {
+    pub(crate) fn hold_against_each_other(&self, order: &SessionOrder) {
         let clients: Vec<ClientId> = (0..self.clients()).map(ClientId::at).collect();
         let renamings =
             clients.windows(2).map(|pair| Renaming::of(pair[0], pair[1], order)).collect();

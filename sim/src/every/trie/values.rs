@@ -148,7 +148,7 @@ struct History {
 impl Trie {
     /// From now on, compares what programs do with what they do with other values of these kinds. `order` is the order
     /// of the session ids in the search.
-    pub fn tell_others(&self, order: SessionOrder, valued: Vec<Valued>) {
+    pub(crate) fn tell_others(&self, order: SessionOrder, valued: Vec<Valued>) {
         let clients = u8::try_from(self.clients()).expect("a search has few clients");
         let _ = self.others.set(Others {
             clients,

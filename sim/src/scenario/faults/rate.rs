@@ -30,7 +30,7 @@ enum Often {
 
 impl Rate {
     /// The default: the usual share of the seeds, with a frequency that each of them draws.
-    pub const USUAL: Rate = Rate { share: None, often: Often::Drawn };
+    pub(crate) const USUAL: Rate = Rate { share: None, often: Often::Drawn };
 
     /// Every seed has the fault.
     pub const ALWAYS: Rate = Rate::in_seeds(1, 1);

@@ -48,7 +48,7 @@ impl ProgramModel {
 
     /// Leaves out steps while the same property is violated at the end, within the budget. The candidates are adjacent
     /// steps, and the last steps of one client.
-    pub fn shorten(&self, steps: &[Step], property: &str) -> Option<(Vec<Step>, Objection)> {
+    pub(crate) fn shorten(&self, steps: &[Step], property: &str) -> Option<(Vec<Step>, Objection)> {
         let of = |at| move |step: &Step| client_of(step).is_some_and(|owner| owner.index() == at);
         let clients: Vec<_> = (0..self.config.clients.len()).map(of).collect();
         let kinds: Vec<&dyn Fn(&Step) -> bool> = clients.iter().map(|own| own as _).collect();
@@ -66,7 +66,7 @@ impl ProgramModel {
     }
 
     /// Returns the same model with these reductions. Both share the programs' trie.
-    pub fn with_reductions(&self, reductions: Reductions) -> ProgramModel {
+    pub(crate) fn with_reductions(&self, reductions: Reductions) -> ProgramModel {
         ProgramModel {
             config: Arc::clone(&self.config),
             trie: Arc::clone(&self.trie),
