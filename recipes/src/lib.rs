@@ -17,8 +17,6 @@
 pub mod ack_queue;
 pub mod barrier;
 pub mod cache;
-#[cfg(feature = "checking")]
-mod calm;
 pub mod configuration;
 pub mod contention;
 pub mod counter;
@@ -36,6 +34,8 @@ pub mod mutants;
 pub mod names;
 #[cfg(not(feature = "checking"))]
 mod no_mutants;
+#[cfg(feature = "checking")]
+mod obligations;
 pub mod once;
 pub mod partitioner;
 pub mod persistent_node;

@@ -74,18 +74,18 @@ pub mod fuzz;
 #[cfg(feature = "explore")]
 mod exploration;
 pub mod guide;
+mod harness;
 pub mod prelude;
 pub mod properties;
 mod replaying;
 mod sweeping;
-mod test;
 
 #[cfg(feature = "explore")]
 pub use exploration::{Exploration, ExploreError, explore};
+pub use harness::Test;
+pub use harness::ready::TestFailure;
+pub use harness::role::Role;
 pub use sweeping::seeds;
-pub use test::Test;
-pub use test::ready::TestFailure;
-pub use test::role::Role;
 #[cfg(feature = "explore")]
 pub use vivarium_model::config::Election;
 pub use vivarium_reports::exploration::ExplorationReport;

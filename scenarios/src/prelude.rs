@@ -3,14 +3,14 @@
 
 #[cfg(feature = "explore")]
 pub use crate::exploration::{Exploration, ExploreError};
+pub use crate::harness::Test;
+pub use crate::harness::ready::TestFailure;
+pub use crate::harness::role::Role;
 pub use crate::properties::{
     PROGRAM_FINISHED, PROGRAM_KILLED, Said, Tree, agree, always, at_most_once, eventually,
     exactly_once, grows, never_two_at_once, no_ghosts_under, same_order, tree_always, tree_at_end,
 };
 pub use crate::sweeping::seeds::SeedRange;
-pub use crate::test::Test;
-pub use crate::test::ready::TestFailure;
-pub use crate::test::role::Role;
 pub use serde::Serialize;
 pub use std::time::Duration;
 pub use vivarium_model::acl::{Acl, AclList, Id, Permissions};

@@ -23,7 +23,7 @@ pub use recorded::replay::{Replay, replay};
 pub use recorded::{minimise, servers, service, steps};
 pub use run::demands;
 pub use run::difference::{Difference, Side, Way};
-pub use run::pulse::{Beat, Pulses};
+pub use run::heartbeat::{Beat, Heartbeats};
 pub use run::record::Caused;
 pub use run::standstill::Stopped;
 pub use run::{HostKind, RunOptions, RunReport};

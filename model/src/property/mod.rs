@@ -5,6 +5,7 @@
 
 mod access;
 mod acknowledged_write;
+mod after_faults;
 mod asked_of_servers;
 mod bridge;
 mod client;
@@ -33,7 +34,6 @@ mod no_phantom;
 mod one_leader;
 mod prefix_read;
 mod protocol;
-mod quiet;
 mod read_only;
 mod reply_order;
 mod sequence_order;
@@ -48,6 +48,7 @@ mod whole_snapshots;
 
 pub use access::AccessDecisions;
 pub use acknowledged_write::AcknowledgedWrite;
+pub use after_faults::AfterFaults;
 pub use asked_of_servers::AskedOfServers;
 pub use bridge::Bridge;
 pub use client::{FaithfulClient, PunctualClient};
@@ -75,7 +76,6 @@ pub use no_phantom::NoPhantom;
 pub use one_leader::OneLeader;
 pub use prefix_read::PrefixRead;
 pub use protocol::Protocol;
-pub use quiet::Quiet;
 pub use reply_order::ReplyOrder;
 pub use sequence_order::SequenceOrder;
 pub use state::{MonitorState, Unhashed};

@@ -1,9 +1,9 @@
 //! A server's database in memory (`ZKDatabase`): the tree, and the last transactions applied to it.
 
+use super::apply_rest::Rest;
 use super::committed_log::CommittedLog;
 use super::context::Context;
 use super::disk::Snapshot;
-use super::rest::Rest;
 use super::snapshot::SnapshotInProgress;
 use crate::tree::{Applied, Change, DataTree};
 use crate::vocabulary::release::Bug;

@@ -19,6 +19,7 @@
 //! | `pipeline`, `attach`, `local`, `read_only`, `read` | clients: the order of commits and replies; handshakes; sessions that only one server knows; serving without a leader; reads |
 
 pub mod access;
+mod apply_rest;
 mod attach;
 mod clients;
 mod commit_processor;
@@ -41,7 +42,6 @@ pub mod prep;
 pub mod read;
 mod read_only;
 pub(crate) mod requests;
-mod rest;
 pub mod role;
 mod snapshot;
 mod snapshot_thread;

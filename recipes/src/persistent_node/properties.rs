@@ -9,8 +9,8 @@
 //! One monitor checks all three: within a time and at rest.
 
 use super::PersistentSeen;
-use crate::calm::{AtRest, Owed, WithinATime};
 use crate::herd::Herd;
+use crate::obligations::{AtRest, Owed, WithinATime};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;

@@ -1,7 +1,7 @@
 //! `calm`: clients that continue for long after all faults have ended, some idle, some not.
 //!
 //! Reconnecting hides mistakes of servers: clients connect again, learners rejoin. So this scenario checks what happens
-//! without faults: no role, connection or session ends, and every request is answered soon ([`Quiet`]). Faults come
+//! without faults: no role, connection or session ends, and every request is answered soon ([`AfterFaults`]). Faults come
 //! first, as in `churn`, so that leaders have different histories; they end after a few seconds.
 
 use super::{Entry, Group, Switches};
@@ -11,7 +11,7 @@ use vivarium_model::handle::{ZooKeeper, program};
 use vivarium_model::mark::Mark;
 use vivarium_model::op::{CreateMode, Version};
 use vivarium_model::property::AskedOfServers;
-use vivarium_model::property::{self, Monitor, Quiet};
+use vivarium_model::property::{self, AfterFaults, Monitor};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::{Duration, Time};
 use vivarium_sim::{Choice, Explored, Fault, FaultSet, Limits, Run, Scenario, Settings};
@@ -58,7 +58,7 @@ fn build(switches: &Switches) -> Scenario {
         setup: Setup::of([PATH]).expect("a znode"),
         settings: Settings::default(),
         programs: Arc::new(|run| {
-            let from = Time::ZERO + run.chaos + Quiet::settling(&run.config);
+            let from = Time::ZERO + run.chaos + AfterFaults::settling(&run.config);
             let timeouts = run.config.clients.iter();
             let timeouts =
                 timeouts.map(|client| run.config.negotiate(client.session_timeout));
@@ -91,9 +91,9 @@ fn build(switches: &Switches) -> Scenario {
 
 /// Returns the monitor of the quiet period. The programs outlive the faults, so the faults end when their time is over.
 /// The last fault step may overshoot that time by less than a tick, for which the settling time has room.
-fn quiet(run: &Run) -> Quiet {
+fn quiet(run: &Run) -> AfterFaults {
     let gone = run.aftermath.left_down.iter().chain(&run.aftermath.left_cut_off);
-    Quiet::after(Time::ZERO + run.chaos, &run.config, gone.copied())
+    AfterFaults::after(Time::ZERO + run.chaos, &run.config, gone.copied())
 }
 
 /// Makes requests now and then until the end. An idle client makes none during the quiet period.

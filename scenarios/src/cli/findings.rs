@@ -6,7 +6,7 @@ use super::guard;
 use super::output::emit;
 use super::select::nearest;
 use crate::conform::{self, Installation};
-use crate::findings::{FINDINGS, Finding, Outcome, Tale, Variant};
+use crate::findings::{FINDINGS, Finding, Narration, Outcome, Variant};
 
 /// Lists all findings, or runs one.
 pub(super) fn findings(arguments: &FindingsArguments) -> Result<u8, String> {
@@ -100,7 +100,7 @@ fn real(
     variant: Variant,
 ) -> Result<Outcome, String> {
     let mut tell = |line: &str| say(&format!("  {line}"));
-    let mut tale = Tale::new(&mut tell);
+    let mut tale = Narration::new(&mut tell);
     let outcome = finding.reproduce(installation, variant, &mut tale);
     let outcome = outcome.map_err(|trouble| trouble.to_string())?;
     say(&format!("  {outcome}"));

@@ -3,18 +3,18 @@
 //! Panics of *programs* are violations, which the hosts catch and report. The hook below keeps both kinds from printing
 //! over the progress bar.
 
-use crate::sweeping::quiet;
+use crate::sweeping::panics;
 use std::panic::{self, AssertUnwindSafe};
 
 /// Suppresses the output of panics and remembers the latest one.
 pub(super) fn install() {
-    quiet::everything();
+    panics::everything();
 }
 
 /// Runs a function, and returns a panic as a sentence.
 pub(super) fn guarded<T>(what: impl FnOnce() -> T) -> Result<T, String> {
     panic::catch_unwind(AssertUnwindSafe(what)).map_err(|_payload| {
-        let caught = quiet::last().unwrap_or_default();
+        let caught = panics::last().unwrap_or_default();
         let place = caught.place.map(|place| format!(" ({place})")).unwrap_or_default();
         format!("Vivarium itself failed, please report it: {}{place}", caught.message)
     })
@@ -22,7 +22,7 @@ pub(super) fn guarded<T>(what: impl FnOnce() -> T) -> Result<T, String> {
 
 /// Returns the place of the latest panic as ` (file:line:column)`; empty if there was none.
 pub(super) fn last_place() -> String {
-    let place = quiet::last().and_then(|caught| caught.place);
+    let place = panics::last().and_then(|caught| caught.place);
     place.map(|place| format!(" ({place})")).unwrap_or_default()
 }
 

@@ -3,12 +3,12 @@
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, options};
+use super::error::FindingError;
 use super::link::{Direction, Hold, down, up};
 use super::loss::one_of_three_fails;
+use super::narration::{Narration, Outcome};
 use super::quorum::Kind;
 use super::session::create;
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use std::time::Duration;
 use vivarium_model::id::ServerId;
@@ -22,8 +22,8 @@ const SLOW_FSYNC: [&str; 4] =
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let (mut ensemble, leader) = Ensemble::start_all(installation, 3, options())?;
     let [learner, late] = ensemble.others(leader)[..] else { unreachable!("three servers") };
     tale.say(format!("3 servers serve; {leader} leads"));
@@ -50,12 +50,16 @@ pub(super) fn reproduce(
         reconnects(&ensemble, learner, leader, paid, tale)?;
     }
     if client.answer(asked, Duration::from_millis(200))?.is_some() {
-        return Err(Trouble::Otherwise("/paid was answered before the leader's fsync".to_owned()));
+        return Err(FindingError::Otherwise(
+            "/paid was answered before the leader's fsync".to_owned(),
+        ));
     }
     disk.let_go();
     let answer = client.answer(asked, SOON)?.filter(|answer| answer.result.is_ok());
     let Some(answer) = answer else {
-        return Err(Trouble::Otherwise("create /paid was not answered with success".to_owned()));
+        return Err(FindingError::Otherwise(
+            "create /paid was not answered with success".to_owned(),
+        ));
     };
     tale.say(format!(
         "the leader's fsync ends; the client is told: create /paid {}",
@@ -71,8 +75,8 @@ fn reconnects(
     learner: ServerId,
     leader: ServerId,
     paid: Zxid,
-    tale: &mut Tale<'_>,
-) -> Result<(), Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<(), FindingError> {
     let link = ensemble.link(learner, leader);
     let mark = link.mark();
     link.hold(Direction::Down, Hold::Behind(Kind::Trunc));

@@ -10,12 +10,12 @@
 
 use super::Variant;
 use super::ensemble::Ensemble;
+use super::error::FindingError;
+use super::narration::{Narration, Outcome};
 use super::session::Session;
 use super::slow_snapshot::{
     SlowSnapshot, applied, begin, create_chain, snapshot_soon, succeeds, write,
 };
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use std::slice;
 use vivarium_model::acl::{Acl, AclList, Id, Permissions};
@@ -32,8 +32,8 @@ const CONTENT: &[u8] = b"the password";
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let (mut ensemble, leader) = Ensemble::start_all(installation, 3, snapshot_soon())?;
     let server = ensemble.others(leader)[0];
     let mut client = ensemble.session(leader)?;
@@ -76,7 +76,7 @@ pub(super) fn reproduce(
 
 /// Creates the secret with the draft's ACL, deletes the draft and gives a third znode a new ACL. Returns the zxid of
 /// the last.
-fn change(client: &mut Session, draft: &str, shared: &str) -> Result<Zxid, Trouble> {
+fn change(client: &mut Session, draft: &str, shared: &str) -> Result<Zxid, FindingError> {
     create(client, SECRET, only("alice"))?;
     write(client, Op::delete(draft, Version::Any))?;
     let acl = anyone(Permissions::READ | Permissions::ADMIN);
@@ -84,7 +84,11 @@ fn change(client: &mut Session, draft: &str, shared: &str) -> Result<Zxid, Troub
 }
 
 /// Reads the secret at every server, as a client without an identity.
-fn judge(ensemble: &Ensemble, server: ServerId, tale: &mut Tale<'_>) -> Result<Outcome, Trouble> {
+fn judge(
+    ensemble: &Ensemble,
+    server: ServerId,
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let mut readable = Vec::new();
     for at in ensemble.all() {
         let mut stranger = ensemble.session(at)?;
@@ -104,7 +108,7 @@ fn judge(ensemble: &Ensemble, server: ServerId, tale: &mut Tale<'_>) -> Result<O
 }
 
 /// Returns whether a client can read the secret, and the answers in words.
-fn read(client: &mut Session) -> Result<(bool, String), Trouble> {
+fn read(client: &mut Session) -> Result<(bool, String), FindingError> {
     let data = client.ask(Request::GetData { path: SECRET.into(), watch: false })?.result;
     let acl = client.ask(Request::GetAcl { path: SECRET.into() })?.result;
     let acl = match acl {
@@ -123,8 +127,8 @@ fn restart(
     ensemble: &mut Ensemble,
     server: ServerId,
     client: &mut Session,
-    tale: &mut Tale<'_>,
-) -> Result<(), Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<(), FindingError> {
     ensemble.kill(server);
     ensemble.start(&[server])?;
     let all = ensemble.all();
@@ -136,7 +140,7 @@ fn restart(
     Ok(())
 }
 
-fn create(client: &mut Session, path: &str, acl: AclList) -> Result<Zxid, Trouble> {
+fn create(client: &mut Session, path: &str, acl: AclList) -> Result<Zxid, FindingError> {
     let data = CONTENT.to_vec().into();
     write(client, Op::Create { path: path.into(), data, mode: CreateMode::Persistent, acl })
 }

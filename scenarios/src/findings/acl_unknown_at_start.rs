@@ -4,11 +4,11 @@
 
 use super::Variant;
 use super::ensemble::Ensemble;
+use super::error::FindingError;
+use super::narration::{Narration, Outcome};
 use super::restart::{PAID, all_start_again};
 use super::session::Session;
 use super::slow_snapshot::{SlowSnapshot, begin, create_chain, snapshot_soon, succeeds, write};
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use vivarium_model::acl::{Acl, AclList, Id, Permissions};
 use vivarium_model::op::{Op, Request, Version};
@@ -20,8 +20,8 @@ const REFUSES: &str = "Failed to fetch acls for ";
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let (mut ensemble, leader) = Ensemble::start_all(installation, 3, snapshot_soon())?;
     let mut client = ensemble.session(leader)?;
     let last = create_chain(&mut client)?;
@@ -32,7 +32,7 @@ pub(super) fn reproduce(
         .all()
         .into_iter()
         .map(|server| SlowSnapshot::watch(&ensemble, server, variant))
-        .collect::<Result<Vec<SlowSnapshot>, Trouble>>()?;
+        .collect::<Result<Vec<SlowSnapshot>, FindingError>>()?;
     begin(&ensemble, &snapshots, &mut client, variant)?;
     let does = if variant == Variant::Defect { "writes" } else { "has written" };
     tale.say(format!("each {does} a snapshot"));
@@ -50,7 +50,7 @@ pub(super) fn reproduce(
 }
 
 /// Sets the data of a znode, and then its ACL.
-fn change(client: &mut Session, path: &str) -> Result<(), Trouble> {
+fn change(client: &mut Session, path: &str) -> Result<(), FindingError> {
     write(client, Op::set_data(path, *b"x", Version::Any))?;
     let user = Id::new("digest", "user:x1nq8J5GOJVPY6zgzhtTtA9izLc=");
     let acl = AclList::new([Acl::new(Permissions::ALL, user)]);

@@ -3,13 +3,13 @@
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, options};
+use super::error::FindingError;
 use super::link::{down, up};
+use super::narration::{Narration, Outcome};
 use super::phantom;
 use super::quorum::Kind;
 use super::session::Session;
-use super::tale::{Outcome, Tale};
 use super::tracer::Tracer;
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use vivarium_model::error::Error;
 use vivarium_model::id::ServerId;
@@ -42,8 +42,8 @@ const THREAD_ENDS: &str = "CommitProcessor exited loop!";
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let mut options = options();
     options.java_arguments.push(format!("-Dzookeeper.nio.numSelectorThreads={SELECTORS}"));
     let mut ensemble = Ensemble::prepare(installation, 3, options)?;
@@ -86,11 +86,11 @@ pub(super) fn reproduce(
 }
 
 /// Sets the watch that the first operation of the multi fires.
-fn watches(watcher: &mut Session) -> Result<(), Trouble> {
+fn watches(watcher: &mut Session) -> Result<(), FindingError> {
     watcher.ask(Request::Sync { path: "/".into() })?;
     match watcher.ask(Request::GetData { path: WATCHED.into(), watch: true })?.result {
         Ok(_) => Ok(()),
-        Err(error) => Err(Trouble::Otherwise(format!("no watch could be set: {error}"))),
+        Err(error) => Err(FindingError::Otherwise(format!("no watch could be set: {error}"))),
     }
 }
 
@@ -99,22 +99,22 @@ fn watches(watcher: &mut Session) -> Result<(), Trouble> {
 fn is_held(
     ensemble: &Ensemble,
     client: &mut Session,
-    tale: &mut Tale<'_>,
-) -> Result<Tracer, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Tracer, FindingError> {
     let thread = ensemble.stop_commits_at(SLOW, "write")?;
     let link = ensemble.link(SLOW, LEADER);
     let mark = link.mark();
     let both = [WATCHED, PATH].map(|path| Op::set_data(path, *b"old", Version::Any));
     let answer = client.ask(Request::Multi(both.to_vec()))?;
     if answer.result.is_err() {
-        return Err(Trouble::Otherwise(format!("the multi was {}", answer.words())));
+        return Err(FindingError::Otherwise(format!("the multi was {}", answer.words())));
     }
     link.wait(up(Kind::Ack, Some(answer.zxid)), mark, SOON)?;
     link.wait(down(Kind::Commit, Some(answer.zxid)), mark, SOON)?;
     ensemble
         .until("the thread held", SOON, |_| thread.trace().is_ok_and(|it| it.contains("write(")))?;
     if ensemble.applied(SLOW) >= Some(answer.zxid) {
-        return Err(Trouble::Otherwise("server 2 has applied the multi already".to_owned()));
+        return Err(FindingError::Otherwise("server 2 has applied the multi already".to_owned()));
     }
     tale.say(format!(
         "a multi sets /watched and {PATH} to old and is answered, zxid {}: server 2 has logged it, has applied the first \
@@ -125,13 +125,13 @@ fn is_held(
 }
 
 /// Breaks the connection of server 2, which then joins the same leader again.
-fn rejoins(ensemble: &Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
+fn rejoins(ensemble: &Ensemble, tale: &mut Narration<'_>) -> Result<(), FindingError> {
     let link = ensemble.link(SLOW, LEADER);
     let mark = link.mark();
     link.cut();
     link.wait(down(Kind::UpToDate, None), mark, SOON)?;
     let Some((Kind::Diff, zxid)) = link.synchronised() else {
-        return Err(Trouble::Otherwise("server 2 was synchronised by another way".to_owned()));
+        return Err(FindingError::Otherwise("server 2 was synchronised by another way".to_owned()));
     };
     tale.say(format!(
         "the link of server 2 breaks; it leaves its role, joins again, and receives: DIFF to {zxid}"
@@ -139,33 +139,33 @@ fn rejoins(ensemble: &Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn set(client: &mut Session, data: &str) -> Result<Zxid, Trouble> {
+fn set(client: &mut Session, data: &str) -> Result<Zxid, FindingError> {
     let answer = client.ask(Request::Write(Op::set_data(PATH, data.as_bytes(), Version::Any)))?;
     match answer.result {
         Ok(_) => Ok(answer.zxid),
-        Err(error) => Err(Trouble::Otherwise(format!("set {PATH} was refused: {error}"))),
+        Err(error) => Err(FindingError::Otherwise(format!("set {PATH} was refused: {error}"))),
     }
 }
 
-fn has_applied(ensemble: &Ensemble, zxid: Zxid) -> Result<(), Trouble> {
+fn has_applied(ensemble: &Ensemble, zxid: Zxid) -> Result<(), FindingError> {
     ensemble.until("the write at every server", SOON, |it| {
         it.all().into_iter().all(|server| it.applied(server) >= Some(zxid))
     })
 }
 
 /// Returns the server's data after it has caught up with the leader.
-fn data(client: &mut Session) -> Result<String, Trouble> {
+fn data(client: &mut Session) -> Result<String, FindingError> {
     client.ask(Request::Sync { path: "/".into() })?;
     match client.ask(Request::GetData { path: PATH.into(), watch: false })?.result {
         Ok(Response::Data(data, stat)) => {
             Ok(format!("{} (version {})", String::from_utf8_lossy(&data), stat.version))
         }
-        other => Err(Trouble::Otherwise(format!("get {PATH} gave {other:?}"))),
+        other => Err(FindingError::Otherwise(format!("get {PATH} gave {other:?}"))),
     }
 }
 
 /// Makes server 2 lead with its present tree, and sends it a write that it must refuse.
-fn leads(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Outcome, Trouble> {
+fn leads(ensemble: &mut Ensemble, tale: &mut Narration<'_>) -> Result<Outcome, FindingError> {
     ensemble.crash(&[LEADER]);
     phantom::leads(SLOW, ensemble.serving(&[ONE, SLOW])?)?;
     let by = ensemble.brings_up_to_date(LEADER, SLOW)?;
@@ -192,8 +192,8 @@ fn leads(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Outcome, Troubl
 }
 
 /// Describes each server's data.
-fn have(ensemble: &Ensemble) -> Result<String, Trouble> {
+fn have(ensemble: &Ensemble) -> Result<String, FindingError> {
     let of = |server| Ok(format!("{} at {server}", data(&mut ensemble.session(server)?)?));
-    let have: Result<Vec<String>, Trouble> = ensemble.all().into_iter().map(of).collect();
+    let have: Result<Vec<String>, FindingError> = ensemble.all().into_iter().map(of).collect();
     Ok(have?.join(", "))
 }

@@ -2,9 +2,9 @@
 //! 1.5.4 and 1.5.5). So it deletes a persistent znode that has replaced a listed container. One server; no faults.
 
 use super::Variant;
+use super::error::FindingError;
+use super::narration::{Narration, Outcome};
 use super::session::Session;
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::{Installation, Options, RealServer};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,8 +29,8 @@ const FIRST_DELETION: Duration = Duration::from_secs(60);
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let options = Options {
         container_check_interval: LOOKS,
         java_arguments: vec![format!("-Dznode.container.maxPerMinute={DELETIONS_A_MINUTE}")],
@@ -87,7 +87,7 @@ fn jobs() -> impl Iterator<Item = String> {
 }
 
 /// Creates a container, and creates and deletes a child in it.
-fn empty_container(client: &mut Session, path: &str) -> Result<(), Trouble> {
+fn empty_container(client: &mut Session, path: &str) -> Result<(), FindingError> {
     let child = format!("{path}/part");
     done(client, Request::Write(Op::create(path, *b"", CreateMode::Container)))?;
     client.create(&child)?;
@@ -95,7 +95,7 @@ fn empty_container(client: &mut Session, path: &str) -> Result<(), Trouble> {
 }
 
 /// Waits for the first deletion of a container, and returns its path.
-fn wait_for_a_deletion(client: &mut Session) -> Result<String, Trouble> {
+fn wait_for_a_deletion(client: &mut Session) -> Result<String, FindingError> {
     let end = Instant::now() + FIRST_DELETION;
     while Instant::now() < end {
         for job in jobs() {
@@ -106,12 +106,12 @@ fn wait_for_a_deletion(client: &mut Session) -> Result<String, Trouble> {
         thread::sleep(Duration::from_millis(50));
     }
     let what = "the deletion of an empty container".to_owned();
-    Err(Trouble::NotSeen { what, patience: FIRST_DELETION })
+    Err(FindingError::NotSeen { what, patience: FIRST_DELETION })
 }
 
-fn done(client: &mut Session, request: Request) -> Result<(), Trouble> {
+fn done(client: &mut Session, request: Request) -> Result<(), FindingError> {
     match client.ask(request)?.result {
         Ok(_) => Ok(()),
-        Err(error) => Err(Trouble::Otherwise(format!("a write was refused: {error}"))),
+        Err(error) => Err(FindingError::Otherwise(format!("a write was refused: {error}"))),
     }
 }

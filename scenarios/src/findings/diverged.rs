@@ -2,11 +2,11 @@
 //! new, and is restarted.
 
 use super::ensemble::{Ensemble, SOON, listed};
+use super::error::FindingError;
 use super::link::up;
+use super::narration::{Narration, Outcome};
 use super::quorum::Kind;
 use super::session::Session;
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use std::time::Duration;
 use vivarium_model::id::ServerId;
 
@@ -18,14 +18,14 @@ pub(super) fn restarts(
     ensemble: &mut Ensemble,
     server: ServerId,
     client: &mut Session,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let all = ensemble.all();
     let leader = ensemble.serving(&all)?;
     let have = ensemble.who_has("/paid", &all)?;
     tale.say(format!("all serve; /paid is at {}", listed(&have)));
     if have != all {
-        return Err(Trouble::Otherwise(format!("/paid is at {} already", listed(&have))));
+        return Err(FindingError::Otherwise(format!("/paid is at {} already", listed(&have))));
     }
     let link = ensemble.link(server, leader);
     let mark = link.mark();

@@ -1,10 +1,10 @@
 //! Real servers, each of which reaches every other server's quorum port through a proxy of its own.
 
+use super::error::FindingError;
 use super::link::{Direction, Hold, Link, down};
 use super::quorum::Kind;
 use super::session::{PATIENCE, Session};
 use super::tracer::Tracer;
-use super::trouble::Trouble;
 use crate::conform::process::{Process, mode, told};
 use crate::conform::{ConformError, Installation, Options};
 use std::fs::{self, File};
@@ -59,7 +59,7 @@ impl Ensemble {
         installation: &Installation,
         count: usize,
         options: Options,
-    ) -> Result<Ensemble, Trouble> {
+    ) -> Result<Ensemble, FindingError> {
         let directory = TempDir::with_prefix("zookeeper-").map_err(ConformError::Start)?;
         let ports = free_ports(count * (count + 2))?;
         let (clients, rest) = ports.split_at(count);
@@ -93,7 +93,7 @@ impl Ensemble {
         installation: &Installation,
         count: usize,
         options: Options,
-    ) -> Result<(Ensemble, ServerId), Trouble> {
+    ) -> Result<(Ensemble, ServerId), FindingError> {
         let mut ensemble = Ensemble::prepare(installation, count, options)?;
         let all = ensemble.all();
         ensemble.start(&all)?;
@@ -112,7 +112,7 @@ impl Ensemble {
     }
 
     /// Starts servers on their existing files, without waiting for them.
-    pub(super) fn start(&mut self, servers: &[ServerId]) -> Result<(), Trouble> {
+    pub(super) fn start(&mut self, servers: &[ServerId]) -> Result<(), FindingError> {
         for server in servers {
             self.servers[server.index()].start(&self.installation, &self.options)?;
         }
@@ -152,7 +152,7 @@ impl Ensemble {
     }
 
     /// Waits until all these servers serve, one of them as the leader. Returns the leader.
-    pub(super) fn serving(&mut self, servers: &[ServerId]) -> Result<ServerId, Trouble> {
+    pub(super) fn serving(&mut self, servers: &[ServerId]) -> Result<ServerId, FindingError> {
         let begun = Instant::now();
         loop {
             let modes: Vec<_> = servers.iter().map(|server| self.mode(*server)).collect();
@@ -167,7 +167,7 @@ impl Ensemble {
             }
             if begun.elapsed() > SERVES {
                 let names = listed(servers);
-                return Err(Trouble::NotSeen {
+                return Err(FindingError::NotSeen {
                     what: format!("{names} serving"),
                     patience: SERVES,
                 });
@@ -193,7 +193,7 @@ impl Ensemble {
         &mut self,
         server: ServerId,
         leader: ServerId,
-    ) -> Result<String, Trouble> {
+    ) -> Result<String, FindingError> {
         self.start(&[server])?;
         self.serving(&[server, leader])?;
         let by = self.link(server, leader).synchronised();
@@ -222,7 +222,7 @@ impl Ensemble {
     }
 
     /// Begins a session at a server.
-    pub(super) fn session(&self, server: ServerId) -> Result<Session, Trouble> {
+    pub(super) fn session(&self, server: ServerId) -> Result<Session, FindingError> {
         Session::begin(self.address(server))
     }
 
@@ -254,7 +254,7 @@ impl Ensemble {
         learner: ServerId,
         leader: ServerId,
         client: &mut Session,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), FindingError> {
         let link = self.link(learner, leader);
         let mark = link.mark();
         let before = client.create("/before")?;
@@ -296,24 +296,32 @@ impl Ensemble {
     }
 
     /// Returns the process id of a running server.
-    pub(super) fn process(&self, server: ServerId) -> Result<u32, Trouble> {
+    pub(super) fn process(&self, server: ServerId) -> Result<u32, FindingError> {
         let process = self.servers[server.index()].process();
-        process.ok_or_else(|| Trouble::Otherwise(format!("{server} is down")))
+        process.ok_or_else(|| FindingError::Otherwise(format!("{server} is down")))
     }
 
     /// Attaches strace to a server.
-    pub(super) fn trace(&self, server: ServerId, arguments: &[&str]) -> Result<Tracer, Trouble> {
+    pub(super) fn trace(
+        &self,
+        server: ServerId,
+        arguments: &[&str],
+    ) -> Result<Tracer, FindingError> {
         Tracer::attach(self.process(server)?, arguments, self.directory.path())
     }
 
     /// Holds a server's CommitProcessor at its next wake-up until it is released. All other threads of the server
     /// continue.
-    pub(super) fn stop_commits(&self, server: ServerId) -> Result<Tracer, Trouble> {
+    pub(super) fn stop_commits(&self, server: ServerId) -> Result<Tracer, FindingError> {
         self.stop_commits_at(server, "futex")
     }
 
     /// Holds a server's CommitProcessor at the end of its next system call of this name, until it is released.
-    pub(super) fn stop_commits_at(&self, server: ServerId, call: &str) -> Result<Tracer, Trouble> {
+    pub(super) fn stop_commits_at(
+        &self,
+        server: ServerId,
+        call: &str,
+    ) -> Result<Tracer, FindingError> {
         let trace = format!("trace={call}");
         let inject = format!("inject={call}:delay_exit=120000000");
         let stands_still = ["-e", &trace, "-e", &inject];
@@ -327,7 +335,7 @@ impl Ensemble {
         &self,
         path: &str,
         servers: &[ServerId],
-    ) -> Result<Vec<ServerId>, Trouble> {
+    ) -> Result<Vec<ServerId>, FindingError> {
         let mut have = Vec::new();
         for server in servers {
             if self.session(*server)?.has(path)? {
@@ -343,11 +351,11 @@ impl Ensemble {
         what: &str,
         patience: Duration,
         mut is_so: impl FnMut(&Ensemble) -> bool,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), FindingError> {
         let begun = Instant::now();
         while !is_so(self) {
             if begun.elapsed() > patience {
-                return Err(Trouble::NotSeen { what: what.to_owned(), patience });
+                return Err(FindingError::NotSeen { what: what.to_owned(), patience });
             }
             thread::sleep(Duration::from_millis(10));
         }
@@ -371,7 +379,7 @@ fn loopback(port: u16) -> SocketAddr {
 
 /// Returns unused ports. They are below the range for outgoing connections, because a killed server needs its own port
 /// again when it restarts.
-fn free_ports(count: usize) -> Result<Vec<u16>, Trouble> {
+fn free_ports(count: usize) -> Result<Vec<u16>, FindingError> {
     let first = 18_000 + u16::try_from(std::process::id() % 97).unwrap_or(0) * 100;
     let listeners: Vec<TcpListener> = (first..32_000)
         .filter_map(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok())
@@ -381,7 +389,7 @@ fn free_ports(count: usize) -> Result<Vec<u16>, Trouble> {
     let ports: Vec<u16> = addresses.map(|address| address.port()).collect();
     match ports.len() == count {
         true => Ok(ports),
-        false => Err(Trouble::Otherwise("there are not enough free ports".to_owned())),
+        false => Err(FindingError::Otherwise("there are not enough free ports".to_owned())),
     }
 }
 

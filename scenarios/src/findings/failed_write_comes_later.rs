@@ -3,12 +3,12 @@
 use super::Variant;
 use super::disk;
 use super::ensemble::{Ensemble, SOON, listed, options};
+use super::error::FindingError;
 use super::link::{Direction, Hold};
+use super::narration::{Narration, Outcome};
 use super::phantom;
 use super::quorum::Kind;
 use super::session::{Session, create};
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use vivarium_model::id::ServerId;
 
@@ -20,8 +20,8 @@ const FULL: &str = "Got IO exception during shutdown";
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let (mut ensemble, leader) = Ensemble::start_all(installation, 3, options())?;
     let mut client = ensemble.session(leader)?;
     disk::fill_logs(&ensemble, &mut client)?;
@@ -79,7 +79,7 @@ fn is_full_for_a_moment(
     ensemble: &Ensemble,
     server: ServerId,
     client: &mut Session,
-) -> Result<(), Trouble> {
+) -> Result<(), FindingError> {
     let (process, end) = (ensemble.process(server)?, disk::end_of_log(&ensemble.files(server))?);
     disk::limit_files(process, Some(end))?;
     client.send(create(phantom::PATH))?;

@@ -3,10 +3,10 @@
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, with_small_logs};
+use super::error::FindingError;
+use super::narration::{Narration, Outcome};
 use super::power_loss::{DiskWatch, power_fails};
 use super::restart::{PAID, STARTS, found_at};
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use std::fs;
 
@@ -17,15 +17,15 @@ const REFUSES: &str = "No snapshot found, but there are log entries";
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     // The power loss copies the files, so they must be small.
     let mut ensemble = Ensemble::prepare(installation, 3, with_small_logs())?;
     let all = ensemble.all();
     let mut watches = Vec::new();
     for server in &all {
         let failed = "a server's directory could not be made";
-        fs::create_dir_all(ensemble.files(*server)).map_err(Trouble::machine(failed))?;
+        fs::create_dir_all(ensemble.files(*server)).map_err(FindingError::machine(failed))?;
         ensemble.start(&[*server])?;
         // The server writes nothing before its runtime has started, which takes some tenths of a second.
         watches.push(DiskWatch::begin(&ensemble, *server, &[])?);

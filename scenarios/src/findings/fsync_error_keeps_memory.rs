@@ -4,10 +4,10 @@
 use super::Variant;
 use super::diverged;
 use super::ensemble::{Ensemble, SOON, options};
+use super::error::FindingError;
 use super::link::{down, up};
+use super::narration::{Narration, Outcome};
 use super::quorum::Kind;
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 
 /// The server's log line about its disk.
@@ -17,8 +17,8 @@ const FULL: &str = "No space left on device";
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let (mut ensemble, leader) = Ensemble::start_all(installation, 3, options())?;
     let follower = ensemble.others(leader)[0];
     let mut client = ensemble.session(leader)?;
@@ -46,7 +46,9 @@ pub(super) fn reproduce(
     let mark = link.mark();
     let zxid = client.create("/paid")?;
     if zxid != paid {
-        return Err(Trouble::Otherwise(format!("/paid has zxid {zxid}, and {paid} was expected")));
+        return Err(FindingError::Otherwise(format!(
+            "/paid has zxid {zxid}, and {paid} was expected"
+        )));
     }
     link.wait(down(Kind::Commit, Some(paid)), mark, SOON)?;
     tale.say(format!(

@@ -4,11 +4,11 @@
 use super::Variant;
 use super::diverged;
 use super::ensemble::{Ensemble, SOON, options};
+use super::error::FindingError;
 use super::link::{Direction, Hold, down, up};
+use super::narration::{Narration, Outcome};
 use super::quorum::Kind;
 use super::session::{Session, create};
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use std::thread;
 use std::time::Duration;
@@ -36,8 +36,8 @@ const APPLIES: Duration = Duration::from_millis(700);
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let (mut ensemble, leader) = Ensemble::start_all(installation, 3, options())?;
     let [learner, other] = ensemble.others(leader)[..] else { unreachable!("three servers") };
     let mut client = ensemble.session(learner)?;
@@ -55,7 +55,7 @@ pub(super) fn reproduce(
     })?;
     let asked = client.send(create("/paid"))?;
     let answer = client.answer(asked, SOON)?.filter(|answer| answer.result.is_ok());
-    let answer = answer.ok_or_else(|| Trouble::Otherwise("/paid was refused".to_owned()))?;
+    let answer = answer.ok_or_else(|| FindingError::Otherwise("/paid was refused".to_owned()))?;
     let paid = answer.zxid;
     tale.say(format!(
         "the client, at {learner}, is told: create /paid {}; the leader is busy with {COUNTS} slow reads",
@@ -99,7 +99,7 @@ fn comes_back(
     learner: ServerId,
     leader: ServerId,
     paid: Zxid,
-) -> Result<(), Trouble> {
+) -> Result<(), FindingError> {
     let link = ensemble.link(learner, leader);
     let mark = link.mark();
     ensemble.until("/paid at the leader", SOON, |all| {
@@ -111,20 +111,20 @@ fn comes_back(
     let said = seen.iter().find(|seen| seen.kind == Kind::AckEpoch).map(|seen| seen.zxid);
     match said {
         Some(zxid) if zxid >= paid => Ok(()),
-        _ => {
-            Err(Trouble::Otherwise(format!("{learner} had not applied /paid when its link broke")))
-        }
+        _ => Err(FindingError::Otherwise(format!(
+            "{learner} had not applied /paid when its link broke"
+        ))),
     }
 }
 
 /// Creates the children, and lets the leader count them once.
-fn fill(client: &mut Session, reader: &mut Session) -> Result<(), Trouble> {
+fn fill(client: &mut Session, reader: &mut Session) -> Result<(), FindingError> {
     client.create(LARGE)?;
     for batch in 0..CHILDREN / BATCH {
         let child = |at| Op::create(format!("{LARGE}/{batch}-{at}"), *b"", CreateMode::Persistent);
         let made = client.ask(Request::Multi((0..BATCH).map(child).collect()))?;
         if let Err(error) = made.result {
-            return Err(Trouble::Otherwise(format!("the children were refused: {error}")));
+            return Err(FindingError::Otherwise(format!("the children were refused: {error}")));
         }
     }
     reader.has(LARGE)?;

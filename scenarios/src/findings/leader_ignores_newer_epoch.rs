@@ -2,9 +2,9 @@
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, listed, options};
+use super::error::FindingError;
+use super::narration::{Narration, Outcome};
 use super::quorum::Kind;
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -22,8 +22,8 @@ const REFUSAL: &str = "is less than accepted epoch";
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let (mut ensemble, leader) = Ensemble::start_all(installation, 3, options())?;
     let out = ensemble.others(leader)[0];
     tale.say(format!("3 servers serve; {leader} leads, epoch 1"));
@@ -34,7 +34,7 @@ pub(super) fn reproduce(
     ensemble.link(out, leader).cut();
     if variant == Variant::Defect {
         let file = ensemble.files(out).join("acceptedEpoch");
-        fs::write(file, "2").map_err(Trouble::machine("acceptedEpoch cannot be written"))?;
+        fs::write(file, "2").map_err(FindingError::machine("acceptedEpoch cannot be written"))?;
         tale.say(format!(
             "{out} is killed, with 2 in acceptedEpoch: LEADERINFO of a rival leaves that, whatever becomes of it"
         ));
@@ -58,7 +58,7 @@ pub(super) fn reproduce(
     let refused = ensemble.log(out).matches(REFUSAL).count();
     if told < REFUSALS || refused < REFUSALS {
         let why = format!("{out} was told of epoch 1 {told} times, and refused it {refused} times");
-        return Err(Trouble::Otherwise(why));
+        return Err(FindingError::Otherwise(why));
     }
     tale.say(format!(
         "for {} s {out} comes back {told} times and is told of epoch 1, which is below what it has accepted; \

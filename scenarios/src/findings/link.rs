@@ -2,10 +2,10 @@
 //!
 //! Packets stay in order: if one is held, all later ones in the same direction wait too.
 
+use super::error::FindingError;
 use super::link_state::{Mark, Seen, Shared};
 use super::quorum::Kind;
 use super::relay;
-use super::trouble::Trouble;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, PoisonError};
 use std::thread;
@@ -52,11 +52,11 @@ impl Link {
         leader: ServerId,
         port: u16,
         target: SocketAddr,
-    ) -> Result<Link, Trouble> {
+    ) -> Result<Link, FindingError> {
         let failed = "a proxy could not be opened";
-        let listener =
-            TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(Trouble::machine(failed))?;
-        let address = listener.local_addr().map_err(Trouble::machine(failed))?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+            .map_err(FindingError::machine(failed))?;
+        let address = listener.local_addr().map_err(FindingError::machine(failed))?;
         let shared: Arc<Shared> = Arc::default();
         let accepting = Arc::clone(&shared);
         thread::spawn(move || relay::accept(&listener, target, &accepting));
@@ -130,7 +130,7 @@ impl Link {
         awaited: Awaited,
         mark: Mark,
         patience: Duration,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), FindingError> {
         let Awaited { direction, kind, zxid, passed } = awaited;
         let fits = |seen: &Seen| {
             (seen.direction, seen.kind) == (direction, kind)
@@ -151,7 +151,7 @@ impl Link {
         Ok(())
     }
 
-    fn not_seen(&self, awaited: Awaited, last: Option<&Seen>, patience: Duration) -> Trouble {
+    fn not_seen(&self, awaited: Awaited, last: Option<&Seen>, patience: Duration) -> FindingError {
         let (from, to) = match awaited.direction {
             Direction::Up => (self.learner, self.leader),
             Direction::Down => (self.leader, self.learner),
@@ -162,7 +162,7 @@ impl Link {
             Some(seen) => format!("the last was {} {}", seen.kind, seen.zxid),
         };
         let what = format!("{}{zxid} from {from} to {to} ({last})", awaited.kind);
-        Trouble::NotSeen { what, patience }
+        FindingError::NotSeen { what, patience }
     }
 }
 

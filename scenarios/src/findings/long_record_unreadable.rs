@@ -3,10 +3,10 @@
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, listed, with_small_logs};
+use super::error::FindingError;
+use super::narration::{Narration, Outcome};
 use super::restart::{PAID, STARTS, all_start_again, reason};
 use super::session::{Session, create};
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -41,8 +41,8 @@ const FALLS: Duration = Duration::from_secs(90);
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let mut options = with_small_logs();
     options.session_timeouts = Duration::from_secs(1)..=EXPIRES;
     let (mut ensemble, leader) = Ensemble::start_all(installation, 3, options)?;
@@ -57,7 +57,7 @@ pub(super) fn reproduce(
     };
     let mut clients = (0..sessions)
         .map(|_number| ensemble.session(leader))
-        .collect::<Result<Vec<Session>, Trouble>>()?;
+        .collect::<Result<Vec<Session>, FindingError>>()?;
     for (number, client) in clients.iter_mut().enumerate() {
         create_ephemerals(client, number, EPHEMERALS / sessions)?;
     }
@@ -68,7 +68,7 @@ pub(super) fn reproduce(
     for client in &mut clients {
         let xid = client.send(Request::CloseSession)?;
         if variant == Variant::Control && client.answer(xid, SOON)?.is_none() {
-            return Err(Trouble::Otherwise("a close was not answered".to_owned()));
+            return Err(FindingError::Otherwise("a close was not answered".to_owned()));
         }
     }
     match variant {
@@ -88,7 +88,11 @@ pub(super) fn reproduce(
 }
 
 /// Creates ephemerals with long paths that contain the client's number.
-fn create_ephemerals(client: &mut Session, number: usize, count: usize) -> Result<(), Trouble> {
+fn create_ephemerals(
+    client: &mut Session,
+    number: usize,
+    count: usize,
+) -> Result<(), FindingError> {
     let paths: Vec<usize> = (0..count).collect();
     for window in paths.chunks(WINDOW) {
         let mut under_way = Vec::new();
@@ -101,7 +105,9 @@ fn create_ephemerals(client: &mut Session, number: usize, count: usize) -> Resul
         for xid in under_way {
             match client.answer(xid, SOON)? {
                 Some(answer) if answer.result.is_ok() => {}
-                _ => return Err(Trouble::Otherwise("an ephemeral was not created".to_owned())),
+                _ => {
+                    return Err(FindingError::Otherwise("an ephemeral was not created".to_owned()));
+                }
             }
         }
     }
@@ -109,7 +115,7 @@ fn create_ephemerals(client: &mut Session, number: usize, count: usize) -> Resul
 }
 
 /// Waits until two servers cannot read their own logs, and reports each.
-fn falls(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
+fn falls(ensemble: &mut Ensemble, tale: &mut Narration<'_>) -> Result<(), FindingError> {
     let begun = Instant::now();
     let mut fallen: Vec<ServerId> = Vec::new();
     while fallen.len() < 2 {
@@ -122,7 +128,7 @@ fn falls(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
         }
         if begun.elapsed() > FALLS {
             let what = "two servers that cannot read their own logs".to_owned();
-            return Err(Trouble::NotSeen { what, patience: FALLS });
+            return Err(FindingError::NotSeen { what, patience: FALLS });
         }
         thread::sleep(Duration::from_millis(100));
     }

@@ -1,8 +1,8 @@
 //! Checks whether an answered write survives the failure of one of three servers.
 
 use super::ensemble::{Ensemble, listed};
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
+use super::error::FindingError;
+use super::narration::{Narration, Outcome};
 use vivarium_model::id::ServerId;
 
 /// Kills and restarts the leader, and checks which servers have a znode whose create was answered.
@@ -10,8 +10,8 @@ pub(super) fn one_of_three_fails(
     ensemble: &mut Ensemble,
     leader: ServerId,
     path: &str,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     ensemble.crash(&[leader]);
     tale.say(format!("{leader} is killed: one of three"));
     comes_back_late(ensemble, leader, path, tale)
@@ -23,8 +23,8 @@ pub(super) fn comes_back_late(
     ensemble: &mut Ensemble,
     late: ServerId,
     path: &str,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let (all, others) = (ensemble.all(), ensemble.others(late));
     let next = ensemble.serving(&others)?;
     let have = ensemble.who_has(path, &others)?;

@@ -20,6 +20,7 @@ mod disk;
 mod disk_trace;
 mod diverged;
 mod ensemble;
+mod error;
 mod failed_write_comes_later;
 mod first_snapshot_unsynced;
 mod fsync_error_keeps_memory;
@@ -30,6 +31,7 @@ mod link_state;
 mod long_record_unreadable;
 mod loss;
 mod model;
+mod narration;
 mod outstanding_acl_is_old;
 mod phantom;
 mod power_loss;
@@ -49,21 +51,19 @@ mod snapshot_outlives_role;
 mod snapshot_written_in_place;
 mod sync_at_leader;
 mod sync_overtakes_commits;
-mod tale;
 mod torn_record_hides_log;
 mod tracer;
 mod transaction_log;
-mod trouble;
 mod trunc_cuts_committed;
 mod trunc_keeps_newer_snapshot;
 mod trunc_keeps_record_beyond;
 mod trunc_snapshot_unsynced;
 mod trunc_unsynced;
 
+pub use error::FindingError;
 pub use model::{Found, Search, Switch};
+pub use narration::{Narration, Outcome};
 pub use register::FINDINGS;
-pub use tale::{Outcome, Tale};
-pub use trouble::Trouble;
 
 use crate::conform::Installation;
 
@@ -87,7 +87,7 @@ pub struct Finding {
     reproduction: Reproduction,
 }
 
-type Reproduction = fn(&Installation, Variant, &mut Tale<'_>) -> Result<Outcome, Trouble>;
+type Reproduction = fn(&Installation, Variant, &mut Narration<'_>) -> Result<Outcome, FindingError>;
 
 /// The two runs of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl Finding {
     ///
     /// # Errors
     /// Fails if a program must be installed first.
-    pub fn check(&self) -> Result<(), Trouble> {
+    pub fn check(&self) -> Result<(), FindingError> {
         match self.needs_strace {
             true => tracer::Tracer::check(),
             false => Ok(()),
@@ -126,13 +126,13 @@ impl Finding {
     /// Runs real servers. If the run could not be completed, the result is [`Outcome::Inconclusive`].
     ///
     /// # Errors
-    /// Fails if a program must be installed first: [`Trouble::is_missing`].
+    /// Fails if a program must be installed first: [`FindingError::is_missing`].
     pub fn reproduce(
         &self,
         installation: &Installation,
         variant: Variant,
-        tale: &mut Tale<'_>,
-    ) -> Result<Outcome, Trouble> {
+        tale: &mut Narration<'_>,
+    ) -> Result<Outcome, FindingError> {
         self.check()?;
         match (self.reproduction)(installation, variant, tale) {
             Err(trouble) if trouble.is_missing() => Err(trouble),

@@ -2,9 +2,9 @@
 
 use crate::catalogue::{Entry, catalogue};
 use crate::exploration::{self, Answer, Exploration};
+use crate::harness::Test;
 use crate::sweeping::seeds::SeedRange;
 use crate::sweeping::{self, How, LAST_STEPS};
-use crate::test::Test;
 use std::fmt;
 use std::sync::Arc;
 use vivarium_model::release::Bug;

@@ -3,9 +3,9 @@
 
 use super::Variant;
 use super::ensemble::{Ensemble, options};
+use super::error::FindingError;
+use super::narration::{Narration, Outcome};
 use super::session::{PATIENCE, Session};
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
@@ -31,8 +31,8 @@ const GOES_ON: Duration = Duration::from_secs(3);
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let (ensemble, leader) = Ensemble::start_all(installation, 3, options())?;
     let follower = ensemble.others(leader)[0];
     let mut owner = ensemble.session(leader)?;
@@ -58,7 +58,7 @@ pub(super) fn reproduce(
         revoking.join().unwrap_or_else(|panic| resume_unwind(panic))
     })?;
     if let Err(error) = revoked.result {
-        return Err(Trouble::Otherwise(format!("setACL was refused: {error}")));
+        return Err(FindingError::Otherwise(format!("setACL was refused: {error}")));
     }
     tale.say(format!("setACL {CONFIG} world:anyone:r is answered, zxid {}", revoked.zxid));
     writer.write_for(GOES_ON)?;
@@ -72,7 +72,7 @@ pub(super) fn reproduce(
                 last = last.max(answer.at);
             }
             Err(Error::NoAuth) => refused += 1,
-            Err(error) => return Err(Trouble::Otherwise(format!("a write got {error}"))),
+            Err(error) => return Err(FindingError::Otherwise(format!("a write got {error}"))),
         }
     }
     let late = last.duration_since(revoked.at).as_secs_f64();
@@ -95,12 +95,12 @@ struct Writer {
 }
 
 impl Writer {
-    fn begin(mut session: Session) -> Result<Writer, Trouble> {
+    fn begin(mut session: Session) -> Result<Writer, FindingError> {
         session.ask(write())?;
         Ok(Writer { session, under_way: VecDeque::new() })
     }
 
-    fn write_for(&mut self, time: Duration) -> Result<(), Trouble> {
+    fn write_for(&mut self, time: Duration) -> Result<(), FindingError> {
         let end = Instant::now() + time;
         while Instant::now() < end {
             while self.under_way.len() < WINDOW {
@@ -111,18 +111,18 @@ impl Writer {
         Ok(())
     }
 
-    fn wait_for_all(&mut self) -> Result<(), Trouble> {
+    fn wait_for_all(&mut self) -> Result<(), FindingError> {
         while !self.under_way.is_empty() {
             self.wait_for_one()?;
         }
         Ok(())
     }
 
-    fn wait_for_one(&mut self) -> Result<(), Trouble> {
+    fn wait_for_one(&mut self) -> Result<(), FindingError> {
         let Some(oldest) = self.under_way.pop_front() else { return Ok(()) };
         match self.session.answer(oldest, PATIENCE)? {
             Some(_) => Ok(()),
-            None => Err(Trouble::NotSeen {
+            None => Err(FindingError::NotSeen {
                 what: "the answer to a write".to_owned(),
                 patience: PATIENCE,
             }),

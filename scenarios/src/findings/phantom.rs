@@ -2,10 +2,10 @@
 //! that should remove it.
 
 use super::ensemble::{Ensemble, SOON, listed};
+use super::error::FindingError;
+use super::narration::{Narration, Outcome};
 use super::quorum::Kind;
 use super::session::{Session, create};
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use vivarium_model::id::ServerId;
 
 /// The path of a znode whose create is never answered.
@@ -17,7 +17,7 @@ pub(super) fn is_logged(
     ensemble: &Ensemble,
     leader: ServerId,
     client: &mut Session,
-) -> Result<(), Trouble> {
+) -> Result<(), FindingError> {
     client.send(create(PATH))?;
     let what = format!("the record in the log of {leader}");
     ensemble.until(&what, SOON, |all| all.has_logged(leader, PATH))
@@ -27,8 +27,8 @@ pub(super) fn is_logged(
 pub(super) fn rejoins(
     ensemble: &mut Ensemble,
     server: ServerId,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     rejoins_with(ensemble, server, &[PATH.to_owned()], tale)
 }
 
@@ -37,8 +37,8 @@ pub(super) fn rejoins_with(
     ensemble: &mut Ensemble,
     server: ServerId,
     paths: &[String],
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let leader = ensemble.serving(&ensemble.others(server))?;
     ensemble.start(&[server])?;
     let all = ensemble.all();
@@ -49,7 +49,7 @@ pub(super) fn rejoins_with(
         }
         other => {
             let by = other.map_or("nothing".to_owned(), |(kind, _)| kind.to_string());
-            return Err(Trouble::Otherwise(format!("{server} was synchronised by {by}")));
+            return Err(FindingError::Otherwise(format!("{server} was synchronised by {by}")));
         }
     }
     let (mut path, mut have) = (PATH, Vec::new());
@@ -70,9 +70,9 @@ pub(super) fn rejoins_with(
 }
 
 /// Fails unless `wanted` is the leader.
-pub(super) fn leads(wanted: ServerId, leader: ServerId) -> Result<(), Trouble> {
+pub(super) fn leads(wanted: ServerId, leader: ServerId) -> Result<(), FindingError> {
     match leader == wanted {
         true => Ok(()),
-        false => Err(Trouble::Otherwise(format!("{leader} was elected, and not {wanted}"))),
+        false => Err(FindingError::Otherwise(format!("{leader} was elected, and not {wanted}"))),
     }
 }

@@ -14,8 +14,8 @@
 use super::Variant;
 use super::disk_trace::{CALLS, DiskTrace, Renamed};
 use super::ensemble::Ensemble;
+use super::error::FindingError;
 use super::tracer::Tracer;
-use super::trouble::Trouble;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt;
@@ -42,7 +42,7 @@ impl DiskWatch {
         ensemble: &Ensemble,
         server: ServerId,
         arguments: &[&str],
-    ) -> Result<DiskWatch, Trouble> {
+    ) -> Result<DiskWatch, FindingError> {
         let watched = ["-y", "-s", "0", "-e", CALLS];
         let tracer = ensemble.trace(server, &[&watched[..], arguments].concat())?;
         let files = ensemble.files(server);
@@ -51,7 +51,7 @@ impl DiskWatch {
     }
 
     /// Writes everything to disk, as the system does by itself sooner or later.
-    pub(super) fn writes_through(&mut self) -> Result<(), Trouble> {
+    pub(super) fn writes_through(&mut self) -> Result<(), FindingError> {
         (self.copies, self.since) = written_through(&self.files, &self.tracer)?;
         Ok(())
     }
@@ -59,24 +59,24 @@ impl DiskWatch {
 
 /// Fsyncs all files and the directory, and copies the files. Changes that the server makes meanwhile count as later
 /// changes.
-fn written_through(files: &Path, tracer: &Tracer) -> Result<(TempDir, usize), Trouble> {
+fn written_through(files: &Path, tracer: &Tracer) -> Result<(TempDir, usize), FindingError> {
     let failed = "a server's files could not be written through and copied";
     let since = tracer.trace()?.lines().count();
-    let copies = TempDir::with_prefix("disk-").map_err(Trouble::machine(failed))?;
+    let copies = TempDir::with_prefix("disk-").map_err(FindingError::machine(failed))?;
     for name in names(files)? {
         let path = files.join(&name);
         let written = File::open(&path).and_then(|file| file.sync_all());
-        written.map_err(Trouble::machine(failed))?;
-        fs::copy(&path, copies.path().join(&name)).map_err(Trouble::machine(failed))?;
+        written.map_err(FindingError::machine(failed))?;
+        fs::copy(&path, copies.path().join(&name)).map_err(FindingError::machine(failed))?;
     }
     let directory = File::open(files).and_then(|directory| directory.sync_all());
-    directory.map_err(Trouble::machine(failed))?;
+    directory.map_err(FindingError::machine(failed))?;
     Ok((copies, since))
 }
 
-fn names(directory: &Path) -> Result<BTreeSet<OsString>, Trouble> {
-    let entries =
-        fs::read_dir(directory).map_err(Trouble::machine("a server's files cannot be listed"))?;
+fn names(directory: &Path) -> Result<BTreeSet<OsString>, FindingError> {
+    let entries = fs::read_dir(directory)
+        .map_err(FindingError::machine("a server's files cannot be listed"))?;
     Ok(entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect())
 }
 
@@ -101,7 +101,7 @@ pub(super) struct Loss {
 
 impl Loss {
     /// Checks that the loss is as the run needs it: with the defect, some file is affected; in the control, none is.
-    pub(super) fn suits(&self, variant: Variant) -> Result<(), Trouble> {
+    pub(super) fn suits(&self, variant: Variant) -> Result<(), FindingError> {
         let stays = |(_, fate): &(String, Fate)| *fate == Fate::Stays;
         let suits = match variant {
             Variant::Defect => self.fates.iter().any(|fate| !stays(fate)),
@@ -110,7 +110,7 @@ impl Loss {
         match suits {
             true => Ok(()),
             false => {
-                Err(Trouble::Otherwise(format!("the power loss came at another time: {self}")))
+                Err(FindingError::Otherwise(format!("the power loss came at another time: {self}")))
             }
         }
     }
@@ -143,7 +143,7 @@ pub(super) fn power_fails(
     server: ServerId,
     watch: DiskWatch,
     beginning: &str,
-) -> Result<Loss, Trouble> {
+) -> Result<Loss, FindingError> {
     let Stopped { trace, since, files, copies } = stop(ensemble, server, watch)?;
     let mut fates = Vec::new();
     for name in names(&files)?.union(&names(copies.path())?) {
@@ -163,14 +163,14 @@ pub(super) fn power_takes_renames(
     ensemble: &mut Ensemble,
     server: ServerId,
     watch: DiskWatch,
-) -> Result<Loss, Trouble> {
+) -> Result<Loss, FindingError> {
     let Stopped { trace, since, files, copies } = stop(ensemble, server, watch)?;
     let fates = undo_renames(&trace.renamed(&files, since), copies.path())?;
     Ok(Loss { fates })
 }
 
 /// Restores each file's copy from before the renames, if there is one.
-fn undo_renames(renamed: &[Renamed], copies: &Path) -> Result<Vec<(String, Fate)>, Trouble> {
+fn undo_renames(renamed: &[Renamed], copies: &Path) -> Result<Vec<(String, Fate)>, FindingError> {
     let failed = "a renaming could not be undone";
     let mut fates = Vec::new();
     for path in renamed.iter().map(|it| &it.to).collect::<BTreeSet<_>>() {
@@ -182,13 +182,13 @@ fn undo_renames(renamed: &[Renamed], copies: &Path) -> Result<Vec<(String, Fate)
                 // A rename that an fsync has covered is kept, but no copy shows the file at that time.
                 let again =
                     format!("{path} was renamed before an fsync of its directory and after");
-                return Err(Trouble::Otherwise(again));
+                return Err(FindingError::Otherwise(again));
             }
             (false, Some(last)) => {
-                fs::rename(path, &last.from).map_err(Trouble::machine(failed))?;
+                fs::rename(path, &last.from).map_err(FindingError::machine(failed))?;
                 let copy = copies.join(name);
                 if copy.exists() {
-                    fs::copy(copy, path).map_err(Trouble::machine(failed))?;
+                    fs::copy(copy, path).map_err(FindingError::machine(failed))?;
                 }
                 Fate::NotRenamed
             }
@@ -206,14 +206,20 @@ struct Stopped {
     copies: TempDir,
 }
 
-fn stop(ensemble: &mut Ensemble, server: ServerId, watch: DiskWatch) -> Result<Stopped, Trouble> {
+fn stop(
+    ensemble: &mut Ensemble,
+    server: ServerId,
+    watch: DiskWatch,
+) -> Result<Stopped, FindingError> {
     let DiskWatch { tracer, files, copies, since } = watch;
     let text = tracer.kill_and_read(ensemble.process(server)?)?;
     ensemble.kill(server);
     let trace = DiskTrace::read(&text);
     match trace.is_whole() {
         true => Ok(Stopped { trace, since, files, copies }),
-        false => Err(Trouble::Otherwise(format!("the trace of {server} does not reach its end"))),
+        false => {
+            Err(FindingError::Otherwise(format!("the trace of {server} does not reach its end")))
+        }
     }
 }
 
@@ -223,25 +229,25 @@ fn strike(
     since: usize,
     path: &Path,
     copy: &Path,
-) -> Result<Option<Fate>, Trouble> {
+) -> Result<Option<Fate>, FindingError> {
     let failed = "a file could not be brought to an earlier state";
     let changes = trace.changes(path, since);
     match (changes.covered, changes.open) {
         (0, 0) => Ok(None),
         (_, 0) => Ok(Some(Fate::Stays)),
         (0, _) if copy.exists() => {
-            fs::copy(copy, path).map_err(Trouble::machine(failed))?;
+            fs::copy(copy, path).map_err(FindingError::machine(failed))?;
             Ok(Some(Fate::AsBefore))
         }
         (0, _) => {
             // The server itself may have removed it.
             if path.exists() {
-                fs::remove_file(path).map_err(Trouble::machine(failed))?;
+                fs::remove_file(path).map_err(FindingError::machine(failed))?;
             }
             Ok(Some(Fate::Gone))
         }
         // No copy shows the file at that time.
-        (_, _) => Err(Trouble::Otherwise(format!(
+        (_, _) => Err(FindingError::Otherwise(format!(
             "{} was fsynced and changed again: a power loss may undo no more than the latter",
             path.display()
         ))),
@@ -253,7 +259,10 @@ mod tests {
     use super::*;
 
     /// Strikes a file with the content `now`, whose copy (if any) has the content `before`.
-    fn struck(lines: &[&str], before: Option<&str>) -> (Result<Option<Fate>, Trouble>, String) {
+    fn struck(
+        lines: &[&str],
+        before: Option<&str>,
+    ) -> (Result<Option<Fate>, FindingError>, String) {
         let directory = TempDir::new().expect("a directory");
         let (path, copy) = (directory.path().join("log"), directory.path().join("copy"));
         fs::write(&path, "now").expect("it is written");

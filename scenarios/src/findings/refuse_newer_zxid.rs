@@ -2,10 +2,10 @@
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, options};
+use super::error::FindingError;
 use super::link::{Awaited, Direction, Hold, down};
+use super::narration::{Narration, Outcome};
 use super::quorum::Kind;
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use std::fs;
 use std::time::Duration;
@@ -24,8 +24,8 @@ const STARTS: Duration = Duration::from_secs(40);
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let mut ensemble = Ensemble::prepare(installation, 3, options())?;
     ensemble.start(&OLD)?;
     let leader = ensemble.serving(&OLD)?;
@@ -65,7 +65,10 @@ pub(super) fn reproduce(
 }
 
 /// Restarts the server twice, to show that the refusal is permanent.
-fn starts_again(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Outcome, Trouble> {
+fn starts_again(
+    ensemble: &mut Ensemble,
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     ensemble.link(NEW, OLD[0]).cut();
     ensemble.link(NEW, OLD[1]).cut();
     for attempt in ["started", "started again"] {
@@ -78,7 +81,7 @@ fn starts_again(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Outcome,
         let log = ensemble.log(NEW);
         let Some(reason) = log.lines().rfind(|line| line.contains(REFUSAL)) else {
             let why = format!("server 1 does not serve within {} s", STARTS.as_secs());
-            return Err(Trouble::Otherwise(why));
+            return Err(FindingError::Otherwise(why));
         };
         let reason = reason.rsplit("Exception: ").next().unwrap_or(reason);
         tale.say(format!("server 1 is {attempt}, and ends: {reason}"));

@@ -3,10 +3,10 @@
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, with_small_logs};
+use super::error::FindingError;
+use super::narration::{Narration, Outcome};
 use super::power_loss::{DiskWatch, power_takes_renames};
 use super::restart::{PAID, STARTS, found_at};
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 
 /// The log line of a server that does not start.
@@ -16,8 +16,8 @@ const REFUSES: &str = "is less than the current epoch";
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     // The power loss copies the files, so they must be small.
     let (mut ensemble, leader) = Ensemble::start_all(installation, 3, with_small_logs())?;
     let all = ensemble.all();
@@ -55,7 +55,7 @@ pub(super) fn reproduce(
 }
 
 /// Starts all servers, and checks which of them serve and what they have.
-fn start_again(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Outcome, Trouble> {
+fn start_again(ensemble: &mut Ensemble, tale: &mut Narration<'_>) -> Result<Outcome, FindingError> {
     let all = ensemble.all();
     ensemble.start(&all)?;
     let mut up = Vec::new();

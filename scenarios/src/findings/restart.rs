@@ -1,8 +1,8 @@
 //! The end of a run about servers that cannot read their own files: all servers are killed and restarted.
 
 use super::ensemble::{Ensemble, listed};
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
+use super::error::FindingError;
+use super::narration::{Narration, Outcome};
 use std::thread;
 use std::time::{Duration, Instant};
 use vivarium_model::id::ServerId;
@@ -18,8 +18,8 @@ pub(super) const STARTS: Duration = Duration::from_secs(20);
 pub(super) fn all_start_again(
     ensemble: &mut Ensemble,
     says: &str,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let all = ensemble.all();
     ensemble.crash(&all);
     ensemble.start(&all)?;
@@ -38,8 +38,8 @@ pub(super) fn all_start_again(
 pub(super) fn found_at(
     ensemble: &Ensemble,
     up: &[ServerId],
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     if up.is_empty() {
         let shown =
             format!("no server serves, and {PAID}, which was answered, can be read nowhere");

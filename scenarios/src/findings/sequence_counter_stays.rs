@@ -2,11 +2,11 @@
 //! looks for smaller numbers to wait for finds none. One server, whose own log is changed to contain that many creates.
 
 use super::Variant;
+use super::error::FindingError;
+use super::narration::{Narration, Outcome};
 use super::programs::{number, predecessor};
 use super::session::Session;
-use super::tale::{Outcome, Tale};
 use super::transaction_log::set_counter;
-use super::trouble::Trouble;
 use crate::conform::{Installation, Options, RealServer};
 use vivarium_model::op::{CreateMode, Op, OpResult, Request, Response};
 
@@ -17,8 +17,8 @@ const FIRST: &str = "/lock/first";
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let creates = match variant {
         Variant::Defect => i32::MAX,
         Variant::Control => 7,
@@ -39,7 +39,7 @@ pub(super) fn reproduce(
         let own = line_up(&mut session, name)?;
         let list = session.ask(Request::GetChildren { path: LOCK.into(), watch: false })?;
         let names = Session::names(&list)
-            .ok_or_else(|| Trouble::Otherwise("the children were not told".to_owned()))?;
+            .ok_or_else(|| FindingError::Otherwise("the children were not told".to_owned()))?;
         let names: Vec<String> = names.into_iter().filter(|name| name.contains("-lock-")).collect();
         let before = predecessor(&names, number(&own)).map(str::to_owned);
         tale.say(match &before {
@@ -62,12 +62,14 @@ pub(super) fn reproduce(
 }
 
 /// Creates the ephemeral sequential znode of a contender, and returns its path.
-fn line_up(session: &mut Session, name: &str) -> Result<String, Trouble> {
+fn line_up(session: &mut Session, name: &str) -> Result<String, FindingError> {
     let prefix = format!("{LOCK}/{name}-lock-");
     let op = Op::create(prefix, *b"", CreateMode::EphemeralSequential);
     match session.ask(Request::Write(op))?.result {
         Ok(Response::Written(OpResult::Created(path, _))) => Ok(path.to_string()),
-        Ok(_) => Err(Trouble::Otherwise("a create was answered with something else".to_owned())),
-        Err(error) => Err(Trouble::Otherwise(format!("a create was refused: {error}"))),
+        Ok(_) => {
+            Err(FindingError::Otherwise("a create was answered with something else".to_owned()))
+        }
+        Err(error) => Err(FindingError::Otherwise(format!("a create was refused: {error}"))),
     }
 }

@@ -1,6 +1,6 @@
 //! A session at a real server, with pipelined requests, answers by xid, and moves to other servers.
 
-use super::trouble::Trouble;
+use super::error::FindingError;
 use crate::conform::{Connection, Received};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -52,12 +52,12 @@ pub(super) struct Session {
 
 impl Session {
     /// Begins a session at a server, which may take a moment until it serves.
-    pub(super) fn begin(address: SocketAddr) -> Result<Session, Trouble> {
+    pub(super) fn begin(address: SocketAddr) -> Result<Session, FindingError> {
         Session::attach(address, None)
     }
 
     /// Closes the connection, and continues the session at another server.
-    pub(super) fn move_to(self, address: SocketAddr) -> Result<Session, Trouble> {
+    pub(super) fn move_to(self, address: SocketAddr) -> Result<Session, FindingError> {
         let (id, zxid, last) = (self.id, self.last_zxid, self.last);
         let password = self.connection.password();
         drop(self.connection);
@@ -67,7 +67,7 @@ impl Session {
     fn attach(
         address: SocketAddr,
         old: Option<(SessionId, Password, Zxid, Xid)>,
-    ) -> Result<Session, Trouble> {
+    ) -> Result<Session, FindingError> {
         let (session, password, last_zxid_seen, last) = match old {
             Some((id, password, zxid, last)) => (Some(id), password, zxid, last),
             None => (None, Password::default(), Zxid::ZERO, Xid(0)),
@@ -88,12 +88,12 @@ impl Session {
                     });
                 }
                 Ok((_, Received::Packet(_))) => {
-                    return Err(Trouble::Otherwise("a session was over too early".to_owned()));
+                    return Err(FindingError::Otherwise("a session was over too early".to_owned()));
                 }
                 Err(error) if begun.elapsed() > PATIENCE => return Err(error.into()),
                 Ok(_) if begun.elapsed() > PATIENCE => {
                     let what = format!("a session at {address}");
-                    return Err(Trouble::NotSeen { what, patience: PATIENCE });
+                    return Err(FindingError::NotSeen { what, patience: PATIENCE });
                 }
                 Ok(_) | Err(_) => thread::sleep(Duration::from_millis(50)),
             }
@@ -101,7 +101,7 @@ impl Session {
     }
 
     /// Sends a request without waiting. Creates use `create` and not `create2`, which 3.4 does not support.
-    pub(super) fn send(&mut self, request: Request) -> Result<Xid, Trouble> {
+    pub(super) fn send(&mut self, request: Request) -> Result<Xid, FindingError> {
         self.last = self.last.next();
         let packet = ClientPacket::Request { xid: self.last, request: Arc::new(request) };
         self.connection.send(&packet, Opcodes::Plain)?;
@@ -114,7 +114,7 @@ impl Session {
         &mut self,
         xid: Xid,
         patience: Duration,
-    ) -> Result<Option<Answer>, Trouble> {
+    ) -> Result<Option<Answer>, FindingError> {
         let end = Instant::now() + patience;
         while !self.answers.contains_key(&xid) && !self.ended {
             let rest = end.saturating_duration_since(Instant::now());
@@ -127,7 +127,7 @@ impl Session {
     }
 
     /// Reads once, waiting at most `patience`.
-    fn read(&mut self, patience: Duration) -> Result<(), Trouble> {
+    fn read(&mut self, patience: Duration) -> Result<(), FindingError> {
         match self.connection.receive(patience)? {
             Received::Packet(ServerPacket::Reply { xid, zxid, result }) => {
                 self.last_zxid = self.last_zxid.max(zxid);
@@ -145,29 +145,33 @@ impl Session {
     }
 
     /// Sends a request and waits for the answer.
-    pub(super) fn ask(&mut self, request: Request) -> Result<Answer, Trouble> {
+    pub(super) fn ask(&mut self, request: Request) -> Result<Answer, FindingError> {
         let what = format!("the answer to {request}");
         let xid = self.send(request)?;
         let answer = self.answer(xid, PATIENCE)?;
-        answer.ok_or(Trouble::NotSeen { what, patience: PATIENCE })
+        answer.ok_or(FindingError::NotSeen { what, patience: PATIENCE })
     }
 
     /// Creates a persistent znode, which must succeed. Returns its zxid.
-    pub(super) fn create(&mut self, path: &str) -> Result<Zxid, Trouble> {
+    pub(super) fn create(&mut self, path: &str) -> Result<Zxid, FindingError> {
         let answer = self.ask(create(path))?;
         match answer.result {
             Ok(_) => Ok(answer.zxid),
-            Err(error) => Err(Trouble::Otherwise(format!("create {path} was refused: {error}"))),
+            Err(error) => {
+                Err(FindingError::Otherwise(format!("create {path} was refused: {error}")))
+            }
         }
     }
 
     /// Returns true if the server has a znode, after it has caught up with the leader.
-    pub(super) fn has(&mut self, path: &str) -> Result<bool, Trouble> {
+    pub(super) fn has(&mut self, path: &str) -> Result<bool, FindingError> {
         self.ask(Request::Sync { path: "/".into() })?;
         match self.ask(Request::Exists { path: path.into(), watch: false })?.result {
             Ok(_) => Ok(true),
             Err(Error::NoNode) => Ok(false),
-            Err(error) => Err(Trouble::Otherwise(format!("exists {path} was refused: {error}"))),
+            Err(error) => {
+                Err(FindingError::Otherwise(format!("exists {path} was refused: {error}")))
+            }
         }
     }
 

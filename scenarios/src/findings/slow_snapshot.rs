@@ -5,9 +5,9 @@
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, options};
+use super::error::FindingError;
 use super::session::Session;
 use super::tracer::Tracer;
-use super::trouble::Trouble;
 use crate::conform::Options;
 use std::fs;
 use vivarium_model::id::ServerId;
@@ -51,7 +51,7 @@ pub(super) fn snapshot_soon() -> Options {
 }
 
 /// Creates the chain, and returns the path of its last znode.
-pub(super) fn create_chain(client: &mut Session) -> Result<String, Trouble> {
+pub(super) fn create_chain(client: &mut Session) -> Result<String, FindingError> {
     let mut path = "/app".to_owned();
     for number in 0..CHAIN {
         if number > 0 {
@@ -70,7 +70,7 @@ impl SlowSnapshot {
         ensemble: &Ensemble,
         server: ServerId,
         variant: Variant,
-    ) -> Result<SlowSnapshot, Trouble> {
+    ) -> Result<SlowSnapshot, FindingError> {
         let slow = match variant {
             Variant::Defect => Some(slow_down(ensemble, server)?),
             Variant::Control => None,
@@ -87,22 +87,22 @@ impl SlowSnapshot {
     }
 
     /// Fails unless all znodes below the chain are still to be written.
-    pub(super) fn is_early(&self, ensemble: &Ensemble) -> Result<(), Trouble> {
+    pub(super) fn is_early(&self, ensemble: &Ensemble) -> Result<(), FindingError> {
         let name = self.name(ensemble);
         match name.is_some_and(|name| self.length(ensemble, &name) < (CHAIN - 1) * DATA) {
             true => Ok(()),
-            false => Err(Trouble::Otherwise("the snapshot was written too soon".to_owned())),
+            false => Err(FindingError::Otherwise("the snapshot was written too soon".to_owned())),
         }
     }
 
     /// Waits until the snapshot is written.
-    pub(super) fn wait(&self, ensemble: &Ensemble) -> Result<(), Trouble> {
+    pub(super) fn wait(&self, ensemble: &Ensemble) -> Result<(), FindingError> {
         let is_written = |all: &Ensemble| taken(all, self.server) > self.taken;
         ensemble.until("the end of the snapshot", SOON, is_written)
     }
 
     /// Waits until the snapshot is written, and releases the server.
-    pub(super) fn end(mut self, ensemble: &Ensemble) -> Result<(), Trouble> {
+    pub(super) fn end(mut self, ensemble: &Ensemble) -> Result<(), FindingError> {
         self.wait(ensemble)?;
         if let Some(slow) = self.slow.take() {
             slow.let_go();
@@ -122,7 +122,7 @@ pub(super) fn begin(
     snapshots: &[SlowSnapshot],
     client: &mut Session,
     variant: Variant,
-) -> Result<(), Trouble> {
+) -> Result<(), FindingError> {
     for _transaction in 0..=SNAP_COUNT {
         let zxid = write(client, Op::set_data(COUNTER, *b"", Version::Any))?;
         for snapshot in snapshots {
@@ -141,34 +141,38 @@ pub(super) fn begin(
             };
         }
     }
-    Err(Trouble::Otherwise("no snapshot was begun".to_owned()))
+    Err(FindingError::Otherwise("no snapshot was begun".to_owned()))
 }
 
 /// Waits until `server` has applied this zxid.
-pub(super) fn applied(ensemble: &Ensemble, server: ServerId, zxid: Zxid) -> Result<(), Trouble> {
+pub(super) fn applied(
+    ensemble: &Ensemble,
+    server: ServerId,
+    zxid: Zxid,
+) -> Result<(), FindingError> {
     let what = format!("{zxid} applied at {server}");
     ensemble.until(&what, SOON, |all| all.applied(server).is_some_and(|last| last >= zxid))
 }
 
 /// Sends a write, which must succeed. Returns its zxid.
-pub(super) fn write(client: &mut Session, op: Op) -> Result<Zxid, Trouble> {
+pub(super) fn write(client: &mut Session, op: Op) -> Result<Zxid, FindingError> {
     succeeds(client, Request::Write(op))
 }
 
 /// Sends a request, which must succeed. Returns its zxid.
-pub(super) fn succeeds(client: &mut Session, request: Request) -> Result<Zxid, Trouble> {
+pub(super) fn succeeds(client: &mut Session, request: Request) -> Result<Zxid, FindingError> {
     let words = request.to_string();
     let answer = client.ask(request)?;
     match answer.result {
         Ok(_) => Ok(answer.zxid),
-        Err(error) => Err(Trouble::Otherwise(format!("{words} was refused: {error}"))),
+        Err(error) => Err(FindingError::Otherwise(format!("{words} was refused: {error}"))),
     }
 }
 
 /// Delays the writes to the next snapshot. Its name contains the last zxid applied when it begins, which is not known
 /// yet, so all possible names are traced.
-fn slow_down(ensemble: &Ensemble, server: ServerId) -> Result<Tracer, Trouble> {
-    let silent = || Trouble::Otherwise(format!("{server} is silent"));
+fn slow_down(ensemble: &Ensemble, server: ServerId) -> Result<Tracer, FindingError> {
+    let silent = || FindingError::Otherwise(format!("{server} is silent"));
     let last = ensemble.applied(server).ok_or_else(silent)?;
     let paths: Vec<String> = (0..=SNAP_COUNT + 1)
         .map(|ahead| ensemble.files(server).join(format!("snapshot.{:x}", last.0 + ahead)))

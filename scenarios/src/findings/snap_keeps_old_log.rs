@@ -4,11 +4,11 @@
 use super::Variant;
 use super::bulk;
 use super::ensemble::{Ensemble, SOON, listed, with_small_logs};
+use super::error::FindingError;
 use super::link::{Direction, Hold};
+use super::narration::{Narration, Outcome};
 use super::phantom;
 use super::quorum::Kind;
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use vivarium_model::id::ServerId;
 
@@ -23,8 +23,8 @@ const GIVEN: ServerId = ServerId(5);
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let mut options = with_small_logs();
     if variant == Variant::Control {
         options.java_arguments.push("-Dzookeeper.snapshotSizeFactor=-1".to_owned());
@@ -63,7 +63,7 @@ pub(super) fn reproduce(
 }
 
 /// Starts all servers, each with a snapshot that is longer than the log after it; server 5 leads.
-fn fill(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
+fn fill(ensemble: &mut Ensemble, tale: &mut Narration<'_>) -> Result<(), FindingError> {
     let all = ensemble.all();
     ensemble.start(&all)?;
     let leader = ensemble.serving(&all)?;
@@ -80,7 +80,7 @@ fn fill(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
 }
 
 /// Kills server 1; lets server 5 log a write that no other server receives, and kills server 5. The others continue.
-fn stays_behind(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
+fn stays_behind(ensemble: &mut Ensemble, tale: &mut Narration<'_>) -> Result<(), FindingError> {
     let mut client = ensemble.session(GIVEN)?;
     client.create("/a")?;
     ensemble.until("/a in the log of every server", SOON, |all| {
@@ -101,10 +101,13 @@ fn stays_behind(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trou
 }
 
 /// Restarts server 5, which receives the history by a SNAP and logs later transactions.
-fn is_given_the_history(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
+fn is_given_the_history(
+    ensemble: &mut Ensemble,
+    tale: &mut Narration<'_>,
+) -> Result<(), FindingError> {
     let by = ensemble.brings_up_to_date(GIVEN, FOUR)?;
     if !by.starts_with("SNAP") {
-        return Err(Trouble::Otherwise(format!("server 5 was synchronised by {by}")));
+        return Err(FindingError::Otherwise(format!("server 5 was synchronised by {by}")));
     }
     tale.say(format!("server 5 comes back, and is synchronised by {by}"));
     ensemble.session(FOUR)?.create("/later")?;

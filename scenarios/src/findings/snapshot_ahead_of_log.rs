@@ -5,13 +5,13 @@
 use super::Variant;
 use super::bulk;
 use super::ensemble::{Ensemble, SOON, listed, with_small_logs};
+use super::error::FindingError;
 use super::link::up;
+use super::narration::{Narration, Outcome};
 use super::phantom;
 use super::power_loss::{DiskWatch, power_fails};
 use super::quorum::Kind;
 use super::session::{Session, create};
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use vivarium_model::id::ServerId;
 use vivarium_model::zxid::Zxid;
@@ -33,8 +33,8 @@ const SLOW_FSYNC: [&str; 2] = ["-e", "inject=fdatasync:delay_enter=4000000"];
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let mut options = with_small_logs();
     options.java_arguments.push(format!("-Dzookeeper.snapCount={SNAP_COUNT}"));
     let mut ensemble = Ensemble::prepare(installation, 5, options)?;
@@ -57,7 +57,7 @@ pub(super) fn reproduce(
 }
 
 /// Starts all servers; server 4 leads.
-fn fill(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Session, Trouble> {
+fn fill(ensemble: &mut Ensemble, tale: &mut Narration<'_>) -> Result<Session, FindingError> {
     ensemble.start(&[TWO, THREE, FOUR])?;
     phantom::leads(FOUR, ensemble.serving(&[TWO, THREE, FOUR])?)?;
     ensemble.start(&[BEHIND, SLOW])?;
@@ -79,8 +79,8 @@ fn snapshots(
     ensemble: &mut Ensemble,
     mut watch: DiskWatch,
     client: &mut Session,
-    tale: &mut Tale<'_>,
-) -> Result<(DiskWatch, Zxid), Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<(DiskWatch, Zxid), FindingError> {
     let before = snapshots_told(ensemble);
     let first = client.create("/first")?;
     is_logged(ensemble, "/first", &[BEHIND, SLOW])?;
@@ -91,7 +91,9 @@ fn snapshots(
     let paid = client.create("/paid")?;
     ensemble.until("/paid at server 5", SOON, |all| all.applied(SLOW) == Some(paid))?;
     if ensemble.has_logged(SLOW, "/paid") {
-        return Err(Trouble::Otherwise("the fsync of server 5 came back too early".to_owned()));
+        return Err(FindingError::Otherwise(
+            "the fsync of server 5 came back too early".to_owned(),
+        ));
     }
     // The fsync under way covers nothing after this point.
     watch.writes_through()?;
@@ -121,13 +123,17 @@ fn snapshots_told(ensemble: &Ensemble) -> (usize, usize) {
     (log.matches("Snapshotting: ").count(), log.matches("Snapshot taken in").count())
 }
 
-fn is_logged(ensemble: &Ensemble, path: &str, servers: &[ServerId]) -> Result<(), Trouble> {
+fn is_logged(ensemble: &Ensemble, path: &str, servers: &[ServerId]) -> Result<(), FindingError> {
     let what = format!("{path} in the logs of {}", listed(servers));
     ensemble.until(&what, SOON, |all| servers.iter().all(|server| all.has_logged(*server, path)))
 }
 
 /// Restarts server 5, which logs later transactions, and makes it lead by killing server 4.
-fn leads(ensemble: &mut Ensemble, mut client: Session, tale: &mut Tale<'_>) -> Result<(), Trouble> {
+fn leads(
+    ensemble: &mut Ensemble,
+    mut client: Session,
+    tale: &mut Narration<'_>,
+) -> Result<(), FindingError> {
     let by = ensemble.brings_up_to_date(SLOW, FOUR)?;
     client.create("/later")?;
     is_logged(ensemble, "/later", &[TWO, THREE, SLOW])?;
@@ -141,7 +147,10 @@ fn leads(ensemble: &mut Ensemble, mut client: Session, tale: &mut Tale<'_>) -> R
 }
 
 /// Restarts server 1, and checks which servers have a znode whose create was answered.
-fn is_brought_up_to_date(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<Outcome, Trouble> {
+fn is_brought_up_to_date(
+    ensemble: &mut Ensemble,
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let by = ensemble.brings_up_to_date(BEHIND, SLOW)?;
     let up = [BEHIND, TWO, THREE, SLOW];
     let later = ensemble.who_has("/later", &up)?;

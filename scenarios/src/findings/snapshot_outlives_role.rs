@@ -3,13 +3,13 @@
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, options};
+use super::error::FindingError;
 use super::link::{Direction, Hold, down};
+use super::narration::{Narration, Outcome};
 use super::phantom;
 use super::quorum::Kind;
 use super::session::{Session, create};
-use super::tale::{Outcome, Tale};
 use super::tracer::Tracer;
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use vivarium_model::id::ServerId;
 use vivarium_model::op::{CreateMode, Op, Request};
@@ -36,8 +36,8 @@ const DELAY: &str = "inject=write:delay_enter=100000";
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let mut options = options();
     options.java_arguments.push(format!("-Dzookeeper.snapCount={SNAP_COUNT}"));
     let mut ensemble = Ensemble::prepare(installation, 3, options)?;
@@ -59,7 +59,7 @@ pub(super) fn reproduce(
         if goes_on { "still being written" } else { "written" }
     ));
     if goes_on == (variant == Variant::Control) {
-        return Err(Trouble::Otherwise("the snapshot took another time".to_owned()));
+        return Err(FindingError::Otherwise("the snapshot took another time".to_owned()));
     }
     drop(slow);
     ensemble.until("the end of that snapshot", SOON, |all| !under_way(all))?;
@@ -73,7 +73,7 @@ pub(super) fn reproduce(
 }
 
 /// Creates what is committed: the parents.
-fn fill(ensemble: &Ensemble, client: &mut Session) -> Result<(), Trouble> {
+fn fill(ensemble: &Ensemble, client: &mut Session) -> Result<(), FindingError> {
     let marks = [ONE, TWO].map(|server| (server, ensemble.link(server, LEADER).mark()));
     let mut last = None;
     for number in 0..PARENTS {
@@ -93,11 +93,12 @@ fn begins(
     ensemble: &Ensemble,
     client: &mut Session,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Option<Tracer>, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Option<Tracer>, FindingError> {
     ensemble.hold_all(LEADER, Direction::Down, Hold::From(Kind::Proposal));
     let applied = ensemble.applied(LEADER);
-    let applied = applied.ok_or_else(|| Trouble::Otherwise("server 3 is silent".to_owned()))?;
+    let applied =
+        applied.ok_or_else(|| FindingError::Otherwise("server 3 is silent".to_owned()))?;
     let name = format!("snapshot.{:x}", applied.0);
     let path = ensemble.files(LEADER).join(&name).display().to_string();
     let slow = match variant {

@@ -5,9 +5,9 @@ use super::Variant;
 use super::bulk;
 use super::disk;
 use super::ensemble::{Ensemble, SOON, listed, options};
+use super::error::FindingError;
+use super::narration::{Narration, Outcome};
 use super::session::Session;
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,8 +29,8 @@ const PAID: &str = "/paid";
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let (mut ensemble, leader) = Ensemble::start_all(installation, 3, options())?;
     let mut client = ensemble.session(leader)?;
     bulk::create(&mut client)?;
@@ -64,7 +64,7 @@ pub(super) fn reproduce(
     })
 }
 
-fn has_logged_everywhere(ensemble: &Ensemble, client: &mut Session) -> Result<(), Trouble> {
+fn has_logged_everywhere(ensemble: &Ensemble, client: &mut Session) -> Result<(), FindingError> {
     let last = client.create("/last")?;
     ensemble.until("all of it at every server", SOON, |it| {
         it.all().into_iter().all(|server| it.applied(server) >= Some(last))
@@ -72,9 +72,9 @@ fn has_logged_everywhere(ensemble: &Ensemble, client: &mut Session) -> Result<()
 }
 
 /// Returns the last name in order: all zxids have the same length.
-fn newest_snapshot(ensemble: &Ensemble, server: ServerId) -> Result<String, Trouble> {
+fn newest_snapshot(ensemble: &Ensemble, server: ServerId) -> Result<String, FindingError> {
     let newest = ensemble.named(server, "snapshot.").pop();
-    newest.ok_or_else(|| Trouble::Otherwise(format!("{server} has no snapshot")))
+    newest.ok_or_else(|| FindingError::Otherwise(format!("{server} has no snapshot")))
 }
 
 /// Copies the snapshot to every server: alone, or in the control in addition to its own files.
@@ -83,17 +83,18 @@ fn is_set_up(
     from: ServerId,
     snapshot: &str,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<(), Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<(), FindingError> {
     let failed = "a server's files could not be laid out";
-    let backup = fs::read(ensemble.files(from).join(snapshot)).map_err(Trouble::machine(failed))?;
+    let backup =
+        fs::read(ensemble.files(from).join(snapshot)).map_err(FindingError::machine(failed))?;
     for server in ensemble.all() {
         let files = ensemble.files(server);
         if variant == Variant::Defect {
-            fs::remove_dir_all(&files).map_err(Trouble::machine(failed))?;
-            fs::create_dir_all(&files).map_err(Trouble::machine(failed))?;
+            fs::remove_dir_all(&files).map_err(FindingError::machine(failed))?;
+            fs::create_dir_all(&files).map_err(FindingError::machine(failed))?;
         }
-        fs::write(files.join(snapshot), &backup).map_err(Trouble::machine(failed))?;
+        fs::write(files.join(snapshot), &backup).map_err(FindingError::machine(failed))?;
     }
     tale.say(match variant {
         Variant::Defect => {
@@ -110,8 +111,8 @@ fn is_set_up(
 fn without_room(
     ensemble: &mut Ensemble,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<(), Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<(), FindingError> {
     let all = ensemble.all();
     let enough = match variant {
         Variant::Defect => all.len(),
@@ -124,12 +125,12 @@ fn without_room(
     while ended.len() < enough {
         if begun.elapsed() > ELECTED {
             let what = "each server elected, and without room".to_owned();
-            return Err(Trouble::NotSeen { what, patience: ELECTED });
+            return Err(FindingError::NotSeen { what, patience: ELECTED });
         }
         for server in &all {
             let Some(status) = ensemble.has_ended(*server) else { continue };
             if !status.ends_with(": 10") {
-                return Err(Trouble::Otherwise(format!("{server} ended with {status}")));
+                return Err(FindingError::Otherwise(format!("{server} ended with {status}")));
             }
             if ended.insert(*server) {
                 tale.say(format!(
@@ -148,7 +149,7 @@ fn without_room(
 }
 
 /// The limit is set long before the server writes anything, because its runtime takes some tenths of a second to start.
-fn starts_without_room(ensemble: &mut Ensemble, server: ServerId) -> Result<(), Trouble> {
+fn starts_without_room(ensemble: &mut Ensemble, server: ServerId) -> Result<(), FindingError> {
     ensemble.start(&[server])?;
     disk::limit_files(ensemble.process(server)?, Some(ROOM))
 }

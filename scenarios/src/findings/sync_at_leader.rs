@@ -3,11 +3,11 @@
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, options};
+use super::error::FindingError;
 use super::link::{Awaited, Direction, Hold, Link, up};
+use super::narration::{Narration, Outcome};
 use super::quorum::Kind;
 use super::session::{Session, create};
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use std::time::Duration;
 use vivarium_model::op::Request;
@@ -22,8 +22,8 @@ const WAITS: Duration = Duration::from_secs(3);
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let mut options = options();
     if variant == Variant::Defect {
         options.java_arguments.push(FLAG.to_owned());

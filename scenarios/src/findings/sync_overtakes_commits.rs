@@ -3,11 +3,11 @@
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, options};
+use super::error::FindingError;
 use super::link::{Direction, Hold, Link, down};
+use super::narration::{Narration, Outcome};
 use super::quorum::Kind;
 use super::session::create;
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use std::thread;
 use std::time::Duration;
@@ -21,8 +21,8 @@ const MOMENT: Duration = Duration::from_millis(300);
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let (ensemble, leader) = Ensemble::start_all(installation, 3, options())?;
     let [follower, other] = ensemble.others(leader)[..] else { unreachable!("three servers") };
     let at = if variant == Variant::Defect { leader } else { other };
@@ -34,7 +34,7 @@ pub(super) fn reproduce(
 
     let (one, two) = (before.next(), before.next().and_then(|one| one.next()));
     let (Some(_), Some(two)) = (one, two) else {
-        return Err(Trouble::Otherwise("the counter is at its end".to_owned()));
+        return Err(FindingError::Otherwise("the counter is at its end".to_owned()));
     };
     let link = ensemble.link(follower, leader);
     let mark = link.mark();
@@ -48,7 +48,9 @@ pub(super) fn reproduce(
     for (asked, path) in asked.into_iter().zip(["/one", "/two"]) {
         let answer = writer.answer(asked, SOON)?.filter(|answer| answer.result.is_ok());
         let Some(answer) = answer else {
-            return Err(Trouble::Otherwise(format!("create {path} was not answered with success")));
+            return Err(FindingError::Otherwise(format!(
+                "create {path} was not answered with success"
+            )));
         };
         tale.say(format!("the client of {follower} is told: create {path} {}", answer.words()));
     }
@@ -60,12 +62,12 @@ pub(super) fn reproduce(
     stopped.let_go();
     let (synced, read) = (reader.answer(synced, SOON)?, reader.answer(read, SOON)?);
     let (Some(synced), Some(read)) = (synced, read) else {
-        return Err(Trouble::Otherwise("sync and exists were not answered".to_owned()));
+        return Err(FindingError::Otherwise("sync and exists were not answered".to_owned()));
     };
     let sees = match &read.result {
         Ok(_) => "is there",
         Err(Error::NoNode) => "is not there",
-        Err(error) => return Err(Trouble::Otherwise(format!("exists was refused: {error}"))),
+        Err(error) => return Err(FindingError::Otherwise(format!("exists was refused: {error}"))),
     };
     tale.say(format!(
         "then the client of {at} asked for sync and for /two; it goes on, and is told: synced at {}, and /two {sees} (zxid {})",

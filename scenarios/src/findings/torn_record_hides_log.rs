@@ -4,11 +4,11 @@
 use super::Variant;
 use super::disk;
 use super::ensemble::{Ensemble, SOON, listed, options};
+use super::error::FindingError;
 use super::link::{down, up};
+use super::narration::{Narration, Outcome};
 use super::quorum::Kind;
 use super::session::Session;
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use vivarium_model::id::ServerId;
 
@@ -26,8 +26,8 @@ const HALF: u64 = 20;
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let (mut ensemble, leader) = Ensemble::start_all(installation, 3, options())?;
     let (full, other) = (ensemble.others(leader)[0], ensemble.others(leader)[1]);
     let mut client = ensemble.session(leader)?;
@@ -75,8 +75,8 @@ fn is_full_for_a_moment(
     server: ServerId,
     leader: ServerId,
     client: &mut Session,
-    tale: &mut Tale<'_>,
-) -> Result<(), Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<(), FindingError> {
     let link = ensemble.link(server, leader);
     let mark = link.mark();
     let end = disk::end_of_log(&ensemble.files(server))?;

@@ -1,6 +1,6 @@
 //! strace on a running server: it can slow down system calls or make them fail, without a change of the server.
 
-use super::trouble::Trouble;
+use super::error::FindingError;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,9 +24,9 @@ pub(super) struct Tracer {
 
 impl Tracer {
     /// Checks that strace can be run.
-    pub(super) fn check() -> Result<(), Trouble> {
+    pub(super) fn check() -> Result<(), FindingError> {
         let asked = Command::new("strace").arg("-V").stdout(Stdio::null()).status();
-        asked.map(|_status| ()).map_err(|_error| Trouble::NoStrace)
+        asked.map(|_status| ()).map_err(|_error| FindingError::NoStrace)
     }
 
     /// Attaches to every thread of a process, with further arguments, and waits until it has attached. Its output is
@@ -35,7 +35,7 @@ impl Tracer {
         process: u32,
         arguments: &[&str],
         directory: &Path,
-    ) -> Result<Tracer, Trouble> {
+    ) -> Result<Tracer, FindingError> {
         let process = process.to_string();
         Tracer::begin(&process, &["-f"], arguments, directory)
     }
@@ -46,9 +46,9 @@ impl Tracer {
         name: &str,
         arguments: &[&str],
         directory: &Path,
-    ) -> Result<Tracer, Trouble> {
+    ) -> Result<Tracer, FindingError> {
         let thread = thread_of(process, name);
-        let nobody = || Trouble::Otherwise(format!("there is no thread {name} to be traced"));
+        let nobody = || FindingError::Otherwise(format!("there is no thread {name} to be traced"));
         let thread = thread.ok_or_else(nobody)?;
         Tracer::begin(&thread, &[], arguments, directory)
     }
@@ -58,12 +58,12 @@ impl Tracer {
         options: &[&str],
         arguments: &[&str],
         directory: &Path,
-    ) -> Result<Tracer, Trouble> {
+    ) -> Result<Tracer, FindingError> {
         // Several processes can be traced at the same time.
         let said = directory.join(format!("strace-{whom}-says"));
         let output = directory.join(format!("strace-{whom}"));
         let stderr =
-            File::create(&said).map_err(Trouble::machine("strace's log cannot be made"))?;
+            File::create(&said).map_err(FindingError::machine("strace's log cannot be made"))?;
         let child = Command::new("strace")
             .args(options)
             .args(["-p", whom])
@@ -75,8 +75,8 @@ impl Tracer {
             .stderr(stderr)
             .spawn()
             .map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => Trouble::NoStrace,
-                _ => Trouble::Machine { what: "strace cannot be started", source: error },
+                io::ErrorKind::NotFound => FindingError::NoStrace,
+                _ => FindingError::Machine { what: "strace cannot be started", source: error },
             })?;
         let mut tracer = Tracer { child, output };
         let begun = Instant::now();
@@ -87,7 +87,7 @@ impl Tracer {
             }
             if tracer.has_ended() || begun.elapsed() > ATTACHES {
                 let last = text.lines().last().unwrap_or("it says nothing").to_owned();
-                return Err(Trouble::NotTraced(last));
+                return Err(FindingError::NotTraced(last));
             }
             thread::sleep(Duration::from_millis(10));
         }
@@ -111,21 +111,21 @@ impl Tracer {
     }
 
     /// Returns the output so far.
-    pub(super) fn trace(&self) -> Result<String, Trouble> {
+    pub(super) fn trace(&self) -> Result<String, FindingError> {
         let text =
-            fs::read(&self.output).map_err(Trouble::machine("strace's output is missing"))?;
+            fs::read(&self.output).map_err(FindingError::machine("strace's output is missing"))?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
     /// Kills the process, waits until strace has seen its end, and returns the output. This takes as long as a system
     /// call is delayed.
-    pub(super) fn kill_and_read(mut self, process: u32) -> Result<String, Trouble> {
+    pub(super) fn kill_and_read(mut self, process: u32) -> Result<String, FindingError> {
         signal(process, "KILL");
         let begun = Instant::now();
         while !self.has_ended() {
             if begun.elapsed() > LETS_GO {
                 let what = "the end of strace with its process".to_owned();
-                return Err(Trouble::NotSeen { what, patience: LETS_GO });
+                return Err(FindingError::NotSeen { what, patience: LETS_GO });
             }
             thread::sleep(Duration::from_millis(5));
         }

@@ -1,6 +1,6 @@
 //! Edits a server's transaction log, because no run can create 2147483647 znodes.
 
-use super::trouble::Trouble;
+use super::error::FindingError;
 use std::fs;
 use std::path::Path;
 
@@ -12,20 +12,20 @@ const HEADER: usize = 8 + 4 + 8 + 8 + 4;
 
 /// Edits the record of the create of `path`, a znode without data and with the open ACL: sets the parent's counter
 /// after the create. `directory` contains the log.
-pub(super) fn set_counter(directory: &Path, path: &str, counter: i32) -> Result<(), Trouble> {
+pub(super) fn set_counter(directory: &Path, path: &str, counter: i32) -> Result<(), FindingError> {
     let file = fs::read_dir(directory)
-        .map_err(Trouble::machine("the server's files cannot be listed"))?
+        .map_err(FindingError::machine("the server's files cannot be listed"))?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .find(|file| {
             let name = file.file_name().map(|name| name.to_string_lossy().into_owned());
             name.is_some_and(|name| name.starts_with("log."))
         });
-    let file = file.ok_or_else(|| Trouble::Otherwise("the server has no log".to_owned()))?;
-    let mut log = fs::read(&file).map_err(Trouble::machine("the log cannot be read"))?;
+    let file = file.ok_or_else(|| FindingError::Otherwise("the server has no log".to_owned()))?;
+    let mut log = fs::read(&file).map_err(FindingError::machine("the log cannot be read"))?;
     change(&mut log, path, counter).ok_or_else(|| {
-        Trouble::Otherwise(format!("the log has no create of {path} as expected"))
+        FindingError::Otherwise(format!("the log has no create of {path} as expected"))
     })?;
-    fs::write(&file, log).map_err(Trouble::machine("the log cannot be written"))
+    fs::write(&file, log).map_err(FindingError::machine("the log cannot be written"))
 }
 
 fn change(log: &mut [u8], path: &str, counter: i32) -> Option<()> {

@@ -3,12 +3,12 @@
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, options};
+use super::error::FindingError;
 use super::link::{Direction, Hold, down};
 use super::loss::one_of_three_fails;
+use super::narration::{Narration, Outcome};
 use super::quorum::Kind;
 use super::session::create;
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use vivarium_model::id::ServerId;
 use vivarium_model::zxid::Zxid;
@@ -17,8 +17,8 @@ use vivarium_model::zxid::Zxid;
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let (mut ensemble, leader) = Ensemble::start_all(installation, 3, options())?;
     let [learner, late] = ensemble.others(leader)[..] else { unreachable!("three servers") };
     tale.say(format!("3 servers serve; {leader} leads"));
@@ -32,7 +32,9 @@ pub(super) fn reproduce(
     let asked = client.send(create("/paid"))?;
     let answer = client.answer(asked, SOON)?.filter(|answer| answer.result.is_ok());
     let Some(answer) = answer else {
-        return Err(Trouble::Otherwise("create /paid was not answered with success".to_owned()));
+        return Err(FindingError::Otherwise(
+            "create /paid was not answered with success".to_owned(),
+        ));
     };
     let applies = match variant {
         Variant::Defect => "has committed it and is slow to apply it",
@@ -55,8 +57,8 @@ fn registers_again(
     learner: ServerId,
     leader: ServerId,
     (variant, paid): (Variant, Zxid),
-    tale: &mut Tale<'_>,
-) -> Result<(), Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<(), FindingError> {
     let (kind, zxid) = match variant {
         Variant::Defect => (Kind::Trunc, paid.previous()),
         Variant::Control => (Kind::Diff, paid),

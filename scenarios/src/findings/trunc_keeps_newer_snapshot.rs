@@ -3,11 +3,11 @@
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, options};
+use super::error::FindingError;
 use super::link::{Direction, Hold, down};
+use super::narration::{Narration, Outcome};
 use super::phantom;
 use super::quorum::Kind;
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use vivarium_model::id::ServerId;
 
@@ -20,8 +20,8 @@ const ELECTED: ServerId = ServerId(3);
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let mut ensemble = Ensemble::prepare(installation, 3, options())?;
     // Of two servers without a history, the one with the larger id is elected.
     ensemble.start(&[ONE, ELECTED])?;
@@ -55,7 +55,7 @@ pub(super) fn reproduce(
 }
 
 /// Makes server 3 be elected and snapshot its tree; it receives nothing from a follower, and is killed.
-fn is_elected(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
+fn is_elected(ensemble: &mut Ensemble, tale: &mut Narration<'_>) -> Result<(), FindingError> {
     ensemble.hold_all(ELECTED, Direction::Up, Hold::All);
     let before = ensemble.named(ELECTED, "snapshot.");
     ensemble.start(&[ONE, ELECTED])?;

@@ -3,11 +3,11 @@
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, listed, options};
+use super::error::FindingError;
 use super::link::{Direction, Hold};
+use super::narration::{Narration, Outcome};
 use super::phantom;
 use super::quorum::Kind;
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use vivarium_model::id::ServerId;
 
@@ -20,8 +20,8 @@ const LATE: ServerId = ServerId(3);
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     let mut ensemble = Ensemble::prepare(installation, 3, options())?;
     ensemble.start(&[ONE, TWO])?;
     ensemble.serving(&[ONE, TWO])?;
@@ -56,7 +56,7 @@ pub(super) fn reproduce(
 }
 
 /// Lets server 3 join, which receives the history by a SNAP.
-fn join(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
+fn join(ensemble: &mut Ensemble, tale: &mut Narration<'_>) -> Result<(), FindingError> {
     let leader = ensemble.serving(&[ONE, TWO])?;
     ensemble.start(&[LATE])?;
     ensemble.serving(&[ONE, TWO, LATE])?;

@@ -3,13 +3,13 @@
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, with_small_logs};
+use super::error::FindingError;
 use super::link::{down, up};
 use super::loss::comes_back_late;
+use super::narration::{Narration, Outcome};
 use super::power_loss::{DiskWatch, power_fails};
 use super::quorum::Kind;
 use super::session::Session;
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use vivarium_model::id::ServerId;
 use vivarium_model::zxid::Zxid;
@@ -19,8 +19,8 @@ use vivarium_model::zxid::Zxid;
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     // The power loss copies the files, so they must be small.
     let mut options = with_small_logs();
     if variant == Variant::Control {
@@ -60,8 +60,8 @@ fn is_synchronised(
     learner: ServerId,
     leader: ServerId,
     (variant, paid): (Variant, Zxid),
-    tale: &mut Tale<'_>,
-) -> Result<(), Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<(), FindingError> {
     let kind = match variant {
         Variant::Defect => Kind::Trunc,
         Variant::Control => Kind::Snap,
@@ -76,7 +76,9 @@ fn is_synchronised(
     let seen = link.since(mark);
     let place = |kind| seen.iter().position(|seen| seen.passed && seen.kind == kind);
     if place(Kind::Commit) > place(Kind::NewLeader) {
-        return Err(Trouble::Otherwise("the commit of /paid came behind NEWLEADER".to_owned()));
+        return Err(FindingError::Otherwise(
+            "the commit of /paid came behind NEWLEADER".to_owned(),
+        ));
     }
     tale.say(format!(
         "the link of {learner} breaks; it registers again, is told: {kind} to {}, and sent /paid with its commit; it \
@@ -92,12 +94,12 @@ fn serves(
     ensemble: &Ensemble,
     learner: ServerId,
     client: Session,
-    tale: &mut Tale<'_>,
-) -> Result<(), Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<(), FindingError> {
     let mut client = client.move_to(ensemble.address(learner))?;
     match client.has("/paid")? {
         true => tale.say(format!("{learner} serves, and /paid is there")),
-        false => return Err(Trouble::Otherwise(format!("{learner} serves without /paid"))),
+        false => return Err(FindingError::Otherwise(format!("{learner} serves without /paid"))),
     }
     Ok(())
 }

@@ -2,12 +2,12 @@
 
 use super::Variant;
 use super::ensemble::{Ensemble, SOON, listed, with_small_logs};
+use super::error::FindingError;
 use super::link::{Awaited, Direction, Hold, down, up};
+use super::narration::{Narration, Outcome};
 use super::phantom::{self, PATH};
 use super::power_loss::{DiskWatch, power_fails};
 use super::quorum::Kind;
-use super::tale::{Outcome, Tale};
-use super::trouble::Trouble;
 use crate::conform::Installation;
 use vivarium_model::id::ServerId;
 
@@ -19,8 +19,8 @@ const CUT: ServerId = ServerId(3);
 pub(super) fn reproduce(
     installation: &Installation,
     variant: Variant,
-    tale: &mut Tale<'_>,
-) -> Result<Outcome, Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<Outcome, FindingError> {
     // The power loss copies the files, so they must be small.
     let mut ensemble = Ensemble::prepare(installation, 3, with_small_logs())?;
     logs_a_phantom(&mut ensemble, tale)?;
@@ -57,7 +57,7 @@ pub(super) fn reproduce(
 }
 
 /// Makes server 3 lead and log a write that no other server receives; kills all servers, and restarts the others.
-fn logs_a_phantom(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Trouble> {
+fn logs_a_phantom(ensemble: &mut Ensemble, tale: &mut Narration<'_>) -> Result<(), FindingError> {
     // Of two servers without a history, the one with the larger id is elected.
     ensemble.start(&[ONE, CUT])?;
     phantom::leads(CUT, ensemble.serving(&[ONE, CUT])?)?;
@@ -86,8 +86,8 @@ fn logs_a_phantom(ensemble: &mut Ensemble, tale: &mut Tale<'_>) -> Result<(), Tr
 /// Restarts server 3, watches it, and lets it receive TRUNC. Returns the leader, too.
 fn is_truncated(
     ensemble: &mut Ensemble,
-    tale: &mut Tale<'_>,
-) -> Result<(DiskWatch, ServerId), Trouble> {
+    tale: &mut Narration<'_>,
+) -> Result<(DiskWatch, ServerId), FindingError> {
     let leader = ensemble.serving(&[ONE, TWO])?;
     ensemble.link(CUT, leader).hold(Direction::Down, Hold::From(Kind::Trunc));
     let mark = ensemble.link(CUT, leader).mark();
@@ -99,7 +99,7 @@ fn is_truncated(
     let all = ensemble.all();
     ensemble.serving(&all)?;
     let Some((Kind::Trunc, zxid)) = ensemble.link(CUT, leader).synchronised() else {
-        return Err(Trouble::Otherwise("server 3 was synchronised by another way".to_owned()));
+        return Err(FindingError::Otherwise("server 3 was synchronised by another way".to_owned()));
     };
     let have = ensemble.who_has(PATH, &all)?;
     tale.say(format!(
@@ -108,12 +108,16 @@ fn is_truncated(
     ));
     match have.is_empty() {
         true => Ok((watch, leader)),
-        false => Err(Trouble::Otherwise(format!("{PATH} is at {} already", listed(&have)))),
+        false => Err(FindingError::Otherwise(format!("{PATH} is at {} already", listed(&have)))),
     }
 }
 
 /// Lets server 3 log a later transaction, with an fsync.
-fn goes_on(ensemble: &Ensemble, leader: ServerId, tale: &mut Tale<'_>) -> Result<(), Trouble> {
+fn goes_on(
+    ensemble: &Ensemble,
+    leader: ServerId,
+    tale: &mut Narration<'_>,
+) -> Result<(), FindingError> {
     let link = ensemble.link(CUT, leader);
     let mark = link.mark();
     let later = ensemble.session(leader)?.create("/later")?;

@@ -1,23 +1,23 @@
 //! Converts the simulator's results to the reports' data. No other module knows both.
 
-pub(crate) mod deeds;
-pub(crate) mod quiet;
+pub(crate) mod panics;
 pub mod seeds;
+pub(crate) mod vacuity;
 pub(crate) mod watchdog;
 
-use deeds::Deeds;
 use seeds::SeedRange;
 use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use vacuity::Activity;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_model::words::panic_message;
 use vivarium_reports::determinism::Difference;
 use vivarium_reports::summary::{Count, Finding, ScenarioReport, Stopped};
 use vivarium_sim::{
-    Beat, Drawn, HostKind, Pulses, RunOptions, RunReport, Scenario, SweepOptions, SweepReport,
+    Beat, Drawn, Heartbeats, HostKind, RunOptions, RunReport, Scenario, SweepOptions, SweepReport,
 };
 use watchdog::{Ended, PATIENCE, Teller};
 
@@ -66,12 +66,12 @@ pub(crate) fn sweep(
     mut progress: impl FnMut(u64),
 ) -> Result<Swept, String> {
     scenario.check()?;
-    quiet::programs();
+    panics::programs();
     let begun = Instant::now();
     let How { jobs, host, keep_going, last_steps } = *how;
     let which = SweepOptions { seeds: seeds.range(), jobs, keep_going };
     let options = RunOptions { host, keep_steps: true, trace_last: last_steps };
-    let pulses: Arc<Pulses> = Arc::default();
+    let pulses: Arc<Heartbeats> = Arc::default();
     let (watched, swept) = (Arc::clone(&pulses), scenario.clone());
     let work = move |teller: &Teller<u64, SweepReport>| {
         vivarium_sim::sweep_watched(&swept, &which, &options, &watched, &mut |totals| {
@@ -163,7 +163,7 @@ pub(crate) fn finding(
             let vivarium_sim::Stopped { client, at, step } = stopped;
             Stopped { client, at, step }
         }),
-        panicked_at: quiet::place_of(violation.objection.failure.as_ref()),
+        panicked_at: panics::place_of(violation.objection.failure.as_ref()),
         unrepeated: unrepeated.map(|difference| Difference {
             seed: difference.seed,
             step: difference.step,
@@ -186,9 +186,9 @@ pub(crate) fn sweep_report(
     let marks = || scenario.marks.iter().copied();
     let unreached = marks().filter(|mark| reached(*mark) == 0).map(|mark| mark.to_string());
     let observed = totals.observed.keys().map(|name| &**name).collect();
-    let deeds = Deeds { requests: totals.requests > 0, observed };
+    let activity = Activity { requests: totals.requests > 0, observed };
     let run = Drawn::draw(scenario, seeds.range().start).run;
-    let unreached = unreached.chain(deeds.missing(&(scenario.monitors)(&run)));
+    let unreached = unreached.chain(activity.missing(&(scenario.monitors)(&run)));
     let violation = swept.first_violation.as_ref().and_then(|run| run.violation.clone());
     let verdict = match violation {
         Some(violation) => Verdict::Violated(Box::new(violation)),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use vivarium::conform::Installation;
-use vivarium::findings::{FINDINGS, Finding, Outcome, Switch, Tale, Variant};
+use vivarium::findings::{FINDINGS, Finding, Narration, Outcome, Switch, Variant};
 use vivarium_model::release::Release;
 
 /// The headings of every page, in this order.
@@ -111,7 +111,7 @@ fn outcome(finding: &Finding, installation: &Installation, variant: Variant) -> 
     let mut last = None;
     for _ in 0..ATTEMPTS {
         let mut tell = |line: &str| println!("{line}");
-        let outcome = finding.reproduce(installation, variant, &mut Tale::new(&mut tell));
+        let outcome = finding.reproduce(installation, variant, &mut Narration::new(&mut tell));
         match outcome.expect("nothing has to be installed") {
             Outcome::Inconclusive(why) => last = Some(why),
             outcome => return outcome,

@@ -2,9 +2,9 @@
 
 pub mod demands;
 pub(crate) mod difference;
+pub(crate) mod heartbeat;
 pub(crate) mod look;
 pub(crate) mod programs;
-pub(crate) mod pulse;
 pub(crate) mod record;
 pub(crate) mod standstill;
 pub(crate) mod subject;

@@ -1,6 +1,6 @@
 //! The record of a run in progress: counts always; steps, trace lines and hashes on demand.
 
-use crate::run::pulse::{Pulse, Pulses};
+use crate::run::heartbeat::{Heartbeat, Heartbeats};
 use crate::run::standstill::Standstills;
 use crate::run::{RunOptions, RunReport};
 use crate::scenario::faults::Fault;
@@ -37,7 +37,7 @@ pub(crate) struct Keep {
     pub(crate) monitors: bool,
     pub(crate) telling: Telling,
     /// Where to publish the run's position, if a watchdog is to see it.
-    pub(crate) pulses: Option<Arc<Pulses>>,
+    pub(crate) pulses: Option<Arc<Heartbeats>>,
 }
 
 impl From<RunOptions> for Keep {
@@ -62,7 +62,7 @@ pub(crate) struct Record {
     parameters: BTreeMap<String, String>,
     options_text: String,
     keep: Keep,
-    pulse: Option<Pulse>,
+    pulse: Option<Heartbeat>,
     steps: u64,
     disruptions: DisruptionCounter,
     struck: BTreeMap<Fault, u64>,

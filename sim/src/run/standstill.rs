@@ -96,10 +96,10 @@ mod tests {
     }
 
     /// Builds a run of `steps` steps in which each of these clients acts at the given step.
-    fn after(deeds: &[(u16, u64)], steps: u64) -> Standstills {
+    fn after(starts: &[(u16, u64)], steps: u64) -> Standstills {
         let (mut standstills, mut ring) = (Standstills::default(), VecDeque::new());
         for number in 1..=steps {
-            let started = deeds.iter().filter(|(_, at)| *at == number);
+            let started = starts.iter().filter(|(_, at)| *at == number);
             let events: Vec<Event> =
                 started.map(|(client, _)| Event::Started { client: ClientId(*client) }).collect();
             standstills.step(Time(number), number, &events);

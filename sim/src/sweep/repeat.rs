@@ -9,7 +9,7 @@
 use crate::recorded::determinism::{self, compare};
 use crate::recorded::replay::ReplayIn;
 use crate::run::difference::{Difference, Way};
-use crate::run::pulse::Pulses;
+use crate::run::heartbeat::Heartbeats;
 use crate::run::record::{Closed, Keep};
 use crate::run::subject::with_world;
 use crate::run::{HostKind, RunOptions, RunReport};
@@ -54,7 +54,7 @@ pub fn sweep_watched(
     scenario: &Scenario,
     seeds: &SweepOptions,
     options: &RunOptions,
-    pulses: &Arc<Pulses>,
+    pulses: &Arc<Heartbeats>,
     progress: &mut dyn FnMut(&Totals) -> ControlFlow<()>,
 ) -> SweepReport {
     let pulses = Some(Arc::clone(pulses));

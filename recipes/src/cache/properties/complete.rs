@@ -7,7 +7,7 @@
 use super::changes;
 use super::replay::{OfCache, Replay, Replays};
 use crate::cache::{CacheEvent, CacheSeen};
-use crate::calm::Owed;
+use crate::obligations::Owed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::id::ClientId;

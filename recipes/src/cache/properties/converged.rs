@@ -3,7 +3,7 @@
 
 use super::is_change;
 use super::replay::Replays;
-use crate::calm::Owed;
+use crate::obligations::Owed;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::id::ClientId;

@@ -24,7 +24,7 @@ pub use real_states::RealStates;
 pub use replay::{Replayed, Silent};
 
 use super::event::is_below;
-use crate::calm::{AtRest, WithinATime};
+use crate::obligations::{AtRest, WithinATime};
 use vivarium_model::property::Monitor;
 use vivarium_model::time::Duration;
 use vivarium_model::txn::TxnBody;

@@ -2,8 +2,8 @@
 //! more. This is checked for every subscriber to which a setting was delivered, until it unsubscribes.
 
 use super::changes;
-use crate::calm::Owed;
 use crate::configuration::{ConfigurationSeen, Setting};
+use crate::obligations::Owed;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;

@@ -14,8 +14,8 @@ pub mod delivered;
 pub use converged::UpToDate;
 pub use delivered::{Increasing, RealValues};
 
-use crate::calm::{AtRest, WithinATime};
 use crate::herd::Herd;
+use crate::obligations::{AtRest, WithinATime};
 use vivarium_model::op::Data;
 use vivarium_model::property::Monitor;
 use vivarium_model::time::Duration;

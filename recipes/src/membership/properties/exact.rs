@@ -6,8 +6,8 @@
 //! with that session.
 
 use super::{children, is_change};
-use crate::calm::Owed;
 use crate::membership::MembershipSeen;
+use crate::obligations::Owed;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::event::Event;

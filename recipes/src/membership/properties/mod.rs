@@ -18,8 +18,8 @@ pub use belief::{OwnNode, Rejoined};
 pub use exact::Exact;
 pub use views::{Converged, RealViews};
 
-use crate::calm::{AtRest, WithinATime};
 use crate::herd::Herd;
+use crate::obligations::{AtRest, WithinATime};
 use std::sync::Arc;
 use vivarium_model::path;
 use vivarium_model::property::{Monitor, View};

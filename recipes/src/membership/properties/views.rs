@@ -7,8 +7,8 @@
 //! within a bound; at rest. This is checked for each client that looks at the group, until it looks away.
 
 use super::{children, is_change};
-use crate::calm::Owed;
 use crate::membership::MembershipSeen;
+use crate::obligations::Owed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vivarium_model::event::Event;

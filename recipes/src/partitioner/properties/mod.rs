@@ -16,8 +16,8 @@ pub use shares::Shares;
 pub use under_lock::UnderLock;
 
 use super::lock_of;
-use crate::calm::{AtRest, WithinATime};
 use crate::contention::properties::{Belief, Exclusion, Fencing, NoLeak, NoLeakAtRest, NoSelfWait};
+use crate::obligations::{AtRest, WithinATime};
 use vivarium_model::property::Monitor;
 use vivarium_model::time::Duration;
 

@@ -4,9 +4,9 @@
 //! first in the line for an item, the member waits for it and owes nothing; instead, the owner of that znode owes its
 //! deletion if the item is not in its share, even after it has left.
 
-use crate::calm::Owed;
 use crate::contention::contender::Contender;
 use crate::membership::MembershipSeen;
+use crate::obligations::Owed;
 use crate::partitioner::{PartitionSeen, allocation, lock_of, members, set_of};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -140,8 +140,8 @@ impl Owed for Shares {
 mod tests {
     use super::super::one_user::tests::seen;
     use super::*;
-    use crate::calm::AtRest;
     use crate::contention::properties::scene::*;
+    use crate::obligations::AtRest;
     use vivarium_model::id::Xid;
     use vivarium_model::observation::Observed;
     use vivarium_model::tree::EphemeralType;

@@ -14,21 +14,21 @@ mod asked_truly;
 mod consent;
 mod grace;
 mod line;
+mod notified;
 mod owed;
 mod right_owner;
-mod told;
 
 pub use asked_truly::AskedTruly;
 pub use consent::Consent;
 pub use grace::Grace;
+pub use notified::Notified;
 pub use owed::Informed;
 pub use right_owner::RightOwner;
-pub use told::Told;
 
-use crate::calm::{AtRest, WithinATime};
 use crate::contention::properties::{
     Belief, Exclusion, Fencing, NamesOnce, NoLeak, NoLeakAtRest, NoSelfWait,
 };
+use crate::obligations::{AtRest, WithinATime};
 use vivarium_model::property::Monitor;
 use vivarium_model::time::Duration;
 
@@ -56,7 +56,7 @@ pub fn monitors(directory: &str, force: Force, bound: Duration) -> Vec<Box<dyn M
         Box::new(NoLeakAtRest::new(directory)),
         Box::new(NoSelfWait::new(directory)),
         Box::new(NamesOnce::new(directory)),
-        Box::new(Told::new(directory)),
+        Box::new(Notified::new(directory)),
         Box::new(WithinATime::new(Informed::new(directory), bound)),
         Box::new(AtRest::new(Informed::new(directory))),
         Box::new(Consent::new(directory, force)),

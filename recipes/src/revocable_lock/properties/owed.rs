@@ -1,8 +1,8 @@
 //! RV1 for an owner that continues to hold the lock: if its znode contains a request, the owner has been notified;
 //! and while the owner believes that it holds the lock, its znode exists. This must hold within a time, and at rest.
 
-use crate::calm::Owed;
 use crate::contention::LockSeen;
+use crate::obligations::Owed;
 use crate::revocable_lock::{RevocationSeen, is_request};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -97,8 +97,8 @@ impl Owed for Informed {
 mod tests {
     use super::super::consent::tests::{ask, seen};
     use super::*;
-    use crate::calm::AtRest;
     use crate::contention::properties::scene::*;
+    use crate::obligations::AtRest;
 
     fn scene() -> (Scene<AtRest<Informed>>, Zxid) {
         let mut scene = Scene::new(AtRest::new(Informed::new(LOCK)));

@@ -1,11 +1,11 @@
 //! `vivarium recipes`, `mutants` and `published`: computes the tables about each recipe, its wrong versions, and the
 //! published texts.
 
+mod detection;
 mod harm;
-mod hunts;
 mod recipes;
 
-pub(super) use hunts::{mutants, published};
+pub(super) use detection::{mutants, published};
 pub(super) use recipes::recipes;
 
 use super::arguments::TableArguments;

@@ -3,7 +3,7 @@
 
 use super::super::{Exploration, ExploreError};
 use super::{Checked, Question, on_watch};
-use crate::sweeping::quiet;
+use crate::sweeping::panics;
 use std::time::{Duration, Instant};
 use vivarium_model::bounds::SEARCHED_CLIENTS;
 use vivarium_model::case::Case;
@@ -49,7 +49,7 @@ pub(crate) fn hand_over(scenario: &Scenario, run: &RunReport, objection: &Object
     if !is_asked(&scenario, clients, objection) {
         return no(&format!("it does not ask `{}`", objection.property));
     }
-    quiet::programs();
+    panics::programs();
     let budgets = budgets(run);
     let objection = objection.clone();
     let began = Instant::now();

@@ -9,8 +9,8 @@ pub(crate) use handover::{Handed, hand_over};
 
 use super::varied::Varied;
 use super::{Answer, Exploration, ExploreError, faults, figures};
-use crate::sweeping::deeds::Deeds;
-use crate::sweeping::quiet;
+use crate::sweeping::panics;
+use crate::sweeping::vacuity::Activity;
 use crate::sweeping::watchdog::{self, Ended, PATIENCE, Teller};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ use vivarium_reports::summary::{Finding, Way};
 use vivarium_sim::budget::Account;
 use vivarium_sim::every::Shortest;
 use vivarium_sim::every::programs::{Action, Audited, DELAYS, ProgramModel};
-use vivarium_sim::every::trie::{Again, Deeds as Did, Told, ToldAgain};
+use vivarium_sim::every::trie::{Activity as Did, Again, Told, ToldAgain};
 use vivarium_sim::every::{
     Counterexample, Ending, Observer, Options, Outcome, search, serve as serve_model,
 };
@@ -117,7 +117,7 @@ pub(super) fn explore(
     exploration: &Exploration,
     observer: Arc<dyn Observer + Send + Sync>,
 ) -> Result<Answer, ExploreError> {
-    quiet::programs();
+    panics::programs();
     let mut question = Question::new(scenario, bugs, clients, exploration);
     // The time limit covers all searches together.
     question.exploration.options.since = Some(Instant::now());
@@ -150,7 +150,7 @@ fn on_watch<T: Send + 'static>(
             let program = format!("{client}'s program, told \"{input}\",");
             ExploreError::Stuck(watchdog::stuck(&program, patience))
         }
-        Ended::Panicked(message) => ExploreError::Panicked(quiet::unexpected(message)),
+        Ended::Panicked(message) => ExploreError::Panicked(panics::unexpected(message)),
     })
 }
 
@@ -240,10 +240,10 @@ impl Question {
             named.map(|monitor| monitor.name().to_string()).collect::<Vec<_>>()
         };
         let own = ["program", "progress"].map(str::to_string);
-        let did = self.model.trie().deeds();
+        let did = self.model.trie().activity();
         let told = self.model.trie().told_again();
         let observed = did.observed.iter().map(|name| &**name).collect();
-        let deeds = Deeds { requests: did.requests, observed };
+        let activity = Activity { requests: did.requests, observed };
         let properties = own.into_iter().chain(name(Asked::Everywhere)).collect();
         ExplorationReport {
             scenario: self.scenario.name.clone(),
@@ -258,8 +258,8 @@ impl Question {
             figures: figures(&outcome.statistics, Some(programs)),
             cycles: outcome.statistics.cycles.to_string(),
             claims: self.claims(outcome, checked, &told),
-            unseen: deeds.missing(&(self.scenario.monitors)(&self.run)),
-            observed: deeds.observed.iter().map(ToString::to_string).collect(),
+            unseen: activity.missing(&(self.scenario.monitors)(&self.run)),
+            observed: activity.observed.iter().map(ToString::to_string).collect(),
             verdict: Verdict::Error("the search has no verdict".to_string()),
             finding: None,
         }
@@ -359,7 +359,7 @@ impl Question {
             unrepeated: None,
             shorter: None,
             stopped: None,
-            panicked_at: quiet::place_of(objection.failure.as_ref()),
+            panicked_at: panics::place_of(objection.failure.as_ref()),
         });
         self.case(steps, hash, objection)
     }
@@ -372,7 +372,7 @@ impl Question {
         let roles = self.scenario.settings.roles_told();
         let roles = roles.map_or(String::new(), |roles| format!(" ({roles})"));
         let mut budget = self.exploration.budget();
-        if !self.model.trie().deeds().time {
+        if !self.model.trie().activity().time {
             budget.delays = 0;
         }
         format!("{clients}{roles} over the service grain; budget: {budget}")

@@ -12,7 +12,7 @@ use vivarium_model::session_order::SessionOrder;
 use vivarium_model::verdict::Verdict;
 use vivarium_reports::exploration::{Dimension, Figures};
 use vivarium_sim::every::Observer;
-use vivarium_sim::every::trie::{Deeds, ToldAgain, Valued};
+use vivarium_sim::every::trie::{Activity, ToldAgain, Valued};
 
 /// Searches, and searches again for the values that programs depend on; `begins` is called with each question before
 /// its search. The time limit covers all searches together.
@@ -117,7 +117,7 @@ impl Answer {
 pub(super) fn dimensions(
     varied: &Varied,
     clients: u8,
-    did: &Deeds,
+    did: &Activity,
     told: &ToldAgain,
 ) -> [Dimension; 3] {
     let same = |kind: Valued, values: &str| match told.goes_by.contains_key(&kind) {

@@ -8,15 +8,15 @@ use vivarium_model::error::Error;
 
 /// The visible actions of a program.
 #[derive(Debug, Default)]
-pub(super) struct Deeds {
+pub(super) struct Activity {
     pub said: Vec<String>,
     pub sent: Vec<usize>,
     pub failed: Option<String>,
 }
 
 /// Lets a client's program take its oldest input and run as far as it can.
-pub(super) fn run(client: &mut Client, others: &[usize]) -> Deeds {
-    let mut deeds = Deeds::default();
+pub(super) fn run(client: &mut Client, others: &[usize]) -> Activity {
+    let mut activity = Activity::default();
     match client.inbox.pop_front().expect("there is an input") {
         Input::Start => {}
         Input::State(state) => client.task.states.push_back(state),
@@ -24,28 +24,28 @@ pub(super) fn run(client: &mut Client, others: &[usize]) -> Deeds {
     }
     let mut at = 0;
     while at < client.task.threads.len() {
-        while client.running == Process::Running && go_on(client, at, others, &mut deeds) {}
+        while client.running == Process::Running && go_on(client, at, others, &mut activity) {}
         if client.running == Process::Finished {
-            return deeds;
+            return activity;
         }
         at += 1;
     }
-    deeds
+    activity
 }
 
 /// Runs one step of a thread. Returns true if the thread may continue.
-fn go_on(client: &mut Client, at: usize, others: &[usize], deeds: &mut Deeds) -> bool {
+fn go_on(client: &mut Client, at: usize, others: &[usize], activity: &mut Activity) -> bool {
     let thread = &client.task.threads[at];
     let Some(statement) = thread.left.front().copied() else {
         if thread.beside {
             return false;
         }
         let notes = client.task.notes.join("; ");
-        deeds.said.push(notes);
+        activity.said.push(notes);
         client.end_process(Process::Finished);
         return false;
     };
-    if thread.parts.is_empty() && !begin(client, at, statement, others, deeds) {
+    if thread.parts.is_empty() && !begin(client, at, statement, others, activity) {
         return client.running == Process::Running;
     }
     let Some(line) = poll(client, at) else { return false };
@@ -75,7 +75,7 @@ fn begin(
     at: usize,
     statement: Statement,
     others: &[usize],
-    deeds: &mut Deeds,
+    activity: &mut Activity,
 ) -> bool {
     let (parts, line) = match statement {
         Statement::Do(call) => (vec![Await::Call(call)], Line::Both),
@@ -103,7 +103,7 @@ fn begin(
         Statement::NextState => (vec![Await::State], Line::Both),
         other => {
             client.task.threads[at].left.pop_front();
-            at_once(client, other, others, deeds);
+            at_once(client, other, others, activity);
             return false;
         }
     };
@@ -114,7 +114,7 @@ fn begin(
 }
 
 /// Executes a statement that awaits nothing.
-fn at_once(client: &mut Client, statement: Statement, others: &[usize], deeds: &mut Deeds) {
+fn at_once(client: &mut Client, statement: Statement, others: &[usize], activity: &mut Activity) {
     match statement {
         Statement::Spawn(call) => {
             let thread = Thread::new(VecDeque::from([Statement::Do(call)]), true);
@@ -124,8 +124,8 @@ fn at_once(client: &mut Client, statement: Statement, others: &[usize], deeds: &
             let states: Vec<&str> = std::mem::take(&mut client.task.states).into();
             client.task.notes.push(states.join(" "));
         }
-        Statement::Send(to) => deeds.sent.extend(others.get(to % others.len().max(1))),
-        Statement::Say(what) => deeds.said.push(format!("said {what}")),
+        Statement::Send(to) => activity.sent.extend(others.get(to % others.len().max(1))),
+        Statement::Say(what) => activity.said.push(format!("said {what}")),
         Statement::FailOn(answer) => {
             let error = match answer {
                 Answer::ConnectionLoss => Error::ConnectionLoss,
@@ -134,7 +134,7 @@ fn at_once(client: &mut Client, statement: Statement, others: &[usize], deeds: &
                 Answer::NodeExists => Error::NodeExists,
             };
             if client.task.notes.last() == Some(&error.to_string()) {
-                deeds.failed = Some(format!("it was told {error}"));
+                activity.failed = Some(format!("it was told {error}"));
                 client.end_process(Process::Finished);
             }
         }

@@ -305,12 +305,12 @@ impl World {
 
     fn run(&mut self, at: usize) {
         let others: Vec<usize> = (0..self.clients.len()).filter(|other| *other != at).collect();
-        let deeds = program::run(&mut self.clients[at], &others);
-        self.said[at].extend(deeds.said);
-        for to in deeds.sent {
+        let activity = program::run(&mut self.clients[at], &others);
+        self.said[at].extend(activity.said);
+        for to in activity.sent {
             *self.clients[to].under_way.entry(at).or_default() += 1;
         }
-        if let Some(why) = deeds.failed {
+        if let Some(why) = activity.failed {
             self.failed =
                 Some(format!("program: the program of client {} returned an error: {why}", at + 1));
         }

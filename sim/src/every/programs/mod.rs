@@ -43,11 +43,11 @@ mod pieces;
 mod reductions;
 mod rehearsal;
 mod renewal;
+mod replies;
 pub(in crate::every) mod scene;
 mod shorten;
 mod state;
 mod steps;
-mod told;
 mod trace;
 
 pub use audit::Audited;
@@ -123,7 +123,7 @@ impl ProgramModel {
             config: Arc::new(Config { setup, ..Config::new(1, clients) }),
             trie: Arc::new(Trie::new(programs)),
             looks_back: Monitors::new(monitors.clone()).look_back(),
-            told_matters: told::matters(&monitors),
+            told_matters: replies::matters(&monitors),
             monitors,
             budget,
             draws_others: false,

@@ -138,7 +138,7 @@ impl ProgramModel {
         next.spend(&step);
         let mut effects = Effects::default();
         let mut to = self.transition(here, scene, &mut next, client, step, &mut effects)?;
-        if let Err(objection) = self.check_told(scene.world.monitors(), &effects.events) {
+        if let Err(objection) = self.check_replies(scene.world.monitors(), &effects.events) {
             to.objection = Some(Arc::new(objection));
         }
         if to.objection.is_none() && self.audit.takes_step(here.place(client).key()) {

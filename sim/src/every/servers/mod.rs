@@ -33,16 +33,16 @@
 #![doc = include_str!("README.md")]
 
 mod actions;
+mod at_rest;
+mod eager;
 mod elections;
 mod follow;
 mod pieces;
-mod reduction;
+#[cfg(debug_assertions)]
+mod recheck;
 mod reductions;
 mod renewal;
-mod rest;
 mod scene;
-#[cfg(debug_assertions)]
-mod second;
 mod shorten;
 mod state;
 mod view;
@@ -277,7 +277,7 @@ impl Model for EnsembleModel {
     }
 
     fn at_rest(&self, state: &State) -> Result<(), Objection> {
-        rest::check(&self.ensemble(state))
+        at_rest::check(&self.ensemble(state))
     }
 
     fn withheld(&self, state: &State) -> Option<&'static str> {

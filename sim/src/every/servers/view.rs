@@ -8,7 +8,7 @@
 
 use super::EnsembleModel;
 use super::actions::{self, Charge, Kind, LeavingOut, Offer};
-use super::reduction::Sight;
+use super::eager::Sight;
 use super::reductions::Reductions;
 use super::scene::Scene;
 use super::state::Number;

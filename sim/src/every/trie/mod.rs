@@ -102,7 +102,7 @@ pub struct Told {
 
 /// Evidence of what programs did, for reports of programs that did nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Deeds {
+pub struct Activity {
     /// Whether a program made a request.
     pub requests: bool,
     /// Whether a program read the clock.
@@ -217,25 +217,25 @@ impl Trie {
     }
 
     /// Returns the evidence of what programs did. Called when no program runs.
-    pub fn deeds(&self) -> Deeds {
-        let mut deeds = Deeds::default();
+    pub fn activity(&self) -> Activity {
+        let mut activity = Activity::default();
         let edges = self.nodes.iter().flat_map(|node| node.edges.known());
         for edge in edges {
             for output in edge.outputs().iter() {
                 match output {
                     Output::Submit { operation: Operation::Request { .. }, .. } => {
-                        deeds.requests = true;
+                        activity.requests = true;
                     }
-                    Output::Submit { operation: Operation::Now, .. } => deeds.time = true,
-                    Output::Submit { operation: Operation::Random, .. } => deeds.draws = true,
-                    Output::Observe(seen) if !deeds.observed.contains(seen.name()) => {
-                        deeds.observed.insert(Arc::from(seen.name()));
+                    Output::Submit { operation: Operation::Now, .. } => activity.time = true,
+                    Output::Submit { operation: Operation::Random, .. } => activity.draws = true,
+                    Output::Observe(seen) if !activity.observed.contains(seen.name()) => {
+                        activity.observed.insert(Arc::from(seen.name()));
                     }
                     _ => {}
                 }
             }
         }
-        deeds
+        activity
     }
 
     fn lane(&self, client: ClientId) -> &Lane {

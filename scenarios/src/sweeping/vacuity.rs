@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::property::Monitor;
 
-/// The deeds of the programs in a sweep or search.
-pub(crate) struct Deeds<'a> {
+/// The activity of the programs in a sweep or search.
+pub(crate) struct Activity<'a> {
     /// Whether a program made a request.
     pub(crate) requests: bool,
     /// The names of the observations that programs made.
     pub(crate) observed: BTreeSet<&'a str>,
 }
 
-impl Deeds<'_> {
+impl Activity<'_> {
     /// Returns what these properties depend on and no program did, in words that follow "nobody made".
     pub(crate) fn missing(&self, monitors: &[Box<dyn Monitor>]) -> Vec<String> {
         let mut missing = Vec::new();

@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "fields whose names say it all")]
-pub enum Trouble {
+pub enum FindingError {
     /// A server could not be started or used.
     #[error(transparent)]
     Server(#[from] ConformError),
@@ -30,17 +30,17 @@ pub enum Trouble {
     Machine { what: &'static str, source: io::Error },
 }
 
-impl Trouble {
+impl FindingError {
     /// Returns true if a program must be installed first.
     pub fn is_missing(&self) -> bool {
         matches!(
             self,
-            Trouble::NoStrace
-                | Trouble::Server(ConformError::NoJava | ConformError::NoZooKeeper(_))
+            FindingError::NoStrace
+                | FindingError::Server(ConformError::NoJava | ConformError::NoZooKeeper(_))
         )
     }
 
-    pub(super) fn machine(what: &'static str) -> impl FnOnce(io::Error) -> Trouble {
-        move |source| Trouble::Machine { what, source }
+    pub(super) fn machine(what: &'static str) -> impl FnOnce(io::Error) -> FindingError {
+        move |source| FindingError::Machine { what, source }
     }
 }

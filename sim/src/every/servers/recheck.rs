@@ -1,7 +1,7 @@
 //! A check in debug builds: results that were looked up must equal those of a real world.
 
 use super::actions::{self, Kind, Offer};
-use super::reduction::Sight;
+use super::eager::Sight;
 use super::state::PLACES;
 use super::view::Unfolded;
 use super::{Action, EnsembleModel, NoPrograms, State};

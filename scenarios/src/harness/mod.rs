@@ -1,18 +1,18 @@
 //! The library interface: a user's own test as a scenario.
 
+mod clients;
 mod environment;
 mod left_out;
 pub(crate) mod ready;
 pub(crate) mod role;
-mod staff;
 
+use crate::harness::clients::{Clients, Programs};
+use crate::harness::environment::fitted;
+use crate::harness::left_out::LeftOut;
+use crate::harness::ready::{Ready, TestFailure};
+use crate::harness::role::Role;
 use crate::sweeping::LAST_STEPS;
 use crate::sweeping::seeds::SeedRange;
-use crate::test::environment::fitted;
-use crate::test::left_out::LeftOut;
-use crate::test::ready::{Ready, TestFailure};
-use crate::test::role::Role;
-use crate::test::staff::{Programs, Staff};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -424,7 +424,7 @@ impl Test {
                 }
             }
         }
-        let Staff { clients, programs, roles, mut options } =
+        let Clients { clients, programs, roles, mut options } =
             self.programs.staff(self.clients, self.client_options)?;
         if self.serves {
             options = options.into_iter().map(ClientOptions::serves).collect();

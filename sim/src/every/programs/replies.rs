@@ -41,7 +41,7 @@ impl ProgramModel {
     ///
     /// # Errors
     /// Returns an objection if a monitor is concerned.
-    pub(super) fn check_told(
+    pub(super) fn check_replies(
         &self,
         monitors: &Monitors,
         events: &[Event],

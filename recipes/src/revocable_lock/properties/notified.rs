@@ -17,7 +17,7 @@ use vivarium_model::zxid::Zxid;
 
 /// See the module.
 #[derive(Clone, Debug, Hash)]
-pub struct Told {
+pub struct Notified {
     lock: Arc<str>,
     line: Line,
     /// The tokens of the owners that were notified and have not finished their release.
@@ -28,15 +28,15 @@ pub struct Told {
     missed: BTreeSet<Zxid>,
 }
 
-impl Told {
+impl Notified {
     /// Watches the lock in this directory.
-    pub fn new(directory: &str) -> Told {
+    pub fn new(directory: &str) -> Notified {
         let (told, asked, missed) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        Told { lock: directory.into(), line: Line::new(directory), told, asked, missed }
+        Notified { lock: directory.into(), line: Line::new(directory), told, asked, missed }
     }
 }
 
-impl Declared for Told {
+impl Declared for Notified {
     const DECLARATION: Declaration<Self> = Declaration::everywhere(
         "revocable lock RV1 told",
         LooksBack::Tip,
@@ -53,7 +53,7 @@ impl Declared for Told {
     );
 }
 
-impl Told {
+impl Notified {
     fn committed(&mut self, txn: &Txn) {
         for change in self.line.see(txn) {
             if change.kind == Kind::Asked {
@@ -99,8 +99,8 @@ mod tests {
     use super::*;
     use crate::contention::properties::scene::*;
 
-    fn scene() -> (Scene<Told>, Zxid) {
-        let mut scene = Scene::new(Told::new(LOCK));
+    fn scene() -> (Scene<Notified>, Zxid) {
+        let mut scene = Scene::new(Notified::new(LOCK));
         let token = scene.create(S1, 2, &node("a", 0));
         ask(&mut scene, S2, &node("a", 0));
         (scene, token)
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn whoever_is_told_of_what_nobody_has_asked_is_refused() {
-        let mut scene = Scene::new(Told::new(LOCK));
+        let mut scene = Scene::new(Notified::new(LOCK));
         let token = scene.create(S1, 2, &node("a", 0));
         // The owner's own note.
         super::super::consent::tests::set(&mut scene, S1, &node("a", 0), b"note");

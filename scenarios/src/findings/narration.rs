@@ -4,21 +4,21 @@ use std::fmt;
 use std::time::Instant;
 
 /// Reports each event as a line with the seconds since the run began.
-pub struct Tale<'a> {
+pub struct Narration<'a> {
     begun: Instant,
     tell: &'a mut dyn FnMut(&str),
 }
 
-impl fmt::Debug for Tale<'_> {
+impl fmt::Debug for Narration<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tale").field("begun", &self.begun).finish_non_exhaustive()
+        f.debug_struct("Narration").field("begun", &self.begun).finish_non_exhaustive()
     }
 }
 
-impl<'a> Tale<'a> {
+impl<'a> Narration<'a> {
     /// Begins a report now; `tell` receives each line.
-    pub fn new(tell: &'a mut dyn FnMut(&str)) -> Tale<'a> {
-        Tale { begun: Instant::now(), tell }
+    pub fn new(tell: &'a mut dyn FnMut(&str)) -> Narration<'a> {
+        Narration { begun: Instant::now(), tell }
     }
 
     pub(super) fn say(&mut self, line: impl AsRef<str>) {

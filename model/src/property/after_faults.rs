@@ -4,14 +4,14 @@
 //! Reconnects hide mistakes of servers: a client without a reply hangs up, reconnects and asks again; a learner whose
 //! leader hangs up joins again; a new session follows one that has expired. Faults have the same effects, and no
 //! monitor can distinguish the two while faults go on. So these properties are checked only after all faults have
-//! ended, all servers have served at once, and the faults' effects have had time to end ([`Quiet::settling`]).
+//! ended, all servers have served at once, and the faults' effects have had time to end ([`AfterFaults::settling`]).
 //! (Servers whose elections have failed wait for up to a minute before they send their votes again. The time until
 //! they serve is a matter of progress.)
 //!
 //! * **L7** no server leaves its role, looks for a leader, or hangs up on a learner;
 //! * **L8** no client loses its connection;
 //! * **L9** no session ends whose client is connected;
-//! * **L3** every request is answered within [`Quiet::ANSWERED`].
+//! * **L3** every request is answered within [`AfterFaults::ANSWERED`].
 //!
 //! These properties hold only for links and disks without outliers, since one slow packet can end a short session.
 //! Servers that are down or cut off for good are exempt.
@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The monitor of L3, L7, L8 and L9. Only sweeps ask it, since it needs a clock.
 #[derive(Clone, Debug, Hash)]
-pub struct Quiet {
+pub struct AfterFaults {
     /// When all faults have ended.
     mended: Time,
     /// How long the effects of faults last after that.
@@ -46,7 +46,7 @@ pub struct Quiet {
     waiting: BTreeMap<ClientId, VecDeque<(Xid, Time)>>,
 }
 
-impl Quiet {
+impl AfterFaults {
     /// The longest allowed wait for a reply. A write of a learner's client takes eight packets, of up to 20 ms each,
     /// and two fsyncs in a row, of up to 12 ms each.
     pub(crate) const ANSWERED: Duration = Duration::from_millis(500);
@@ -55,11 +55,15 @@ impl Quiet {
     const LONGEST_STALL: Duration = Duration::from_secs(8);
 
     /// Returns a monitor for faults that end at `mended`, except those of the servers in `gone`.
-    pub fn after(mended: Time, config: &Config, gone: impl IntoIterator<Item = ServerId>) -> Quiet {
+    pub fn after(
+        mended: Time,
+        config: &Config,
+        gone: impl IntoIterator<Item = ServerId>,
+    ) -> AfterFaults {
         let gone: BTreeSet<ServerId> = gone.into_iter().collect();
-        Quiet {
+        AfterFaults {
             mended,
-            settling: Quiet::settling(config),
+            settling: AfterFaults::settling(config),
             staying: config.server_ids().filter(|server| !gone.contains(server)).collect(),
             serving: BTreeSet::new(),
             from: None,
@@ -74,7 +78,7 @@ impl Quiet {
     pub fn settling(config: &Config) -> Duration {
         let timeouts = config.clients.iter().map(|client| config.negotiate(client.session_timeout));
         let roles = config.tick * (config.init_limit + config.sync_limit);
-        Quiet::LONGEST_STALL + 2 * roles + 2 * timeouts.max().unwrap_or_default()
+        AfterFaults::LONGEST_STALL + 2 * roles + 2 * timeouts.max().unwrap_or_default()
     }
 
     /// Records which servers serve, until all staying ones do.
@@ -152,7 +156,7 @@ impl Quiet {
         for (client, waiting) in &self.waiting {
             let Some((xid, since)) = waiting.front() else { continue };
             let waited = now.since((*since).max(from));
-            if waited > Quiet::ANSWERED {
+            if waited > AfterFaults::ANSWERED {
                 return Err(Objection::new(
                     "L3 every request is answered",
                     format!(
@@ -167,7 +171,7 @@ impl Quiet {
     }
 }
 
-impl Declared for Quiet {
+impl Declared for AfterFaults {
     const DECLARATION: Declaration<Self> = Declaration::in_sweeps(
         "L3 every request is answered",
         LooksBack::Nothing,
@@ -180,7 +184,7 @@ impl Declared for Quiet {
     .measured(Self::measured);
 }
 
-impl Quiet {
+impl AfterFaults {
     fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
         match self.quiet_since(view.at()) {
             Some(from) => self.answered(view.at(), from),
@@ -257,8 +261,8 @@ mod tests {
     const CONNECTED: Duration = Duration::from_secs(1);
 
     /// Returns a monitor after servers 1 and 3 serve, server 2 is gone, and client 1 is connected.
-    fn begun() -> Quiet {
-        let mut quiet = Quiet::after(Time::ZERO, &Config::new(3, 1), [TWO]);
+    fn begun() -> AfterFaults {
+        let mut quiet = AfterFaults::after(Time::ZERO, &Config::new(3, 1), [TWO]);
         for event in [serving(ONE), serving(THREE), session(SessionState::SyncConnected, Some(ONE))]
         {
             told(&mut quiet, Time::ZERO + CONNECTED, &event).expect("all is well");
@@ -266,7 +270,7 @@ mod tests {
         quiet
     }
 
-    fn from(quiet: &Quiet) -> Time {
+    fn from(quiet: &AfterFaults) -> Time {
         quiet.from.expect("all serve")
     }
 
@@ -275,7 +279,7 @@ mod tests {
         Event::Serving { server, zxid: z(1, 0), digest }
     }
 
-    fn told(quiet: &mut Quiet, at: Time, event: &Event) -> Result<(), Objection> {
+    fn told(quiet: &mut AfterFaults, at: Time, event: &Event) -> Result<(), Objection> {
         let history = History::new();
         quiet.event(View::new(at, &history).within(LooksBack::Nothing), event)
     }
@@ -290,9 +294,9 @@ mod tests {
 
     #[test]
     fn it_is_quiet_when_all_have_served_at_once() {
-        let settling = Quiet::settling(&Config::new(3, 1));
+        let settling = AfterFaults::settling(&Config::new(3, 1));
         let mended = Time::ZERO + CONNECTED;
-        let mut quiet = Quiet::after(mended, &Config::new(3, 1), []);
+        let mut quiet = AfterFaults::after(mended, &Config::new(3, 1), []);
         for event in [serving(ONE), serving(TWO), serving(THREE)] {
             told(&mut quiet, Time::ZERO, &event).expect("it serves");
         }
@@ -357,7 +361,7 @@ mod tests {
         told(&mut quiet, Time::ZERO + CONNECTED, &sent(1, create_request("/a", "x")))
             .expect("asks");
         let nothing = Event::Heard { server: ONE, session: SESSION };
-        let late = from + Quiet::ANSWERED;
+        let late = from + AfterFaults::ANSWERED;
         assert_eq!(told(&mut quiet, late, &nothing), Ok(()));
         let too_late = late + Duration::from_millis(1);
         let saw = told(&mut quiet.clone(), too_late, &nothing).expect_err("too late").to_string();

@@ -1,6 +1,6 @@
 //! The clients of a test and their programs.
 
-use crate::test::role::Role;
+use crate::harness::role::Role;
 use std::sync::Arc;
 use vivarium_model::bounds::SWEPT_CLIENTS;
 use vivarium_model::handle::Program;
@@ -20,7 +20,7 @@ pub(crate) enum Programs {
 const CLIENTS: u32 = 3;
 
 /// The clients of a scenario.
-pub(crate) struct Staff {
+pub(crate) struct Clients {
     pub(crate) clients: Choice,
     pub(crate) programs: MakePrograms,
     /// The role of each client; empty if there are no roles.
@@ -39,14 +39,19 @@ impl Programs {
         self,
         said: Option<Choice>,
         options: ClientOptions,
-    ) -> Result<Staff, String> {
+    ) -> Result<Clients, String> {
         let roles = match self {
             Programs::Same(program) => {
                 let programs: MakePrograms = Arc::new(move |run: &Run| {
                     (0..run.clients()).map(|_client| program(run.rounds)).collect()
                 });
                 let clients = said.unwrap_or(Choice::from(CLIENTS));
-                return Ok(Staff { clients, programs, roles: Vec::new(), options: vec![options] });
+                return Ok(Clients {
+                    clients,
+                    programs,
+                    roles: Vec::new(),
+                    options: vec![options],
+                });
             }
             Programs::Roles(roles) => roles,
         };
@@ -63,7 +68,7 @@ impl Programs {
             let options = role.options.clone().unwrap_or_else(|| options.clone());
             if role.serves { options.serves() } else { options }
         };
-        Ok(Staff {
+        Ok(Clients {
             clients: Choice::from(programs.len() as u32),
             roles: each().map(|role| Arc::clone(&role.name)).collect(),
             options: each().map(of).collect(),

@@ -14,7 +14,7 @@ const CLIENT_BITS: u32 = 16;
 
 /// The runs in progress.
 #[derive(Debug, Default)]
-pub struct Pulses(Mutex<Runs>);
+pub struct Heartbeats(Mutex<Runs>);
 
 #[derive(Debug, Default)]
 struct Runs {
@@ -35,7 +35,7 @@ pub struct Beat {
     pub client: Option<ClientId>,
 }
 
-impl Pulses {
+impl Heartbeats {
     /// Returns the positions of the runs in progress.
     pub fn beats(&self) -> Vec<Beat> {
         let beat = |(run, (seed, beat)): (&u64, &(u64, Arc<AtomicU64>))| {
@@ -47,13 +47,13 @@ impl Pulses {
     }
 
     /// Registers a run. The run ends when the returned value is dropped.
-    pub(crate) fn begin(self: &Arc<Pulses>, seed: u64) -> Pulse {
+    pub(crate) fn begin(self: &Arc<Heartbeats>, seed: u64) -> Heartbeat {
         let beat = Arc::default();
         let mut runs = self.lock();
         runs.begun += 1;
         let run = runs.begun;
         runs.running.insert(run, (seed, Arc::clone(&beat)));
-        Pulse { run, beat, pulses: Arc::clone(self) }
+        Heartbeat { run, beat, pulses: Arc::clone(self) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Runs> {
@@ -63,13 +63,13 @@ impl Pulses {
 
 /// Registers one run as long as it lives, and publishes the run's position.
 #[derive(Debug)]
-pub(crate) struct Pulse {
+pub(crate) struct Heartbeat {
     run: u64,
     beat: Arc<AtomicU64>,
-    pulses: Arc<Pulses>,
+    pulses: Arc<Heartbeats>,
 }
 
-impl Pulse {
+impl Heartbeat {
     /// Records that a step begins.
     pub(crate) fn beat(&self, step: &Step) {
         let client = match step {
@@ -82,7 +82,7 @@ impl Pulse {
     }
 }
 
-impl Drop for Pulse {
+impl Drop for Heartbeat {
     fn drop(&mut self) {
         self.pulses.lock().running.remove(&self.run);
     }
@@ -95,11 +95,11 @@ mod tests {
 
     #[test]
     fn a_run_stands_where_its_last_step_began_until_it_ends() {
-        let pulses = Arc::new(Pulses::default());
+        let pulses = Arc::new(Heartbeats::default());
         let (one, other) = (pulses.begin(7), pulses.begin(8));
         one.beat(&Step::Restart(ServerId(1)));
         one.beat(&Step::Input(ClientId(2)));
-        let stands = |pulses: &Pulses| {
+        let stands = |pulses: &Heartbeats| {
             let beats = pulses.beats().into_iter();
             beats.map(|beat| (beat.seed, beat.steps, beat.client)).collect::<Vec<_>>()
         };

@@ -2,12 +2,12 @@
 
 #[cfg(feature = "explore")]
 use crate::exploration::{self, Answer, Exploration, ExploreError, Handed};
+use crate::harness::environment::{self, Again, Environment, cargo_test};
 use crate::replaying;
 use crate::sweeping::Commands;
-use crate::sweeping::deeds::Deeds;
 use crate::sweeping::seeds::SeedRange;
+use crate::sweeping::vacuity::Activity;
 use crate::sweeping::{self, LAST_STEPS};
-use crate::test::environment::{self, Again, Environment, cargo_test};
 use std::fmt;
 #[cfg(feature = "explore")]
 use std::sync::Arc;
@@ -197,9 +197,11 @@ impl Ready {
 
     /// Checks that programs made each required observation.
     fn has_seen<'a>(&self, observed: impl Iterator<Item = &'a str>) -> Result<(), TestFailure> {
-        let deeds = Deeds { requests: true, observed: observed.collect() };
+        let activity = Activity { requests: true, observed: observed.collect() };
         let name = self.scenario.name.clone();
-        deeds.must_have(&self.must_see).map_err(|sentence| TestFailure::Unseen { name, sentence })
+        activity
+            .must_have(&self.must_see)
+            .map_err(|sentence| TestFailure::Unseen { name, sentence })
     }
 }
 
