@@ -133,8 +133,11 @@ fn a_case_replays_to_the_same_hash() {
     let last = crowded.config.clients.last().expect("there are clients").clone();
     crowded.config.clients.resize(9, last);
     let sentence = replay(&scenario, &crowded, &RunOptions::default()).expect_err("too many");
-    assert_eq!(sentence, "the case cannot be replayed: it has 9 clients, and `churn` has 2..=4");
+    assert_eq!(sentence, "it has 9 clients, and `churn` has 2..=4");
+    let seedless = Case { seed: None, ..case.clone() };
+    let error = replay(&scenario, &seedless, &direct()).unwrap_err();
+    assert_eq!(error, "it has no seed, and the programs of a run are made from one");
     let broken = Case { parameters: [("rounds".into(), "many".into())].into(), ..case };
     let error = replay(&scenario, &broken, &direct()).unwrap_err();
-    assert_eq!(error, "the case cannot be replayed: its `rounds` is `many`, not a number");
+    assert_eq!(error, "its `rounds` is `many`, not a number");
 }

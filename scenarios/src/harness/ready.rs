@@ -53,7 +53,8 @@ impl Ready {
         let replay = format!("VIVARIUM_CASE={file} {}", cargo_test());
         let every_step = format!("VIVARIUM_TIMELINE=all {replay}");
         let commands = Commands { replay, every_step };
-        let told = replaying::swept(&self.scenario, case, file, timeline, commands)?;
+        let told = replaying::swept(&self.scenario, case, file, timeline, commands)
+            .map_err(|why| format!("the case file `{file}` cannot be replayed: {why}"))?;
         held_or(told)?;
         Ok((case.seed.map_or(seeds, SeedRange::only), last_steps))
     }
@@ -139,7 +140,8 @@ impl Ready {
         else {
             return Ok(());
         };
-        let replayed = exploration::replay(&self.scenario, &case)?;
+        let replayed = exploration::replay(&self.scenario, &case)
+            .map_err(|why| format!("the case file `{file}` cannot be replayed: {why}"))?;
         let replayed = replayed.ok_or("VIVARIUM_CASE: a search has not written this case")?;
         let replay = format!("VIVARIUM_CASE={file} {}", cargo_test());
         let commands = Commands { every_step: replay.clone(), replay };

@@ -36,20 +36,16 @@ pub struct Replay {
 /// # Errors
 /// One sentence that says what is wrong with the case.
 fn recorded(scenario: &Scenario, case: &Case) -> Result<(Run, String), String> {
-    case.check().map_err(|why| format!("the case cannot be replayed: {why}"))?;
+    case.check()?;
     scenario.takes_clients(case.config.clients.len())?;
-    let seed = case.seed.ok_or(
-        "the case cannot be replayed: it has no seed, and the programs of a run are made from one",
-    )?;
+    let seed = case.seed.ok_or("it has no seed, and the programs of a run are made from one")?;
     let mut drawn = Drawn::draw(scenario, seed);
     let run = &mut drawn.run;
     run.config = case.config.clone();
-    run.aftermath = Aftermath::read(&case.parameters, case.config.servers)
-        .map_err(|why| format!("the case cannot be replayed: {why}"))?;
+    run.aftermath = Aftermath::read(&case.parameters, case.config.servers)?;
     if let Some(rounds) = case.parameters.get("rounds") {
-        run.rounds = rounds.parse().map_err(|_| {
-            format!("the case cannot be replayed: its `rounds` is `{rounds}`, not a number")
-        })?;
+        run.rounds =
+            rounds.parse().map_err(|_| format!("its `rounds` is `{rounds}`, not a number"))?;
     }
     let options_text = drawn.to_string();
     Ok((drawn.run, options_text))

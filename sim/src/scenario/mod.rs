@@ -150,10 +150,9 @@ impl Scenario {
         let range = self.clients.range().unwrap_or_default();
         match u32::try_from(clients).is_ok_and(|clients| (range.0..=range.1).contains(&clients)) {
             true => Ok(()),
-            false => Err(format!(
-                "the case cannot be replayed: it has {clients} clients, and `{}` has {}",
-                self.name, self.clients
-            )),
+            false => {
+                Err(format!("it has {clients} clients, and `{}` has {}", self.name, self.clients))
+            }
         }
     }
 }

@@ -199,9 +199,7 @@ impl Settings {
         if roles == 0 || roles == clients {
             return Ok(());
         }
-        Err(format!(
-            "the case cannot be replayed: it has {clients} clients, and the roles of `{name}` make {roles}"
-        ))
+        Err(format!("it has {clients} clients, and the roles of `{name}` make {roles}"))
     }
 
     /// Returns true if clients have different roles or options.
@@ -261,8 +259,7 @@ mod tests {
         let settings = roles(&["coordinator", "site"]);
         assert_eq!(settings.takes_clients("votes", 2), Ok(()));
         assert_eq!(Settings::default().takes_clients("votes", 7), Ok(()));
-        let sentence =
-            "the case cannot be replayed: it has 3 clients, and the roles of `votes` make 2";
+        let sentence = "it has 3 clients, and the roles of `votes` make 2";
         assert_eq!(settings.takes_clients("votes", 3), Err(sentence.to_string()));
     }
 
