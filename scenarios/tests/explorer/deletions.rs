@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 use vivarium::prelude::*;
+use vivarium_model::note::Note;
 
 const TTL: Duration = Duration::from_secs(60 * 60);
 
@@ -49,8 +50,9 @@ fn a_container_that_is_empty_again_can_go() {
     violated(comes_back, &deleting(1));
     let report = comes_back().explored(&deleting(1)).expect("it can be");
     let finding = report.finding.expect("a violation has a finding");
-    let trace = format!("{:?}", finding.trace);
-    assert!(trace.contains("the leader deletes /jobs, which is due"), "{trace}");
+    let mut notes = finding.trace.iter().flat_map(|line| &line.notes);
+    let deletes = Note::ContainerDeleted { path: "/jobs".into() };
+    assert!(notes.any(|note| *note == deletes), "{:?}", finding.trace);
     assert!(finding.violation.objection.saw.contains("then: NoNode"), "{:?}", finding.violation);
     assert!(finding.options.contains("1 deletions"), "{}", finding.options);
 }

@@ -37,7 +37,7 @@ pub struct KeptWatches {
     changes: Changes,
     /// The watches of each client that is connected to a server with a quorum and is judged.
     connected: BTreeMap<ClientId, Watches>,
-    /// True if watches of one path interfere with each other, as in 3.8.0 (rule 3.1.5).
+    /// True if watches of one path interfere with each other (rule 3.1.5).
     as_3_8_0: bool,
 }
 
