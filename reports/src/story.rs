@@ -151,9 +151,9 @@ mod tests {
         };
         let (one, attempt) = (Subject::Client(ClientId(1)), Subject::from("abcdef0123"));
         let (session, other) = (Subject::Session(SessionId(7)), Subject::Client(ClientId(9)));
-        let mut turns: Vec<Turn> = (0..200).map(|_| turn(&[other.clone()])).collect();
+        let mut turns: Vec<Turn> = (0..200).map(|_| turn(std::slice::from_ref(&other))).collect();
         turns[3] = turn(&[one.clone(), attempt.clone()]);
-        turns[7] = turn(&[session.clone()]);
+        turns[7] = turn(std::slice::from_ref(&session));
         let machines = BTreeSet::from([one.clone(), session]);
         let chosen = choose(&turns, &BTreeSet::from([one, attempt]), &machines);
         assert_eq!(chosen.len(), LINES);

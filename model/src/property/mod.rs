@@ -180,7 +180,7 @@ impl Objection {
 
     /// Adds the subjects of an event that was objected to.
     #[must_use]
-    pub(crate) fn to_event(mut self, event: &Event) -> Objection {
+    pub(crate) fn with_event(mut self, event: &Event) -> Objection {
         self.about.extend(event.subjects());
         self
     }

@@ -37,7 +37,7 @@ pub enum Telling {
 pub const OF_ITSELF: &str = "what a property says of itself";
 
 /// Returns the sentence about a monitor that was changed by an event although it declares that the event does not
-/// concern it. `seen` is what [`Monitors::unconcerned`] has found.
+/// concern it. `seen` is what `Monitors::unconcerned` has found.
 pub fn is_concerned(seen: &Objection) -> String {
     let Objection { property, saw, .. } = seen;
     format!(
@@ -73,7 +73,7 @@ impl Slot {
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         let asked = self.ask(self.looks_back, view, |monitor, view| monitor.event(view, event));
-        asked.map_err(|objection| objection.to_event(event))
+        asked.map_err(|objection| objection.with_event(event))
     }
 
     fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {

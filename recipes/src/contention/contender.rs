@@ -9,6 +9,7 @@
 
 use crate::helpers::is_exhausted;
 use std::sync::Arc;
+#[cfg(feature = "checking")]
 use vivarium_model::path;
 use vivarium_model::zxid::Zxid;
 
@@ -78,6 +79,7 @@ impl<'a> Contender<'a> {
     }
 
     /// Parses a full path; `None` if it is not that of a contender in `directory`.
+    #[cfg(feature = "checking")]
     pub(crate) fn in_directory(directory: &str, full: &'a str) -> Option<Contender<'a>> {
         if path::parent(full) != Some(directory) {
             return None;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use thiserror::Error;
 
 /// The largest seed: ranges exclude their end, which must fit into 64 bits.
-pub(crate) const MAX_SEED: u64 = u64::MAX - 1;
+pub const MAX_SEED: u64 = u64::MAX - 1;
 
 /// Why a text is no seed or no range of seeds, as one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -83,7 +83,7 @@ impl Belief {
     }
 
     /// Watches a lock whose holders can lose it by force.
-    pub(crate) fn with_force(lock_directory: &str) -> Belief {
+    pub fn with_force(lock_directory: &str) -> Belief {
         Belief { by_force: true, ..Belief::new(lock_directory) }
     }
 
