@@ -118,8 +118,9 @@ impl Link {
             || access::permits(acl, Permissions::READ, auth, &config.options)
     }
 
-    /// Returns the next transaction that this client observes: one that fires its watch or ends its session (rules
-    /// 2.5.3 and 3.1). The client observes no transaction before it.
+    /// Returns the first transaction after the server's view that fires one of the client's watches or ends its session
+    /// (rules 2.5.3 and 3.1). The client observes no transaction before it, and not even this one if the ACL of the
+    /// znode denies it the event.
     pub(crate) fn next_heard(&self, log: &Log) -> Option<Zxid> {
         self.next_heard_by(&self.watches, self.view, log)
     }

@@ -27,7 +27,7 @@ pub enum Subject {
     Session(SessionId),
     /// A transaction, or a fencing token.
     Zxid(Zxid),
-    /// The path of a znode, or a text that programs observe: the name of a child, an item, an attempt.
+    /// The path of a znode, or a text of an observation: the name of a child, an item, an attempt.
     Text(Arc<str>),
 }
 

@@ -29,7 +29,8 @@ pub enum Loss {
 pub enum Ack {
     /// The item is gone by this acknowledgement.
     Acked,
-    /// The claim was lost before. The item is still in the queue, or another consumer has it.
+    /// The claim was lost before the acknowledgement, which had no effect. The item is in the queue, another consumer has
+    /// claimed it, or another consumer has acknowledged it.
     Lost,
     /// A reply was lost and the session ended meanwhile, so either may be true.
     Unknown,

@@ -37,7 +37,8 @@ pub(super) fn tutorial() -> Entry {
     }
 }
 
-/// The entry of the tutorial's queue with the padding that its authors must have meant.
+/// The entry of the tutorial's queue with a repaired consumer, which pads the item's number to 10 digits. The published
+/// code does not.
 pub(super) fn padded_tutorial() -> Entry {
     Entry {
         name: "published-queue-tutorial-padded",

@@ -271,10 +271,10 @@ impl Exploration {
     }
 
     /// Declares that all clients run the same program and that no code compares names, sessions or random numbers by
-    /// order. The search then tries only once which of the clients that have not acted yet acts first. With n
-    /// clients, as little as one in n! states remains. For the programs, this is checked: each program receives the
-    /// inputs of another one, under its own names, and the first that acts differently ends the search. For the
-    /// properties it is your claim, and the report says so.
+    /// order. Of the clients that have not acted yet, the search then lets only the first one act. With n clients, as few
+    /// as one in n! of the states remain. The search checks the programs: it gives each one the inputs of another, with
+    /// the names exchanged, and ends at the first difference. It does not check the properties, and the report names
+    /// this assumption.
     #[must_use]
     pub fn interchangeable(mut self) -> Exploration {
         self.interchangeable = true;

@@ -1,5 +1,5 @@
-//! A new snapshot overwrites an existing file with its name (rule 6.9.11). Three servers that were set up from a backup
-//! (a snapshot and no log) have no room on their disks when each is elected.
+//! A new snapshot truncates an existing file with its name (rule 6.9.11). Three servers were set up from a backup (a
+//! snapshot and no log), and each is elected while its disk is full: each destroys its only snapshot.
 
 use super::Variant;
 use super::bulk;

@@ -354,7 +354,8 @@ impl<'a> Guide<'a> {
 
     // ---- writes ----
 
-    /// Appends a transaction of the run to the log.
+    /// Repeats a committed transaction of the run at the service grain. Leaves out those of sessions that no client ever
+    /// knew, and deletions of containers that the leader refused.
     fn commit(&mut self, txn: &Txn) -> Result<(), String> {
         let here = self.names.sessions.get(&txn.session).copied();
         self.world.grain_mut().number_next(txn.zxid);

@@ -26,7 +26,7 @@ impl Ticket {
     pub const DEAD: Ticket = Ticket(u32::MAX);
 }
 
-/// Identifies a subscription to the session's changes between a handle and its transport.
+/// Identifies one of a handle's subscriptions to changes of its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subscription(pub u32);
 

@@ -23,7 +23,7 @@ pub struct ToldTruly {
 }
 
 impl ToldTruly {
-    /// Watches the queue in this directory, from the start of the history.
+    /// Returns the property for the queue in this directory. It must receive all events of the history.
     pub fn new(directory: &str) -> ToldTruly {
         ToldTruly {
             queue: directory.into(),

@@ -225,8 +225,8 @@ impl Lockstep {
         Ok(link.listen(&mut self.replica, until, &self.bases)?)
     }
 
-    /// Brings a client's server up to date. A server of an ensemble may lag behind other clients' writes, even after a
-    /// sync at the leader (rule 4.6.4), but not after the client's own write.
+    /// In an ensemble, lets the client send a write, so that its server has applied all that was committed before. A sync
+    /// at the leader does not ensure this (rule 4.6.4).
     fn catch_up(&mut self, seat: Seat) -> Result<(), Stop> {
         if !self.servers.are_many() {
             return Ok(());

@@ -31,7 +31,7 @@ where
     (operation, observed.name().to_string())
 }
 
-/// Does the same for a request that succeeds, and for one that fails.
+/// Checks the operation and the result of one call, once answered with `response` and once with `NoAuth`.
 #[track_caller]
 fn check<F>(
     make: impl Fn(ZooKeeper) -> F + Send + Sync + Copy + 'static,

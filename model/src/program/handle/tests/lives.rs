@@ -57,7 +57,7 @@ fn a_panic_is_reported_wherever_it_happens() {
     assert_eq!(without_text, [Output::Panicked("a panic without a message".to_owned())]);
 }
 
-/// A guard that releases a lock in its destructor must not do so for a dead process.
+/// The destructors of a killed process have no effect: a guard of a dead process must not release its lock.
 #[test]
 fn a_killed_process_says_nothing_even_in_destructors() {
     struct Loud(ZooKeeper, Arc<Mutex<u32>>);
