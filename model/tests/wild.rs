@@ -65,7 +65,7 @@ fn any_script(dice: &mut Dice, length: usize) -> Vec<Operation> {
     script
 }
 
-/// Returns a script of what the one above leaves out: ACLs and identities, one of which servers refuse, persistent
+/// Returns a script of what the one above leaves out: ACLs and identities (servers refuse one), persistent
 /// watches and their removal, containers, and rarer reads.
 fn rarer_script(dice: &mut Dice, length: usize) -> Vec<Operation> {
     let paths = ["/", "/a", "/b", "/a/c", "/b/e"];

@@ -143,6 +143,21 @@ mod tests {
     use super::*;
     use vivarium_model::id::{ClientId, SessionId};
 
+    /// A lock's path is in most milestones of a run and says little; one attempt's znode is in few.
+    #[test]
+    fn rare_subjects_come_before_common_ones() {
+        let turn = |subjects: &[&Subject]| Turn {
+            text: String::new(),
+            subjects: subjects.iter().copied().cloned().collect(),
+        };
+        let (common, rare) = (Subject::from("/a-lock"), Subject::from("/z-znode"));
+        let mut turns: Vec<Turn> = (0..200).map(|_| turn(&[&common])).collect();
+        turns[5] = turn(&[&common, &rare]);
+        let about = BTreeSet::from([common, rare]);
+        let chosen = choose(&turns, &about, &BTreeSet::new());
+        assert_eq!((chosen.len(), chosen[0]), (LINES, 5));
+    }
+
     #[test]
     fn the_story_keeps_old_turns_that_bear_on_the_violation() {
         let turn = |subjects: &[Subject]| Turn {

@@ -81,7 +81,7 @@ impl<M> Minds<M> {
         self.matching(event).try_for_each(|minded| (minded.handle)(of, view, event))
     }
 
-    /// Returns the names of the observations without any one of which the monitor can never object.
+    /// Returns the names of the observations that the monitor needs: without any one of them it can never object.
     pub fn looks_for(self) -> Vec<Arc<str>> {
         let needed = self.all.iter().flat_map(|minded| minded.needed);
         needed.map(|name| spaced(name).into()).collect()

@@ -254,9 +254,10 @@ pub trait Monitor: MonitorState + Send + Sync {
         LooksBack::Whole
     }
 
-    /// Returns the names of observations ([`Observed::name`](crate::vocabulary::observation::Observed::name)) without
-    /// any one of which the monitor can never object; a report lists those that no program made. A monitor of
-    /// observations that names none never objects if no program makes any, and the report then counts it as held.
+    /// Returns the names of the observations that the monitor needs
+    /// ([`Observed::name`](crate::vocabulary::observation::Observed::name)): without any one of them it can never
+    /// object. A report lists those that no program made. A monitor of observations that names none never objects if no
+    /// program makes any, and the report then counts it as held.
     fn looks_for(&self) -> Vec<Arc<str>> {
         Vec::new()
     }

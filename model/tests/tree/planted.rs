@@ -1,4 +1,4 @@
-//! Planted faults, each of which the checks of this test must detect; and special cases of a replay, written by hand.
+//! Planted faults, which the checks of this test must detect, and special cases of a replay, written by hand.
 
 use crate::compare::{compare, compare_recovered};
 use crate::fuzzy::{AT_ONCE, Rhythm, Snapshot};

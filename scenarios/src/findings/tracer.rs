@@ -48,8 +48,8 @@ impl Tracer {
         directory: &Path,
     ) -> Result<Tracer, FindingError> {
         let thread = thread_of(process, name);
-        let nobody = || FindingError::Otherwise(format!("there is no thread {name} to be traced"));
-        let thread = thread.ok_or_else(nobody)?;
+        let missing = || FindingError::Otherwise(format!("there is no thread {name} to be traced"));
+        let thread = thread.ok_or_else(missing)?;
         Tracer::begin(&thread, &[], arguments, directory)
     }
 

@@ -76,7 +76,7 @@ pub trait Rule: Clone + Hash + Send + Sync + 'static {
         false
     }
 
-    /// Returns the names of observations without any one of which the rule can never object.
+    /// Returns the names of the observations that the rule needs: without any one of them it can never object.
     fn looks_for(&self) -> Vec<Arc<str>> {
         Vec::new()
     }

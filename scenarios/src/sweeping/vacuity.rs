@@ -13,7 +13,7 @@ pub(crate) struct Activity<'a> {
 }
 
 impl Activity<'_> {
-    /// Returns what these properties depend on and no program did, in words that follow "nobody made".
+    /// Returns what these properties depend on and no program did, in words that follow "no program made".
     pub(crate) fn missing(&self, monitors: &[Box<dyn Monitor>]) -> Vec<String> {
         let mut missing = Vec::new();
         if !self.requests && self.observed.is_empty() {
@@ -30,7 +30,7 @@ impl Activity<'_> {
     pub(crate) fn must_have(&self, names: &[String]) -> Result<(), String> {
         match names.iter().find(|name| !self.observed.contains(name.as_str())) {
             Some(name) => Err(format!(
-                "nobody made {}, so what held was not put to the test",
+                "no program made {}, so the properties that held were not tested",
                 observation(name)
             )),
             None => Ok(()),

@@ -76,5 +76,5 @@ fn an_observation_of_a_future_that_was_dropped_is_none() {
         Ok(())
     });
     let text = fails(test.must_see("said"), 5);
-    assert!(text.contains("nobody made an observation `said`"), "{text}");
+    assert!(text.contains("no program made an observation `said`"), "{text}");
 }

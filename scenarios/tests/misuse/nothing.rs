@@ -57,8 +57,7 @@ fn a_sweep_says_what_its_property_is_about_and_nobody_did() {
 
 #[test]
 fn a_test_may_demand_it() {
-    let sentence =
-        "misplaced: nobody made an observation `granted`, so what held was not put to the test";
+    let sentence = "misplaced: no program made an observation `granted`, so the properties that held were not tested";
     assert_eq!(fails(misplaced().must_see("granted"), 5), sentence);
     let report = misplaced().setup("/locks").clients(1).must_see("granted").seeds(5).run();
     assert_eq!(report.observed.len(), 1);
@@ -74,8 +73,7 @@ fn a_search_says_so_and_a_test_may_demand_it() {
     let report = misplaced().explored(&exploration).expect("it can be");
     assert_eq!(report.unseen, ["an observation `granted`"]);
     let unseen = misplaced().must_see("granted").explored(&exploration).expect_err("nobody did");
-    let sentence =
-        "misplaced: nobody made an observation `granted`, so what held was not put to the test";
+    let sentence = "misplaced: no program made an observation `granted`, so the properties that held were not tested";
     assert_eq!(unseen.to_string(), sentence);
     let report = misplaced().setup("/locks").must_see("granted").explored(&exploration);
     assert!(report.expect("it can be").verdict.violation().is_some());

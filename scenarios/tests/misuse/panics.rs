@@ -115,3 +115,55 @@ fn a_propertys_panic_is_its_objection() {
         }
     }
 }
+
+/// An observation whose fields cannot be written down: its `Serialize` panics at the field.
+#[derive(Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(crate = "vivarium::serde")]
+struct Odd {
+    field: Panics,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Panics;
+
+impl Serialize for Panics {
+    fn serialize<S: vivarium::serde::Serializer>(&self, _serializer: S) -> Result<S::Ok, S::Error> {
+        panic!("not to be written down")
+    }
+}
+
+impl Observation for Odd {}
+
+/// Objects to the first [`Odd`].
+#[derive(Clone, Hash)]
+struct NothingOdd;
+
+impl Declared for NothingOdd {
+    const DECLARATION: Declaration<Self> = Declaration::everywhere(
+        "nothing odd",
+        LooksBack::Nothing,
+        minds! { |this, view, event|
+            Observed(client, Odd { .. }) => Err(this.objection(format!("{client} is odd"))),
+        },
+    );
+}
+
+fn odd() -> Test {
+    Test::new("odd", |zookeeper: ZooKeeper| async move {
+        zookeeper.observe(Odd { field: Panics });
+        zookeeper.connect().await;
+        Ok(())
+    })
+    .clients(1)
+    .monitor(NothingOdd)
+}
+
+/// Reports read the fields of every observation; one that cannot be written down hides no violation.
+#[test]
+fn an_observation_whose_fields_panic_is_reported_in_words() {
+    let text = fails(odd(), 3);
+    assert!(text.contains("nothing odd") && text.contains("client 1 is odd"), "{text}");
+    let report = odd().explored(&Exploration::new().clients(1)).expect("it can be");
+    let finding = report.finding.expect("it is odd");
+    assert_eq!(finding.violation.objection.saw, "client 1 is odd");
+}

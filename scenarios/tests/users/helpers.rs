@@ -37,7 +37,7 @@ fn everybody_registers_whatever_happens() {
     assert!(report.fault_total() > 0);
 }
 
-/// Creates a path of which nothing or only a part exists.
+/// Creates a path that does not exist, or exists in part.
 async fn makes_a_path(zookeeper: ZooKeeper) -> Result<(), String> {
     let made = in_sessions(&zookeeper, |zookeeper, _session| async move {
         ensure_path(&zookeeper, "/a/b/c").await?;

@@ -13,7 +13,7 @@
 use crate::random::{Ratio, Seeds};
 use crate::scenario::Scenario;
 use crate::scenario::faults::{Fault, purpose};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use vivarium_model::config::{Config, Election};
 use vivarium_model::id::{Machine, ServerId};
@@ -79,7 +79,7 @@ impl Aftermath {
     /// Reads the parameters of a case with this many servers.
     ///
     /// # Errors
-    /// A clause that names a value that is not a server.
+    /// A clause that names a value that is not a server, or says that no quorum is left.
     pub(crate) fn read(
         parameters: &BTreeMap<String, String>,
         servers: u8,
@@ -93,6 +93,12 @@ impl Aftermath {
             said.split(',').filter(|text| !text.is_empty()).map(number).collect()
         };
         let (left_down, left_cut_off) = (named(LEFT_DOWN)?, named(LEFT_CUT_OFF)?);
+        let gone: BTreeSet<&ServerId> = left_down.iter().chain(&left_cut_off).collect();
+        if 2 * gone.len() >= usize::from(servers) && !gone.is_empty() {
+            return Err(format!(
+                "its `{LEFT_DOWN}` and `{LEFT_CUT_OFF}` leave no quorum of servers 1 to {servers}"
+            ));
+        }
         let awaits_expiry = parameters.get(AWAITS_EXPIRY).is_some_and(|said| said != "0");
         Ok(Aftermath { left_down, left_cut_off, awaits_expiry })
     }
@@ -224,13 +230,15 @@ mod tests {
         };
         for aftermath in [Aftermath::default(), all] {
             let parameters: BTreeMap<_, _> = aftermath.parameters().collect();
-            assert_eq!(Aftermath::read(&parameters, 5), Ok(aftermath));
+            assert_eq!(Aftermath::read(&parameters, 7), Ok(aftermath));
         }
         let wrong = |text: &str| {
             let parameters = BTreeMap::from([(LEFT_DOWN.to_string(), text.to_string())]);
             Aftermath::read(&parameters, 3).expect_err("no such server")
         };
         assert_eq!(wrong("1,9"), "its `left_down` names `9`, and it has servers 1 to 3");
+        let no_quorum = "its `left_down` and `left_cut_off` leave no quorum of servers 1 to 3";
+        assert_eq!(wrong("1,3"), no_quorum);
         assert_eq!(wrong("all"), "its `left_down` names `all`, and it has servers 1 to 3");
     }
 

@@ -77,7 +77,7 @@ async fn watch_once(zk: &ZooKeeper) -> Result<(), Error> {
     Ok(())
 }
 
-/// Many concurrent tasks, some of which end, spawn others, or panic.
+/// Many concurrent tasks; some end, spawn others, or panic.
 async fn crowd(zk: ZooKeeper) -> Result<(), String> {
     for number in 0..4_u64 {
         let task = zk.clone();

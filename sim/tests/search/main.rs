@@ -289,7 +289,7 @@ fn a_greatest_depth_bounds_only_what_lies_beyond_it() {
     for options in ways() {
         let all = Options { max_depth: Some(12), ..options.clone() };
         assert_eq!(exhausted(&run(&grid, &all)), (grid.states(), 12));
-        // Points whose coordinates add up to at most 2: 1 + 3 + 6, of which the last 6 are cut off.
+        // Points whose coordinates add up to at most 2: 1 + 3 + 6, and the last 6 are cut off.
         let near = Options { max_depth: Some(2), ..options };
         assert_eq!(bound(&run(&grid, &near)), (Bound::Depth(2), 10, 6));
     }

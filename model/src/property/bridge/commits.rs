@@ -125,7 +125,7 @@ impl Bridge {
             let at = account.position(txn.cxid)?;
             Some((account, at))
         }) else {
-            return Err(self.nobody_sent(txn).into());
+            return Err(self.not_sent(txn).into());
         };
         if account.closed.is_some() || account.disconnected.is_none() {
             return Err(Saw::from(format!(
@@ -142,7 +142,7 @@ impl Bridge {
     fn check_write(&mut self, txn: &Txn) -> Result<(), Saw> {
         let account = self.sessions.get(&txn.session);
         let found = account.and_then(|account| Some((account, account.position(txn.cxid)?)));
-        let Some((account, at)) = found else { return Err(self.nobody_sent(txn).into()) };
+        let Some((account, at)) = found else { return Err(self.not_sent(txn).into()) };
         let tree = &self.log.last().tree;
         if let Err(refused) = self.check_over(tree, account, at, txn) {
             let request = &account.writes[at].request;
@@ -198,7 +198,7 @@ impl Bridge {
         counts.pending += u64::from(account.connections > write.connection);
     }
 
-    fn nobody_sent(&self, txn: &Txn) -> String {
+    fn not_sent(&self, txn: &Txn) -> String {
         let account = self.sessions.get(&txn.session);
         let decided = account.and_then(|account| account.decided);
         match decided.filter(|(decided, _)| *decided == txn.cxid && txn.cxid > Xid(0)) {

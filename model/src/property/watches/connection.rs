@@ -158,7 +158,7 @@ impl Watches {
         let WatchedEvent { kind, path, zxid } = event;
         if *zxid < self.last {
             return Err(Saw::from(format!(
-                "was told {kind:?} of {path} at {zxid} after an event of {}",
+                "was notified of {kind:?} of {path} at {zxid} after an event of {}",
                 self.last
             ))
             .about(self.last));
@@ -173,7 +173,7 @@ impl Watches {
         }
         if self.asked.is_empty() {
             return Err(Saw::from(format!(
-                "was told {kind:?} of {path} at {zxid}, for which no watch is set"
+                "was notified of {kind:?} of {path} at {zxid}, for which no watch is set"
             )));
         }
         self.made_up.push(event.clone());
@@ -209,14 +209,14 @@ impl Watches {
         self.shown(zxid)?;
         let Some(lists) = self.asked.pop_front() else {
             return Err(Saw::from(format!(
-                "was told that its watches are set at {zxid}, and had asked for none"
+                "received a reply to SetWatches at {zxid}, which it had not sent"
             )));
         };
         let told = std::mem::take(&mut self.made_up);
         let unset = |event: &&WatchedEvent| event.zxid != zxid;
         if let Some(WatchedEvent { kind, path, zxid }) = told.iter().find(unset) {
             return Err(Saw::from(format!(
-                "was told {kind:?} of {path} at {zxid}, for which no watch is set"
+                "was notified of {kind:?} of {path} at {zxid}, for which no watch is set"
             )));
         }
         let mut told: BTreeSet<(EventType, Arc<str>)> =
@@ -246,7 +246,7 @@ impl Watches {
         });
         if let Some((kind, path)) = told.first() {
             return Err(Saw::from(format!(
-                "was told {kind:?} of {path} when its watches were set at {zxid}, though it had seen {} and missed \
+                "was notified of {kind:?} of {path} when its watches were set at {zxid}, though it had seen {} and missed \
                  nothing of the kind",
                 lists.relative_zxid
             ))

@@ -3,9 +3,11 @@
 use super::spell::{Spelled, Speller, spaced};
 use super::value::{Value, named};
 use crate::vocabulary::phrase::list;
+use crate::vocabulary::words::panic_message;
 use serde::Serialize;
 use std::any::type_name;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// The name and the fields of an observation, derived as the [module](super) describes.
@@ -21,11 +23,15 @@ impl Record {
     /// Returns the record of a value, from its [`Serialize`] output.
     ///
     /// # Errors
-    /// A sentence if serialising fails.
+    /// A sentence if serialising fails or panics. (A report reads all observations of a run.)
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Record, String> {
         let of_type = last_of(type_name::<T>());
-        let Spelled { name, value, .. } = value
-            .serialize(Speller::Whole)
+        let written = catch_unwind(AssertUnwindSafe(|| value.serialize(Speller::Whole)));
+        let written = match written {
+            Ok(written) => written.map_err(|why| why.to_string()),
+            Err(panic) => Err(format!("it panicked: {}", panic_message(&*panic))),
+        };
+        let Spelled { name, value, .. } = written
             .map_err(|why| format!("the observation `{of_type}` cannot be written down: {why}"))?;
         let fields = match value {
             None => Vec::new(),

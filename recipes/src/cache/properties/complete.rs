@@ -63,7 +63,7 @@ impl Complete {
         let root = &self.replays.root;
         let Some(states) = self.open.get(&client) else {
             return Some(
-                format!("{client} is told twice that its copy of {root} is complete").into(),
+                format!("{client} is notified twice that its copy of {root} is complete").into(),
             );
         };
         let held = states.keys().filter(|path| cache.extent.holds(root, path));

@@ -9,7 +9,7 @@
 //! | CA5 | a cache that has ended reports nothing | event |
 //! | CA6 | each reported state of a znode was real | event |
 //!
-//! Each monitor takes one znode, of which each client has at most one cache at a time, and ignores everything else.
+//! Each monitor judges the caches of one znode and ignores everything else. A client has at most one such cache at a time.
 
 pub mod complete;
 pub mod converged;

@@ -242,7 +242,7 @@ mod tests {
     use super::*;
     use crate::contention::properties::scene::*;
 
-    /// Returns a scene with two contenders, of which the first is granted the lock.
+    /// Returns a scene with two contenders; the first is granted the lock.
     fn scene() -> (Scene<Belief>, Zxid, Zxid) {
         let mut scene = Scene::new(Belief::new(LOCK));
         let first = scene.create(S1, 2, &node("a", 0));

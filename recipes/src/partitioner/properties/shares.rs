@@ -147,7 +147,7 @@ mod tests {
     use vivarium_model::tree::EphemeralType;
     use vivarium_model::zxid::Zxid;
 
-    /// Returns a scene with a set of two items and this number of members, of which the first is client 1.
+    /// Returns a scene with a set of two items and this number of members; the first is client 1.
     fn scene(members: u8) -> Scene<AtRest<Shares>> {
         let mut scene = Scene::new(AtRest::new(Shares::new(LOCK)));
         for (at, directory) in ["members", "locks", "locks/a", "locks/b"].iter().enumerate() {

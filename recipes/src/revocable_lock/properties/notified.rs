@@ -24,7 +24,7 @@ pub struct Notified {
     told: BTreeSet<Zxid>,
     /// The tokens of the owners with a request in their znodes that have not finished their release.
     asked: BTreeSet<Zxid>,
-    /// The tokens of the owners that have deleted a znode with a request of which they were not notified.
+    /// The tokens of the owners that have deleted a znode with a request without having been notified of it.
     missed: BTreeSet<Zxid>,
 }
 

@@ -1,4 +1,4 @@
-//! Values of which a search tries only one: random numbers, session ids, and the times of znodes.
+//! Values that a search does not vary: random numbers, session ids, and the times of znodes.
 //!
 //! Histories of programs are replayed with other values ([`vivarium_sim::every::trie::ToldAgain`]). If a program
 //! depends on random numbers or on session ids, the search is repeated with several numbers for each draw, and once
