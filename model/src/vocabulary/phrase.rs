@@ -1,5 +1,6 @@
-//! Lists and counts as English text.
+//! Lists, counts and the messages of panics as English text.
 
+use std::any::Any;
 use std::fmt::Display;
 
 /// The most characters of a list that are written out; the rest is replaced by a count.
@@ -26,6 +27,12 @@ pub fn list<T: Display>(items: impl ExactSizeIterator<Item = T>) -> String {
 /// Returns the count with its noun: `1 byte`, `2 bytes`.
 pub fn plural(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Returns a panic's message.
+pub fn panic_message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message")
 }
 
 #[cfg(test)]

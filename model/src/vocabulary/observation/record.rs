@@ -2,8 +2,7 @@
 
 use super::spell::{Spelled, Speller, spaced};
 use super::value::{Value, named};
-use crate::vocabulary::phrase::list;
-use crate::vocabulary::words::panic_message;
+use crate::vocabulary::phrase::{list, panic_message};
 use serde::Serialize;
 use std::any::type_name;
 use std::fmt;

@@ -10,9 +10,8 @@ mod note;
 mod op;
 mod packet;
 
-pub use super::phrase::{list, plural};
+pub use super::phrase::{list, panic_message, plural};
 
-use std::any::Any;
 use std::fmt::{self, Display};
 
 /// Longer data is represented by its length.
@@ -38,12 +37,6 @@ impl<T: Display> Display for Answer<'_, T> {
             Err(error) => write!(f, "{error:?}"),
         }
     }
-}
-
-/// Returns a panic's message.
-pub fn panic_message(payload: &(dyn Any + Send)) -> &str {
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message")
 }
 
 #[cfg(test)]
