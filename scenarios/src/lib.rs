@@ -50,12 +50,14 @@
 //!
 //! # Features
 //!
-//! `cli` builds the `vivarium` binary, `explore` the searches. A library for tests by seeds needs neither.
+//! `cli` builds the `vivarium` binary, `explore` the searches, `checking` what checks the recipes. A library for tests
+//! by seeds of programs without recipes needs none of them.
 
 #![forbid(unsafe_code)]
 
 // The modules of the `vivarium` binary, which is another crate, and of this package's tests. No part of the library's
 // interface: they change without notice.
+#[cfg(feature = "catalogue")]
 #[doc(hidden)]
 pub mod catalogue;
 #[cfg(feature = "cli")]

@@ -216,6 +216,7 @@ pub(crate) fn sweep_report(
 }
 
 #[cfg(test)]
+#[cfg(feature = "catalogue")]
 mod tests {
     use super::*;
     use crate::catalogue::{Switches, catalogue};
