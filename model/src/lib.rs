@@ -7,25 +7,44 @@
 //! crate; there are also its known defects ([`release::Bug`]) and the register of the properties
 //! (S5, H4).
 
+//!
+//! Without the feature `world`, on by default, the crate is what a client needs: [`handle`], [`client`], [`wire`] and
+//! the vocabulary.
+
+#![cfg_attr(not(feature = "world"), allow(dead_code, reason = "the world uses it"))]
+
 pub mod client;
+#[cfg(feature = "world")]
 pub mod ensemble;
+#[cfg(feature = "world")]
 pub mod network;
 mod program;
+#[cfg(feature = "world")]
 pub mod property;
+#[cfg(feature = "world")]
 mod record;
+#[cfg(feature = "world")]
 pub mod server;
+#[cfg(feature = "world")]
 pub mod service;
+#[cfg(feature = "world")]
 pub mod tree;
 mod vocabulary;
+#[cfg(feature = "world")]
 pub mod watch;
 pub mod wire;
+#[cfg(feature = "world")]
 pub mod world;
 
-pub use program::{exchange, handle, host, machines};
+#[cfg(feature = "world")]
+pub use program::machines;
+pub use program::{exchange, handle, host};
+#[cfg(feature = "world")]
 pub use record::{case, mark, trace, verdict};
 pub use vocabulary::{
     acl, bounds, config, effect, error, event, file_system, fingerprint, id, named, note,
     observation, op, outside, packet, path, quorum, release, session_order, setup, stat, step,
     subject, time, timer, txn, words, zxid,
 };
+#[cfg(feature = "world")]
 pub use world::{grain, history, witnesses};

@@ -2,7 +2,7 @@
 //! 2.8.4, 2.8.7 and 2.8.9).
 
 use super::watches::WatchKind;
-use super::{ClientEffect, ClientMachine, ClientState, MIN_PROBE, Session};
+use super::{ClientEffect, ClientMachine, ClientState, MAX_PROBE, MIN_PROBE, Session};
 use crate::program::host::{Input, Outcome};
 use crate::vocabulary::error::Error;
 use crate::vocabulary::event::Event;
@@ -151,8 +151,23 @@ impl ClientMachine {
         self.end(SessionState::Expired, Some(server), out);
     }
 
-    /// Gives up the session after nothing was received for four thirds of its timeout (rule 2.8.3).
-    pub(super) fn give_up(&mut self, out: &mut Vec<ClientEffect>) {
+    /// Returns the time until the probe after the present one.
+    pub(super) fn next_probe(&self) -> Duration {
+        (self.session.probe * 2).min(MAX_PROBE)
+    }
+
+    /// Arms the timer for the next probe.
+    pub(super) fn probe_later(&mut self, out: &mut Vec<ClientEffect>) {
+        self.session.probe = self.next_probe();
+        arm(ClientTimer::Probe, self.session.probe, out);
+    }
+
+    /// Gives up the session: nothing was received for four thirds of its timeout (rule 2.8.3), or nothing will be,
+    /// because the process ends. No effect without a session to give up.
+    pub fn give_up(&mut self, out: &mut Vec<ClientEffect>) {
+        if !self.state.is_alive() {
+            return;
+        }
         if self.state.is_connected() {
             // The read timer would close the connection first; it is only late.
             out.push(ClientEffect::Close);

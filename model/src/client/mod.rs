@@ -42,17 +42,20 @@
 //!   exists; `ClientCnxn` sends it twice. They are sent in the order in which they were added; `ClientCnxn` sends
 //!   them in reverse order.
 //! * Connected to a read-only server, `ClientCnxn` probes the others beside that connection, and leaves it when it
-//!   finds a better one (rule 2.7.3). The machine cannot probe: when it is time to, it leaves the connection and
-//!   tries the next server.
+//!   finds a better one (rule 2.7.3). A caller that can probe does the same
+//!   ([`not_found`](ClientMachine::not_found)); in the simulator the machine leaves the connection when it is time to
+//!   probe, and tries the next server.
 //! * For giving up a session, `ClientCnxn` counts an established TCP connection as a sign of life; the machine counts
 //!   only packets.
 
 mod chroot;
 mod connection;
+mod input;
 mod requests;
 mod state;
 mod watches;
 
+pub use input::ClientInput;
 pub use state::ClientState;
 
 use crate::program::host::{Input, Operation};
@@ -309,7 +312,7 @@ impl ClientMachine {
             }
             ClientTimer::Connect | ClientTimer::Read => self.hang_up(Some(timer), out),
             ClientTimer::Probe => {
-                self.session.probe = (self.session.probe * 2).min(MAX_PROBE);
+                self.session.probe = self.next_probe();
                 self.hang_up(Some(timer), out);
             }
             ClientTimer::Expiry => self.give_up(out),
@@ -358,7 +361,7 @@ impl ClientMachine {
     }
 
     /// Returns true if the client has an identity to prove, which a server can refuse.
-    pub(crate) fn has_identities(&self) -> bool {
+    pub fn has_identities(&self) -> bool {
         !self.session.auth.is_empty()
     }
 

@@ -4,5 +4,6 @@
 pub mod exchange;
 pub mod handle;
 pub mod host;
+#[cfg(feature = "world")]
 pub mod machines;
 mod words;

@@ -234,7 +234,7 @@ fn joins(
         true if stood.round == round => Ok(()),
         true => Err(Saw::from(format!("it is in round {} itself", stood.round))),
         false if read.iter().any(leads) => Ok(()),
-        false => Err(Saw::from(format!("{leader} has not said that it leads"))),
+        false => Err(Saw::from(format!("it has read no LEADING notification from {leader}"))),
     }
 }
 

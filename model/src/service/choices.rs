@@ -109,7 +109,7 @@ impl Service {
         }
         steps.extend(node.resource_calls().map(|call| Step::Resource { client, call }));
         if node.has_orphaned_request() {
-            steps.push(Step::Resource { client, call: CallId(u16::MAX) });
+            steps.push(Step::Resource { client, call: CallId::ABANDONED });
         }
         steps.extend(node.senders().map(|from| Step::Message { from, to: client }));
         if node.machine.is_armed(ClientTimer::Reconnect) {

@@ -215,8 +215,23 @@ impl Xid {
 }
 
 /// A program's pending call: a slot that is reused after the call was answered or abandoned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct CallId(pub u16);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CallId(pub u32);
+
+impl CallId {
+    /// Stands for the oldest request to an outside resource whose call was abandoned.
+    pub const ABANDONED: CallId = CallId(0xffff);
+}
+
+/// Hashes a number below 2^16 as two bytes: states and runs keep the hashes that they had when it was the limit.
+impl Hash for CallId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match u16::try_from(self.0) {
+            Ok(slot) => slot.hash(state),
+            Err(_) => self.0.hash(state),
+        }
+    }
+}
 
 /// A TCP connection from a client machine to a server: owner and reused slot. A machine can have several: the one in
 /// use, and old ones whose end the server has not noticed yet.

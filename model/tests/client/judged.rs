@@ -45,7 +45,7 @@ struct Life {
     asked_for: Option<SessionId>,
     in_flight: VecDeque<(Xid, Arc<Request>)>,
     inbox: VecDeque<Input>,
-    calls: u16,
+    calls: u32,
     sessions: u64,
     zxid: u64,
     /// The first objection.
@@ -266,7 +266,7 @@ impl Life {
             14..16 => self.asks(Operation::Connect),
             16 => self.asks(Operation::Close),
             17 => {
-                let call = CallId(1 + self.dice.roll(u64::from(self.calls) + 1) as u16);
+                let call = CallId(1 + self.dice.roll(u64::from(self.calls) + 1) as u32);
                 self.passes(Exchange::Abandoned { call });
                 self.machine.abandon(call);
                 self.inbox.retain(|input| input.call() != Some(call));

@@ -81,7 +81,7 @@ impl Scene {
         self.act("start", |machine, out| machine.start(out));
     }
 
-    pub(crate) fn call(&mut self, call: u16, operation: Operation) {
+    pub(crate) fn call(&mut self, call: u32, operation: Operation) {
         let words = match &operation {
             Operation::Request { request, scope: None, .. } => format!("call {call}: {request}"),
             Operation::Request { request, scope: Some(scope), .. } => {
@@ -95,14 +95,14 @@ impl Scene {
         self.act(&words, |machine, out| machine.call(CallId(call), operation, out));
     }
 
-    pub(crate) fn request(&mut self, call: u16, request: Request) {
+    pub(crate) fn request(&mut self, call: u32, request: Request) {
         self.call(
             call,
             Operation::Request { request: Arc::new(request), watch: None, scope: None },
         );
     }
 
-    pub(crate) fn watch(&mut self, call: u16, watch: u16, request: Request) {
+    pub(crate) fn watch(&mut self, call: u32, watch: u32, request: Request) {
         let (request, watch) = (Arc::new(request), Some(CallId(watch)));
         self.call(call, Operation::Request { request, watch, scope: None });
     }
@@ -133,20 +133,20 @@ impl Scene {
     }
 
     /// Adds a persistent watch, with slots `call` and `watch`, and registers it.
-    pub(crate) fn add_watch(&mut self, call: u16, watch: u16, path: &str, mode: AddWatchMode) {
+    pub(crate) fn add_watch(&mut self, call: u32, watch: u32, path: &str, mode: AddWatchMode) {
         let xid = self.machine.next_xid().0;
         self.watch(call, watch, Request::AddWatch { path: path.into(), mode });
         self.reply(xid, 4, Ok(Response::Watches));
     }
 
     /// Removes watches.
-    pub(crate) fn remove(&mut self, call: u16, path: &str, kind: WatcherType, local: bool) {
+    pub(crate) fn remove(&mut self, call: u32, path: &str, kind: WatcherType, local: bool) {
         let path = path.into();
         self.call(call, Operation::RemoveWatches { path, kind, local, scope: None });
     }
 
     /// Adds an identity.
-    pub(crate) fn add_auth(&mut self, call: u16, auth: &str) {
+    pub(crate) fn add_auth(&mut self, call: u32, auth: &str) {
         let auth = Arc::from(auth.as_bytes());
         self.call(call, Operation::AddAuth { scheme: "digest".into(), auth, scope: None });
     }

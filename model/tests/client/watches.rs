@@ -64,7 +64,7 @@ fn one_notification_for_all_who_watch() {
     let mut scene = Scene::connected();
     for (at, request) in [get_data("/a"), get_children("/a"), exists("/a")].into_iter().enumerate()
     {
-        scene.watch(0, 9 - at as u16, request);
+        scene.watch(0, 9 - at as u32, request);
     }
     scene.reply(1, 4, data());
     scene.reply(2, 4, children());

@@ -10,7 +10,7 @@ use vivarium_model::op::Request;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Puppets {
     pub(crate) orders: BTreeMap<ClientId, Vec<Operation>>,
-    next_call: BTreeMap<ClientId, u16>,
+    next_call: BTreeMap<ClientId, u32>,
 }
 
 impl Puppets {

@@ -167,7 +167,7 @@ mod searched {
         }
         let claims = explored(u64::MAX).claims;
         let claim =
-            "if copies of a property share nothing, and all that it goes by is in its hash (";
+            "if copies of a property share no memory, and all that it goes by is in its hash (";
         assert!(claims.iter().any(|claimed| claimed.starts_with(claim)), "{claims:?}");
     }
 }

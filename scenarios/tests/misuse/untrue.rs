@@ -242,6 +242,6 @@ fn what_was_set_once_and_for_all_is_a_claim() {
         Ok(())
     });
     let claims = held(test, &two()).claims;
-    let claim = "if programs share nothing but ZooKeeper, such as an `Arc` or a static (all ";
+    let claim = "if programs share no memory, such as an `Arc` or a static (all ";
     assert!(claims.iter().any(|claimed| claimed.starts_with(claim)), "{claims:?}");
 }

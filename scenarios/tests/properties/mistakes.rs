@@ -157,7 +157,7 @@ fn a_closure_that_remembers_by_itself_is_told_of() {
     {
         let claims = make().explored(&one()).expect("it can be").claims;
         let claim =
-            "if copies of a property share nothing, and all that it goes by is in its hash (";
+            "if copies of a property share no memory, and all that it goes by is in its hash (";
         assert!(claims.iter().any(|said| said.starts_with(claim)), "{claims:?}");
     }
 }

@@ -193,7 +193,7 @@ impl<'a> Guide<'a> {
             Step::Fire(Timer::Sleep(..)) => self.cost[Account::Timers] += 1,
             // Of a request that nobody waits for any more a search has another name.
             Step::Resource { .. } if !self.can(client, &step) => {
-                return self.take(client, Step::Resource { client, call: CallId(u16::MAX) });
+                return self.take(client, Step::Resource { client, call: CallId::ABANDONED });
             }
             _ => {}
         }

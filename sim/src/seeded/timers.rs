@@ -123,7 +123,7 @@ impl Timers {
             Timer::Client(client, kind) => &mut self.clients[client.index()][client_index(kind)],
             Timer::Sleep(client, call) => {
                 let sleeps = &mut self.sleeps[client.index()];
-                let at = usize::from(call.0);
+                let at = call.0 as usize;
                 if at >= sleeps.len() {
                     sleeps.resize(at + 1, Slot::IDLE);
                 }

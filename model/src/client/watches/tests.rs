@@ -5,7 +5,7 @@ use super::*;
 use EventType::{NodeChildrenChanged, NodeCreated, NodeDataChanged, NodeDeleted};
 use WatchKind::{Child, Data, Exist, Persistent, Recursive};
 
-fn table(watches: &[(&str, WatchKind, u16)]) -> WatchTable {
+fn table(watches: &[(&str, WatchKind, u32)]) -> WatchTable {
     let mut table = WatchTable::default();
     for (path, kind, call) in watches {
         table.register(&Arc::from(*path), *kind, CallId(*call));
@@ -13,7 +13,7 @@ fn table(watches: &[(&str, WatchKind, u16)]) -> WatchTable {
     table
 }
 
-fn fire(table: &mut WatchTable, kind: EventType, path: &str) -> Vec<u16> {
+fn fire(table: &mut WatchTable, kind: EventType, path: &str) -> Vec<u32> {
     let event = WatchedEvent { kind, path: path.into(), zxid: Zxid(1) };
     table.fire(&event).into_iter().map(|(_, call)| call.0).collect()
 }
@@ -21,7 +21,7 @@ fn fire(table: &mut WatchTable, kind: EventType, path: &str) -> Vec<u16> {
 #[test]
 fn each_event_type_takes_its_kinds_and_leaves_the_rest() {
     // The first and the second time: persistent watches stay.
-    let cases: [(EventType, &[u16], &[u16]); 4] = [
+    let cases: [(EventType, &[u32], &[u32]); 4] = [
         (NodeCreated, &[2, 3, 5, 6], &[5, 6]),
         (NodeDataChanged, &[2, 3, 5, 6], &[5, 6]),
         (NodeChildrenChanged, &[1, 5], &[5]),
@@ -83,7 +83,7 @@ fn each_type_removes_its_kinds_and_says_which() {
         ("/a", Data, 5),
         ("/a/b", Data, 6),
     ];
-    let cases: [(WatcherType, &[(EventType, u16)]); 5] = [
+    let cases: [(WatcherType, &[(EventType, u32)]); 5] = [
         (WatcherType::Children, &[(ChildWatchRemoved, 2)]),
         (WatcherType::Data, &[(DataWatchRemoved, 3), (DataWatchRemoved, 5)]),
         (WatcherType::Persistent, &[(PersistentWatchRemoved, 1)]),
@@ -129,7 +129,7 @@ fn set_watches_lists_each_path_once_per_kind() {
 
 #[test]
 fn long_lists_are_split_and_nothing_is_lost() {
-    let long = |at: u16| format!("/{at:05}{}", "x".repeat(50_000));
+    let long = |at: u32| format!("/{at:05}{}", "x".repeat(50_000));
     let paths: Vec<String> = (0..9).map(long).collect();
     let kinds = [Data, Data, Data, Data, Child, Child, Persistent, Persistent, Recursive];
     let watches: Vec<_> =

@@ -1,14 +1,13 @@
 //! More methods of [`ZooKeeper`]: its session and the program's environment.
 
 use super::ZooKeeper;
-use super::combinators::{Cancelled, Either, TimedOut, race};
+use super::combinators::{Either, TimedOut, race};
 use super::transport::Call;
 use super::watch::{SessionChanges, SessionEvents};
-use crate::program::host::{Message, Operation, Outcome, ResourceRequest};
-use crate::vocabulary::id::{ClientId, SessionId};
+use crate::program::host::{Operation, Outcome};
+use crate::vocabulary::id::SessionId;
 use crate::vocabulary::observation::{Custom, Observation, Observed, Value};
 use crate::vocabulary::time::{Duration, Time};
-use crate::vocabulary::zxid::Zxid;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -89,44 +88,6 @@ impl ZooKeeper {
         self.observe(Custom::new(name, fields));
     }
 
-    /// Sends a message to another program, without ZooKeeper. It is lost if it arrives while that program does not
-    /// run.
-    pub fn send(&self, to: ClientId, body: &[u8]) {
-        self.transport.send(to, Arc::from(body));
-    }
-
-    /// Waits for the next message from another program.
-    pub async fn receive(&self) -> Message {
-        expect!(self.call(Operation::Receive).await, Outcome::Message(message) => message)
-    }
-
-    /// Writes to a resource outside ZooKeeper, which refuses a fencing token smaller than one it has seen. Without a
-    /// token it does not check.
-    ///
-    /// # Errors
-    /// The largest token that the resource has seen, if that is larger than `token`.
-    pub async fn write_resource(
-        &self,
-        resource: &str,
-        token: Option<Zxid>,
-        value: u64,
-    ) -> Result<(), Zxid> {
-        let request = ResourceRequest { resource: Arc::from(resource), token, value };
-        expect!(self.call(Operation::Resource(request)).await, Outcome::Resource(result) => result)
-    }
-
-    /// Awaits `future` unless the engine cancels it; then it is dropped at its present await point, as by a caller's
-    /// `select!` or timeout.
-    ///
-    /// # Errors
-    /// [`Cancelled`] if the engine cancelled it.
-    pub async fn cancellable<F: Future>(&self, future: F) -> Result<F::Output, Cancelled> {
-        match race(self.call(Operation::Cancelled), future).await {
-            Either::Left(_) => Err(Cancelled),
-            Either::Right(output) => Ok(output),
-        }
-    }
-
     /// Awaits `future` for at most `span`, then drops it. If it is ready at that moment, its output wins.
     ///
     /// # Errors
@@ -142,7 +103,7 @@ impl ZooKeeper {
         }
     }
 
-    async fn call(&self, operation: Operation) -> Outcome {
+    pub(super) async fn call(&self, operation: Operation) -> Outcome {
         Call::submit(&*self.transport, operation).await
     }
 }

@@ -33,6 +33,7 @@
 
 mod access;
 mod answer;
+pub mod calls;
 pub mod combinators;
 mod context;
 pub mod executor;
@@ -42,6 +43,8 @@ mod program;
 mod read;
 mod request;
 mod run_queue;
+#[cfg(feature = "world")]
+mod simulated;
 pub mod transport;
 mod watch;
 mod watching;

@@ -107,6 +107,20 @@ pub struct Carried(Arc<dyn Value>);
 pub(super) type RoundEnd = Result<Option<Carried>, String>;
 
 impl Program {
+    /// Runs the program over a handle, round after round, outside of any engine.
+    ///
+    /// # Errors
+    /// The program's own.
+    pub async fn run(&self, zookeeper: ZooKeeper) -> Result<(), String> {
+        let mut state = self.first();
+        loop {
+            match self.round(zookeeper.clone(), state).await? {
+                Some(next) => state = Some(next),
+                None => return Ok(()),
+            }
+        }
+    }
+
     /// Returns the state of the first round; `None` if the program is not a loop.
     pub(super) fn first(&self) -> Option<Carried> {
         self.0.first()

@@ -2,7 +2,7 @@
 //! requests share.
 
 use super::ZooKeeper;
-use super::transport::{Call, Unseen, with_waker};
+use super::transport::{Call, Unseen, admitted, with_waker};
 use super::watch::Watch;
 use crate::program::host::{Operation, Outcome};
 use crate::vocabulary::acl::AclList;
@@ -152,6 +152,7 @@ impl ZooKeeper {
         request: Request,
         unseen: Unseen,
     ) -> Result<Response, Error> {
+        admitted(&*self.transport, &request).await;
         let operation =
             Operation::Request { request: Arc::new(request), watch: None, scope: self.scope };
         let ticket = with_waker(|waker| {
@@ -168,6 +169,7 @@ impl ZooKeeper {
         request: Request,
         unseen: Unseen,
     ) -> (Result<Response, Error>, Watch) {
+        admitted(&*self.transport, &request).await;
         let (reply, event) = with_waker(|waker| {
             let tickets = self.transport.submit_watching(Arc::new(request), self.scope, waker);
             self.transport.keep_back(tickets.0, unseen);

@@ -30,6 +30,11 @@ impl Ticket {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subscription(pub u32);
 
+impl Subscription {
+    /// The subscription of a program whose process is dead: it collects nothing.
+    pub const DEAD: Subscription = Subscription(u32::MAX);
+}
+
 /// The parts of a reply that the program does not observe, because the called method hides them. Two answers that
 /// differ only in these parts are equal for the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,6 +56,13 @@ pub enum Unseen {
 pub trait Transport: Send + Sync {
     /// The client machine that the program runs on.
     fn client(&self) -> ClientId;
+
+    /// Asks to begin a request. `None` lets it begin; otherwise it begins within the poll in which this future is
+    /// ready. So a client of a real ensemble bounds what it holds.
+    fn admit(&self, request: &Request) -> Option<BoxFuture<()>> {
+        let _ = request;
+        None
+    }
 
     /// Begins a call without a watch; `waker` is to be woken by its answer.
     fn submit(&self, operation: Operation, waker: &Waker) -> Ticket;
@@ -121,6 +133,13 @@ impl<'a> Call<'a> {
     pub(super) async fn submit(transport: &'a dyn Transport, operation: Operation) -> Outcome {
         let ticket = with_waker(|waker| transport.submit(operation, waker)).await;
         Call::new(transport, ticket).await
+    }
+}
+
+/// Waits until the transport lets the request begin.
+pub(super) async fn admitted(transport: &dyn Transport, request: &Request) {
+    if let Some(admission) = transport.admit(request) {
+        admission.await;
     }
 }
 

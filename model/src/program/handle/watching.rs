@@ -2,7 +2,7 @@
 
 use super::ZooKeeper;
 use super::request::response;
-use super::transport::{Call, with_waker};
+use super::transport::{Call, admitted, with_waker};
 use super::watch::PersistentWatch;
 use crate::program::host::Operation;
 use crate::vocabulary::error::Error;
@@ -21,6 +21,7 @@ impl ZooKeeper {
         mode: AddWatchMode,
     ) -> Result<PersistentWatch, Error> {
         let request = Arc::new(Request::AddWatch { path: Arc::from(path), mode });
+        admitted(&*self.transport, &request).await;
         let (reply, events) =
             with_waker(|waker| self.transport.submit_watching(request, self.scope, waker)).await;
         // If this future is dropped halfway, the watch is abandoned after the reply.

@@ -84,9 +84,9 @@ impl<M: Monitor + Clone> Scene<M> {
 
     /// The program makes a request, and the machine sends it.
     #[track_caller]
-    pub(super) fn sends(&mut self, call: u16, request: Request, watch: Option<u16>) {
+    pub(super) fn sends(&mut self, call: u32, request: Request, watch: Option<u32>) {
         self.accepts(asks(call, request.clone(), watch));
-        self.accepts(wrote(call.into(), request));
+        self.accepts(wrote(call, request));
     }
 }
 
@@ -109,15 +109,15 @@ pub(super) fn state_of(session: SessionId, state: SessionState) -> Exchange {
     Exchange::Told(Input::Session(SessionChange { state, session: Some(session) }))
 }
 
-pub(super) fn asks(call: u16, request: Request, watch: Option<u16>) -> Exchange {
+pub(super) fn asks(call: u32, request: Request, watch: Option<u32>) -> Exchange {
     asks_in(None, call, request, watch)
 }
 
 pub(super) fn asks_in(
     scope: Option<SessionId>,
-    call: u16,
+    call: u32,
     request: Request,
-    watch: Option<u16>,
+    watch: Option<u32>,
 ) -> Exchange {
     let (request, watch) = (Arc::new(request), watch.map(CallId));
     let operation = Operation::Request { request, watch, scope };
@@ -132,10 +132,10 @@ pub(super) fn replies(xid: u32, zxid: Zxid, result: Result<Response, Error>) -> 
     Exchange::Read(ServerPacket::Reply { xid: Xid(xid), zxid, result })
 }
 
-pub(super) fn told(call: u16, outcome: Outcome) -> Exchange {
+pub(super) fn told(call: u32, outcome: Outcome) -> Exchange {
     Exchange::Told(Input::Reply { call: CallId(call), outcome })
 }
 
-pub(super) fn answered(call: u16, result: Result<Response, Error>) -> Exchange {
+pub(super) fn answered(call: u32, result: Result<Response, Error>) -> Exchange {
     told(call, Outcome::Response(result))
 }

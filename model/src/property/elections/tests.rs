@@ -86,7 +86,7 @@ fn a_leader_that_others_follow_already() {
     let leads = (TWO, said(Leading, led, ROUND));
     assert_eq!(decides(own, own, &[follows, leads], TWO), "it has the votes");
     let silent = decides(own, own, &[follows, (TWO, said(Looking, led, ROUND))], TWO);
-    assert_eq!(silent, "server 2 has not said that it leads.");
+    assert_eq!(silent, "it has read no LEADING notification from server 2.");
     assert_eq!(decides(own, own, &[leads], TWO), "no quorum has told it so.");
     // The zxid and the round may differ, but not the epoch (ZOOKEEPER-1732).
     let other_zxid = (THREE, said(Following, vote(TWO, 3), ROUND - 1));

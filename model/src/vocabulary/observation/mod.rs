@@ -52,6 +52,7 @@ mod value;
 
 pub use custom::Custom;
 pub use record::Record;
+#[cfg(feature = "world")]
 pub(crate) use spell::spaced;
 pub use value::Value;
 

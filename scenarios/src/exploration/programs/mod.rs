@@ -279,7 +279,7 @@ impl Question {
         let Checked { monitors, programs } = checked;
         if asks {
             claims.push(format!(
-                "if copies of a property share nothing, and all that it goes by is in its hash (checked on {})",
+                "if copies of a property share no memory, and all that it goes by is in its hash (checked on {})",
                 counted(monitors.walks, "walk")
             ));
             claims.push(format!(
@@ -295,7 +295,7 @@ impl Question {
             ));
         }
         let mut shared = format!(
-            "if programs share nothing but ZooKeeper, such as an `Arc` or a static ({} through them taken again in \
+            "if programs share no memory, such as an `Arc` or a static ({} through them taken again in \
              another order and by fresh programs",
             some_of(programs.ways, programs.of, "way")
         );

@@ -143,7 +143,8 @@ pub(super) fn dimensions(
     let sessions = match varied.order {
         Some(_) => {
             let orders = SessionOrder::count(clients);
-            let all = format!("{orders} orders, in which of any two ids each is the larger");
+            let all =
+                format!("{orders} orders: of any two ids, each is the larger one in some of them");
             Dimension::new("session ids", true, because(Valued::SessionIds, &all))
         }
         None => {

@@ -254,7 +254,7 @@ impl MonitorsStep {
 fn differs(name: &str, when: &str, saw: &str) -> Objection {
     let saw = format!(
         "two copies of `{name}` have one hash and are not the same: {when}, one goes on and the other one does \
-         not (\"{saw}\"). All that a property goes by must be part of its hash, and copies must share nothing"
+         not (\"{saw}\"). All that a property goes by must be part of its hash, and copies must share no memory"
     );
     Objection::new(REDUCTION, saw)
 }

@@ -4,23 +4,13 @@
 //! reopened: a process that starts again gets a new port. What remains of the old process (a future that is dropped
 //! late, a clone of the handle) uses a closed port, which emits nothing and answers nothing.
 //!
-//! A call's slot ([`CallId`]) becomes free as soon as its answer is delivered, which can be before the program has
-//! read it. So there are two tables: slots, and cells that keep an answer until it is taken.
-//!
-//! A watch has a slot of its own, which becomes pending if the reply registers the watch and free otherwise. The slot
-//! of a one-shot watch becomes free with its event. The slot of a persistent watch (`addWatch`) becomes free only
-//! when the watch ends, with PersistentWatchRemoved or because the session ended: its events are [`Input::Event`]s
-//! and its end is an [`Input::Reply`], so the kind of input alone tells a host whether a slot is free. The events
-//! wait in the cell until the program takes them, all before the end. Untaken events are part of the program's
-//! pending calls ([`Pending::Events`]), so the explorer distinguishes states that differ in them.
+//! Untaken events of a persistent watch are part of the program's pending calls ([`Pending::Events`]), so the explorer
+//! distinguishes states that differ in them.
 //!
 //! Paths are whole everywhere except between a program and its client machine, which adds and removes the chroot.
 
-mod state;
-
-pub use state::Pending;
-
-use super::answer::stays;
+use super::calls::Calls;
+pub use super::calls::Pending;
 use super::run_queue::{RunQueue, lock};
 use super::transport::{BoxFuture, Subscription, Ticket, Transport, Unseen};
 use crate::program::host::{Input, Operation, Outcome, Output};
@@ -28,7 +18,6 @@ use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{CallId, ClientId, SessionId};
 use crate::vocabulary::observation::Observed;
 use crate::vocabulary::op::{Request, SessionChange, WatchedEvent};
-use state::{Awaits, Cell, PortState, Subscriber, WatchSlot, Woken};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
@@ -40,11 +29,20 @@ pub struct Port {
     state: Mutex<PortState>,
 }
 
+struct PortState {
+    open: bool,
+    started: bool,
+    outputs: Vec<Output>,
+    calls: Calls,
+}
+
 /// The host's side of a port.
 impl Port {
     /// Returns an open port for a program that has not started.
     pub fn new(client: ClientId) -> Arc<Port> {
-        Arc::new(Port { client, queue: RunQueue::new(), state: Mutex::new(PortState::new()) })
+        let state =
+            PortState { open: true, started: false, outputs: Vec::new(), calls: Calls::default() };
+        Arc::new(Port { client, queue: RunQueue::new(), state: Mutex::new(state) })
     }
 
     /// Delivers an input. Afterwards the executor must run the program until [`Port::is_blocked`]. If the executor is
@@ -55,7 +53,7 @@ impl Port {
     /// kind other than the operation's, an event of a watch that is not registered or of a kind other than the
     /// watch's, any input before `Start` or after the program's end.
     pub fn deliver(&self, input: Input) {
-        let woken = {
+        let (one, many) = {
             let mut state = lock(&self.state);
             assert!(state.open, "{}: {input:?} after the program's end", self.client);
             assert!(
@@ -66,20 +64,16 @@ impl Port {
             match input {
                 Input::Start => {
                     state.started = true;
-                    Woken::None
+                    (None, Vec::new())
                 }
-                Input::Reply { call, outcome } => Woken::One(state.reply(call, outcome)),
-                Input::Session(change) => Woken::Many(state.session(change)),
-                Input::Event { call, event } => Woken::One(state.event(call, event)),
+                Input::Reply { call, outcome } => (state.calls.reply(call, outcome), Vec::new()),
+                Input::Session(change) => (None, state.calls.session(change)),
+                Input::Event { call, event } => (state.calls.event(call, event), Vec::new()),
             }
         };
         self.queue.open();
         // Wakers are woken without the lock, because they may belong to the program.
-        match woken {
-            Woken::None => {}
-            Woken::One(waker) => waker.into_iter().for_each(Waker::wake),
-            Woken::Many(wakers) => wakers.into_iter().for_each(Waker::wake),
-        }
+        one.into_iter().chain(many).for_each(Waker::wake);
     }
 
     /// Wakes the runtime that polls the executor as a future, if a task is ready. Call it after an input.
@@ -116,43 +110,18 @@ impl Port {
 
     /// Returns the program's pending calls, by slot.
     pub fn pending(&self) -> Vec<(CallId, Pending)> {
-        let state = lock(&self.state);
-        let cells = state.slots.iter().flatten().map(|ticket| &state.cells[ticket.0 as usize]);
-        cells
-            .map(|cell| match &cell.awaits {
-                Awaits::Answer(call, operation) => (*call, Pending::Answer(operation.clone())),
-                Awaits::Event(call, WatchSlot { registered, stays: false }) => {
-                    (*call, Pending::Event { registered: *registered })
-                }
-                Awaits::Event(call, WatchSlot { registered, stays: true }) => {
-                    let unread = cell.events.iter().cloned().collect();
-                    (*call, Pending::Events { registered: *registered, unread })
-                }
-                Awaits::Free | Awaits::Nothing | Awaits::Taker(_) => {
-                    unreachable!("a slot belongs to a cell that awaits")
-                }
-            })
-            .collect()
+        lock(&self.state).calls.pending()
     }
 
     /// Returns, by slot, the parts of pending replies and events that the program does not observe. Slots whose
     /// answers it observes completely are left out.
     pub fn unseen(&self) -> Vec<(CallId, Unseen)> {
-        let state = lock(&self.state);
-        let cells = state.slots.iter().zip(0..).filter_map(|(ticket, slot)| {
-            let unseen = state.cells[(*ticket)?.0 as usize].unseen;
-            (unseen != Unseen::Nothing).then_some((CallId(slot), unseen))
-        });
-        cells.collect()
+        lock(&self.state).calls.unseen()
     }
 
     /// Returns true if no call, watch, unread answer, subscription or task of the program exists at this moment.
     pub(super) fn is_bare(&self) -> bool {
-        let state = lock(&self.state);
-        state.free_cells.len() == state.cells.len()
-            && state.slots.iter().all(Option::is_none)
-            && state.subscribers.is_empty()
-            && self.queue.live() == 0
+        lock(&self.state).calls.is_empty() && self.queue.live() == 0
     }
 
     /// Returns the number of outputs not taken yet.
@@ -162,12 +131,12 @@ impl Port {
 
     /// Returns true if the program has subscribed to the session's state.
     pub fn listens(&self) -> bool {
-        !lock(&self.state).subscribers.is_empty()
+        lock(&self.state).calls.subscriptions().next().is_some()
     }
 
     /// Returns true if a task of the program reads the session ids of changes.
     pub fn listens_for_sessions(&self) -> bool {
-        lock(&self.state).subscribers.values().any(|subscriber| subscriber.of_sessions)
+        lock(&self.state).calls.listens_for_sessions()
     }
 
     /// Closes the port: from now on the program has no effect.
@@ -191,12 +160,10 @@ impl Port {
         }
         state.open = false;
         state.outputs.extend(last);
-        state.slots.clear();
-        let cells = std::mem::take(&mut state.cells);
-        let subscribers = std::mem::take(&mut state.subscribers);
+        let calls = state.calls.clear();
         // Dropped without the lock, because dropping a waker may drop a future that holds the handle.
         drop(state);
-        drop((cells, subscribers));
+        drop(calls);
     }
 }
 
@@ -211,8 +178,7 @@ impl Transport for Port {
         if !state.open {
             return Ticket::DEAD;
         }
-        let (call, ticket) = state.begin(|call| Awaits::Answer(call, operation.clone()));
-        state.cells[ticket.0 as usize].waker = Some(waker.clone());
+        let (call, ticket) = state.calls.begin(operation.clone(), waker);
         state.outputs.push(Output::Submit { call, operation });
         ticket
     }
@@ -227,58 +193,25 @@ impl Transport for Port {
         if !state.open {
             return (Ticket::DEAD, Ticket::DEAD);
         }
-        // The reply's slot is the lower one, and needs the number of the other.
-        let watched = WatchSlot { registered: false, stays: stays(&request) };
-        let (call, reply) = state.begin(|call| Awaits::Event(call, watched));
-        let (watch, event) = state.begin(|watch| Awaits::Event(watch, watched));
-        let operation = Operation::Request { request, watch: Some(watch), scope };
-        let awaits = Awaits::Answer(call, operation.clone());
-        state.cells[reply.0 as usize] =
-            Cell { awaits, waker: Some(waker.clone()), ..Cell::default() };
+        let began = state.calls.begin_watching(request, scope, waker);
+        let (call, operation) = (began.call, began.operation);
         state.outputs.push(Output::Submit { call, operation });
-        (reply, event)
+        (began.reply, began.event)
     }
 
     fn keep_back(&self, ticket: Ticket, unseen: Unseen) {
         let mut state = lock(&self.state);
         if state.open {
-            state.cells[ticket.0 as usize].unseen = unseen;
+            state.calls.keep_back(ticket, unseen);
         }
     }
 
     fn poll(&self, ticket: Ticket, waker: &Waker) -> Poll<Outcome> {
-        let mut state = lock(&self.state);
-        if !state.open {
-            return Poll::Pending;
-        }
-        let cell = &mut state.cells[ticket.0 as usize];
-        if let Awaits::Taker(_) = cell.awaits {
-            let Cell { awaits: Awaits::Taker(outcome), waker, .. } = state.release(ticket) else {
-                unreachable!("the cell has just been looked at")
-            };
-            drop(state);
-            drop(waker);
-            return Poll::Ready(outcome);
-        }
-        let old = remember(&mut cell.waker, waker);
-        drop(state);
-        drop(old);
-        Poll::Pending
+        self.take(|calls| calls.poll(ticket, waker))
     }
 
     fn poll_events(&self, ticket: Ticket, waker: &Waker) -> Poll<Result<WatchedEvent, Error>> {
-        let mut state = lock(&self.state);
-        if !state.open {
-            return Poll::Pending;
-        }
-        if let Some(event) = state.cells[ticket.0 as usize].events.pop_front() {
-            return Poll::Ready(Ok(event));
-        }
-        drop(state);
-        self.poll(ticket, waker).map(|outcome| match outcome {
-            Outcome::Watch(end) => end,
-            other => unreachable!("a watch was answered with {other:?}"),
-        })
+        self.take(|calls| calls.poll_events(ticket, waker))
     }
 
     fn abandon(&self, ticket: Ticket) {
@@ -286,43 +219,24 @@ impl Transport for Port {
         if !state.open {
             return;
         }
-        let cell = state.release(ticket);
-        if let Awaits::Answer(call, _) | Awaits::Event(call, _) = cell.awaits {
-            state.slots[usize::from(call.0)] = None;
-            state.outputs.push(Output::Abandon { call });
-        }
+        let (call, discarded) = state.calls.abandon(ticket);
+        state.outputs.extend(call.map(|call| Output::Abandon { call }));
         drop(state);
-        drop(cell);
+        drop(discarded);
     }
 
     fn subscribe(&self, of_sessions: bool) -> Subscription {
         let mut state = lock(&self.state);
-        let subscription = Subscription(state.next_subscription);
-        if state.open {
-            state.next_subscription += 1;
-            let subscriber = Subscriber { of_sessions, ..Subscriber::default() };
-            state.subscribers.insert(subscription, subscriber);
-        }
-        subscription
+        if state.open { state.calls.subscribe(of_sessions) } else { Subscription::DEAD }
     }
 
     fn poll_session(&self, subscription: Subscription, waker: &Waker) -> Poll<SessionChange> {
-        let mut state = lock(&self.state);
-        let Some(subscriber) = state.subscribers.get_mut(&subscription) else {
-            return Poll::Pending;
-        };
-        if let Some(change) = subscriber.states.pop_front() {
-            return Poll::Ready(change);
-        }
-        let old = remember(&mut subscriber.waker, waker);
-        drop(state);
-        drop(old);
-        Poll::Pending
+        self.take(|calls| calls.poll_session(subscription, waker))
     }
 
     fn unsubscribe(&self, subscription: Subscription) {
-        let subscriber = lock(&self.state).subscribers.remove(&subscription);
-        drop(subscriber);
+        let waker = lock(&self.state).calls.unsubscribe(subscription);
+        drop(waker);
     }
 
     fn spawn(&self, future: BoxFuture<()>) {
@@ -339,19 +253,23 @@ impl Transport for Port {
 }
 
 impl Port {
+    /// Takes an answer, unless the port is closed. What it replaces is dropped without the lock.
+    fn take<T>(&self, poll: impl FnOnce(&mut Calls) -> (Poll<T>, Option<Waker>)) -> Poll<T> {
+        let mut state = lock(&self.state);
+        if !state.open {
+            return Poll::Pending;
+        }
+        let (polled, old) = poll(&mut state.calls);
+        drop(state);
+        drop(old);
+        polled
+    }
+
     fn say(&self, output: Output) {
         let mut state = lock(&self.state);
         if state.open {
             state.outputs.push(output);
         }
-    }
-}
-
-/// Stores a waker and returns the one it replaces, for the caller to drop without the lock.
-fn remember(place: &mut Option<Waker>, waker: &Waker) -> Option<Waker> {
-    match place {
-        Some(old) if old.will_wake(waker) => None,
-        _ => place.replace(waker.clone()),
     }
 }
 
@@ -361,7 +279,7 @@ impl fmt::Debug for Port {
         f.debug_struct("Port")
             .field("client", &self.client)
             .field("open", &state.open)
-            .field("pending", &state.slots.iter().flatten().count())
+            .field("pending", &state.calls.len())
             .finish_non_exhaustive()
     }
 }

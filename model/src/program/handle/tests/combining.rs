@@ -34,7 +34,7 @@ fn of_two_that_are_ready_the_first_wins() {
 
 #[test]
 fn a_timeout_drops_what_it_wraps() {
-    let run = |first: u16| {
+    let run = |first: u32| {
         let (mut process, _) = started(|zookeeper| async move {
             let result = zookeeper.timeout(seconds_of(1), zookeeper.now()).await;
             Err(match result {
@@ -51,7 +51,7 @@ fn a_timeout_drops_what_it_wraps() {
 
 #[test]
 fn cancellation_drops_a_recipe_at_its_await_point() {
-    let run = |first: u16| {
+    let run = |first: u32| {
         let (mut process, begun) = started(|zookeeper| async move {
             let recipe = async {
                 let _guard = Guard(zookeeper.clone(), "recipe dropped");

@@ -45,7 +45,7 @@ fn feed(process: &mut Process, input: Input) -> Vec<Output> {
     outputs
 }
 
-fn reply(process: &mut Process, call: u16, outcome: Outcome) -> Vec<Output> {
+fn reply(process: &mut Process, call: u32, outcome: Outcome) -> Vec<Output> {
     feed(process, Input::Reply { call: CallId(call), outcome })
 }
 
@@ -58,20 +58,20 @@ fn said(text: &str) -> Output {
     Output::Observe(Observed::new(Custom::new(text, &[])))
 }
 
-fn submit(call: u16, operation: Operation) -> Output {
+fn submit(call: u32, operation: Operation) -> Output {
     Output::Submit { call: CallId(call), operation }
 }
 
-fn abandon(call: u16) -> Output {
+fn abandon(call: u32) -> Output {
     Output::Abandon { call: CallId(call) }
 }
 
-fn request(call: u16, request: Request, watch: Option<u16>) -> Output {
+fn request(call: u32, request: Request, watch: Option<u32>) -> Output {
     let watch = watch.map(CallId);
     submit(call, Operation::Request { request: request.into(), watch, scope: None })
 }
 
-fn sleep(call: u16, seconds: u64) -> Output {
+fn sleep(call: u32, seconds: u64) -> Output {
     submit(call, Operation::Sleep(seconds_of(seconds)))
 }
 

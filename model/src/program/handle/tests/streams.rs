@@ -8,11 +8,11 @@ fn event(kind: EventType) -> WatchedEvent {
     WatchedEvent { kind, path: "/a".into(), zxid: Zxid(9) }
 }
 
-fn fire(process: &mut Process, call: u16, kind: EventType) -> Vec<Output> {
+fn fire(process: &mut Process, call: u32, kind: EventType) -> Vec<Output> {
     feed(process, Input::Event { call: CallId(call), event: event(kind) })
 }
 
-fn added(process: &mut Process, call: u16) -> Vec<Output> {
+fn added(process: &mut Process, call: u32) -> Vec<Output> {
     reply(process, call, answer(Ok(Response::Watches)))
 }
 

@@ -38,11 +38,11 @@ fn notified(kind: EventType, path: &str) -> Exchange {
     Exchange::Read(ServerPacket::Notification(event(kind, path)))
 }
 
-fn fired(call: u16, kind: EventType, path: &str) -> Exchange {
+fn fired(call: u32, kind: EventType, path: &str) -> Exchange {
     told(call, Outcome::Watch(Ok(event(kind, path))))
 }
 
-fn stays(call: u16, kind: EventType, path: &str) -> Exchange {
+fn stays(call: u32, kind: EventType, path: &str) -> Exchange {
     Exchange::Told(Input::Event { call: CallId(call), event: event(kind, path) })
 }
 
@@ -66,7 +66,7 @@ fn watching_by(mut scene: Scene<FaithfulClient>) -> Scene<FaithfulClient> {
     ];
     for ((request, result), call) in kinds.into_iter().zip(1..) {
         scene.sends(call, request, Some(10 + call));
-        scene.accepts(replies(call.into(), z(1, call.into()), result.clone()));
+        scene.accepts(replies(call, z(1, call), result.clone()));
         scene.accepts(answered(call, result));
     }
     scene

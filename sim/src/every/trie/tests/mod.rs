@@ -46,11 +46,11 @@ fn feed(memo: &mut Memo, client: ClientId, input: Input) -> Vec<Output> {
     outputs
 }
 
-fn reply(memo: &mut Memo, call: u16, outcome: Outcome) -> Vec<Output> {
+fn reply(memo: &mut Memo, call: u32, outcome: Outcome) -> Vec<Output> {
     feed(memo, ONE, answered(call, outcome))
 }
 
-fn answered(call: u16, outcome: Outcome) -> Input {
+fn answered(call: u32, outcome: Outcome) -> Input {
     Input::Reply { call: CallId(call), outcome }
 }
 
@@ -66,7 +66,7 @@ fn said(text: &str) -> Output {
     Output::Observe(Observed::new(Custom::new(text, &[])))
 }
 
-fn submit(call: u16, operation: Operation) -> Output {
+fn submit(call: u32, operation: Operation) -> Output {
     Output::Submit { call: CallId(call), operation }
 }
 
