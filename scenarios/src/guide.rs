@@ -8,6 +8,7 @@
 //! | [`searching`] | budgets, verdicts, and what is left out; searches over servers |
 //! | [`failure`] | how to read a failure, and how to replay it |
 //! | [`recipes`] | locks, elections, queues and others, ready to use |
+//! | [`production`] | a program or recipe in a service, on real servers |
 //! | [`real_servers`] | the model against real servers, and defects of today's ZooKeeper |
 //! | [`published_fixes`] | repairs of public bug reports that are violated too |
 
@@ -37,6 +38,7 @@ chapters! {
     searching: "searching.md",
     failure: "failure.md",
     recipes: "recipes.md",
+    production: "production.md",
     real_servers: "real-servers.md",
     published_fixes: "what-published-fixes-miss.md",
 }

@@ -2,8 +2,13 @@
 //! not installed, the tests that need them say so and pass.
 #![cfg(feature = "conform")]
 
+mod client;
 mod conform;
 mod counter;
 mod findings;
+#[path = "../../../sim/live/examples/leader/src/lib.rs"]
+#[allow(unreachable_pub, reason = "it is a crate of its own")]
+mod leader;
+mod proxy;
 mod records;
 mod server;

@@ -19,7 +19,7 @@ use vivarium_model::zxid::Zxid;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Returns the ZooKeeper of this machine, if it is installed.
-fn installation() -> Option<Installation> {
+pub(crate) fn installation() -> Option<Installation> {
     match Installation::find() {
         Ok(installation) => Some(installation),
         Err(error) => {

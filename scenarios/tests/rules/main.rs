@@ -36,10 +36,11 @@ use vivarium_sim::Drawn;
 const LEFT_OUT: [&str; 2] = [".git", "scenarios/tests/rules"];
 
 /// The crates: their folders, and their names in code.
-const CRATES: [(&str, &str); 5] = [
+const CRATES: [(&str, &str); 6] = [
     ("model", "vivarium_model"),
     ("recipes", "vivarium_recipes"),
     ("sim", "vivarium_sim"),
+    ("sim/live", "vivarium_client"),
     ("reports", "vivarium_reports"),
     ("scenarios", "vivarium"),
 ];

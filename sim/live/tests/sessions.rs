@@ -1,0 +1,379 @@
+//! A client and a server that the test plays: connecting, losing the connection, closing.
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+use support::{PASSWORD, SESSION, Server, TIMEOUT};
+use tokio::time::{Duration, timeout};
+use vivarium_client::{Client, ConnectError, Error, Resumed, Version};
+use vivarium_model::event::Event;
+use vivarium_model::handle::{Either, race};
+use vivarium_model::id::{SessionId, Xid};
+use vivarium_model::op::{EventType, Request, Response, SessionState, WatchedEvent};
+use vivarium_model::packet::{ClientPacket, ServerPacket};
+use vivarium_model::stat::Stat;
+use vivarium_model::wire::Password;
+use vivarium_model::wire::handshake::encode_connected;
+use vivarium_model::zxid::Zxid;
+
+const SOON: Duration = Duration::from_secs(10);
+
+fn data(xid: u32, zxid: u64) -> ServerPacket {
+    let result = Ok(Response::Data(Arc::from(*b"x"), Stat::default()));
+    ServerPacket::Reply { xid: Xid(xid), zxid: Zxid(zxid), result }
+}
+
+async fn soon<T>(future: impl Future<Output = T>) -> T {
+    timeout(SOON, future).await.expect("it takes too long")
+}
+
+fn connecting(server: &Server) -> tokio::task::JoinHandle<Client> {
+    let builder = Client::builder(&server.address()).session_timeout(TIMEOUT).seed(1);
+    tokio::spawn(async move { builder.connect().await.unwrap() })
+}
+
+#[tokio::test]
+async fn a_client_asks_for_a_session_and_closes_it() {
+    let server = Server::new().await;
+    let client = connecting(&server);
+    let mut connection = server.accept_session().await;
+    let client = soon(client).await.unwrap();
+    let asked = ClientPacket::Connect {
+        last_zxid_seen: Zxid::ZERO,
+        timeout: TIMEOUT,
+        session: None,
+        read_only: false,
+    };
+    assert_eq!(connection.connect, (asked, Password::default()));
+    assert_eq!(client.session(), Some(SESSION));
+    assert_eq!(client.resumed(), Some(Resumed { session: SESSION, password: PASSWORD }));
+
+    let closing = tokio::spawn(client.clone().close());
+    let (xid, request) = soon(connection.request()).await.unwrap();
+    assert_eq!(*request, Request::CloseSession);
+    assert!(!client.is_closed());
+    let closed = ServerPacket::Reply { xid: Xid(xid), zxid: Zxid(1), result: Ok(Response::Closed) };
+    connection.send(&closed, Some(&request)).await;
+    soon(closing).await.unwrap();
+    assert!(client.is_closed());
+    assert_eq!(client.exists("/a").await, Err(Error::SessionExpired));
+    assert_eq!(soon(connection.frame()).await, None);
+}
+
+#[tokio::test]
+async fn dropping_the_last_handle_closes_the_session_in_the_background() {
+    let server = Server::new().await;
+    let client = connecting(&server);
+    let mut connection = server.accept_session().await;
+    let handle = soon(client).await.unwrap().zookeeper();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    drop(handle);
+    let (_, request) = soon(connection.request()).await.unwrap();
+    assert_eq!(*request, Request::CloseSession);
+}
+
+#[tokio::test]
+async fn a_lost_connection_fails_what_is_under_way_and_the_session_goes_on() {
+    let server = Server::new().await;
+    let client = connecting(&server);
+    let mut first = server.accept_session().await;
+    let client = soon(client).await.unwrap();
+    let mut events = client.session_events();
+
+    let reading = client.zookeeper();
+    let reading = tokio::spawn(async move { reading.get_data("/a").await });
+    let (xid, request) = soon(first.request()).await.unwrap();
+    first.send(&data(xid, 42), Some(&request)).await;
+    assert!(soon(reading).await.unwrap().is_ok());
+
+    let losing = client.zookeeper();
+    let losing = tokio::spawn(async move { losing.delete("/a", Version::Any).await });
+    soon(first.request()).await.unwrap();
+    drop(first);
+    assert_eq!(soon(losing).await.unwrap(), Err(Error::ConnectionLoss));
+    assert_eq!(soon(events.next()).await, SessionState::Disconnected);
+
+    let mut second = soon(server.accept()).await;
+    let asked = ClientPacket::Connect {
+        last_zxid_seen: Zxid(42),
+        timeout: TIMEOUT,
+        session: Some(SESSION),
+        read_only: false,
+    };
+    assert_eq!(second.connect, (asked, PASSWORD));
+    second.accept_session().await;
+    assert_eq!(soon(events.next()).await, SessionState::SyncConnected);
+}
+
+#[tokio::test]
+async fn a_reply_out_of_order_ends_the_connection() {
+    let server = Server::new().await;
+    let client = connecting(&server);
+    let mut connection = server.accept_session().await;
+    let client = soon(client).await.unwrap();
+    let reading = client.zookeeper();
+    let reading = tokio::spawn(async move { reading.get_data("/a").await });
+    let (xid, request) = soon(connection.request()).await.unwrap();
+    connection.send(&data(xid + 1, 42), Some(&request)).await;
+    assert_eq!(soon(reading).await.unwrap(), Err(Error::ConnectionLoss));
+    assert_eq!(soon(connection.frame()).await, None);
+}
+
+#[tokio::test]
+async fn a_silent_server_is_left_after_two_thirds_of_the_timeout_and_pinged_before() {
+    let server = Server::new().await;
+    let client = connecting(&server);
+    let mut connection = server.accept_session().await;
+    let client = soon(client).await.unwrap();
+    let begin = tokio::time::Instant::now();
+    assert_eq!(soon(connection.packet()).await, Some(ClientPacket::Ping));
+    assert!(begin.elapsed() > TIMEOUT / 3 - Duration::from_millis(50));
+    let mut events = client.session_events();
+    assert_eq!(soon(events.next()).await, SessionState::Disconnected);
+    let silent = begin.elapsed();
+    assert!(silent > TIMEOUT * 2 / 3 - Duration::from_millis(50), "{silent:?}");
+}
+
+#[tokio::test]
+async fn an_expired_session_ends_requests_and_connect_begins_another() {
+    let server = Server::new().await;
+    let client = connecting(&server);
+    let connection = server.accept_session().await;
+    let client = soon(client).await.unwrap();
+    let (_, mut watch) = {
+        let mut connection = connection;
+        let watching = client.zookeeper();
+        let watching = tokio::spawn(async move { watching.exists_watch("/a").await.unwrap() });
+        let (xid, request) = soon(connection.request()).await.unwrap();
+        let result = Ok(Response::Exists(Stat::default()));
+        let reply = ServerPacket::Reply { xid: Xid(xid), zxid: Zxid(1), result };
+        connection.send(&reply, Some(&request)).await;
+        soon(watching).await.unwrap()
+    };
+    let mut second = soon(server.accept()).await;
+    second.write(&encode_connected(&ServerPacket::Expired, &Password::default())).await;
+    assert_eq!(soon(watch.changed()).await, Err(Error::SessionExpired));
+    assert_eq!(client.exists("/a").await, Err(Error::SessionExpired));
+
+    let again = client.zookeeper();
+    let again = tokio::spawn(async move { again.connect().await });
+    let third = soon(server.accept_session()).await;
+    let ClientPacket::Connect { session, last_zxid_seen, .. } = third.connect.0 else {
+        panic!("{:?}", third.connect);
+    };
+    assert_eq!((session, last_zxid_seen, third.connect.1), (None, Zxid::ZERO, Password::default()));
+    assert_eq!(soon(again).await.unwrap(), SESSION);
+}
+
+#[tokio::test]
+async fn a_session_can_be_resumed_and_one_that_has_expired_is_reported() {
+    let server = Server::new().await;
+    let builder =
+        Client::builder(&server.address()).resume(Resumed { session: SESSION, password: PASSWORD });
+    let client = tokio::spawn(builder.clone().connect());
+    let mut accepted = soon(server.accept()).await;
+    assert!(matches!(
+        accepted.connect,
+        (ClientPacket::Connect { session: Some(SESSION), .. }, PASSWORD)
+    ));
+    accepted.accept_session().await;
+    let client = soon(client).await.unwrap().unwrap();
+    assert_eq!(client.session(), Some(SESSION));
+
+    let refused = tokio::spawn(builder.connect());
+    let mut accepted = soon(server.accept()).await;
+    accepted.write(&encode_connected(&ServerPacket::Expired, &Password::default())).await;
+    let refused = soon(refused).await.unwrap();
+    assert_eq!(refused.unwrap_err(), ConnectError::Expired(SessionId(0x00c0_ffee)));
+}
+
+#[tokio::test]
+async fn a_client_that_no_server_accepts_is_reported_in_time() {
+    let unused = Server::new().await.address();
+    let limit = Duration::from_millis(300);
+    let builder = Client::builder(&unused).connect_within(limit);
+    let error = soon(builder.connect()).await.unwrap_err();
+    assert_eq!(error, ConnectError::TimedOut { servers: unused, limit });
+}
+
+#[tokio::test]
+async fn identities_are_proven_in_every_session_before_any_request() {
+    let server = Server::new().await;
+    let builder = Client::builder(&server.address()).identity("digest", b"ann:secret");
+    let client = tokio::spawn(builder.connect());
+    let mut first = server.accept_session().await;
+    let proof = ClientPacket::Auth { scheme: Arc::from("digest"), auth: Arc::from(*b"ann:secret") };
+    assert_eq!(soon(first.packet()).await, Some(proof.clone()));
+    // It is connected once the server has answered a request after the proof.
+    let (xid, request) = soon(first.request()).await.unwrap();
+    first.send(&ServerPacket::Authenticated { result: Ok(()) }, None).await;
+    assert!(!client.is_finished());
+    let result = Err(Error::NoNode);
+    first.send(&ServerPacket::Reply { xid: Xid(xid), zxid: Zxid(1), result }, Some(&request)).await;
+    let client = soon(client).await.unwrap().unwrap();
+    drop(first);
+    let mut second = soon(server.accept()).await;
+    second.write(&encode_connected(&ServerPacket::Expired, &Password::default())).await;
+    let again = client.zookeeper();
+    let again = tokio::spawn(async move {
+        while again.exists("/a").await != Err(Error::SessionExpired) {}
+        again.connect().await;
+        again.exists("/a").await
+    });
+    let mut third = soon(server.accept_session()).await;
+    assert_eq!(soon(third.packet()).await, Some(proof));
+    assert!(matches!(soon(third.packet()).await, Some(ClientPacket::Request { .. })));
+    again.abort();
+}
+
+/// What has arrived together is taken in the order of its arrival, whatever the order in which the task asks.
+#[tokio::test]
+async fn a_race_is_won_by_what_arrived_first() {
+    let server = Server::new().await;
+    let client = connecting(&server);
+    let mut connection = server.accept_session().await;
+    let client = soon(client).await.unwrap();
+    let zookeeper = client.zookeeper();
+    let racing = tokio::spawn(async move {
+        let (_, mut watch) = zookeeper.exists_watch("/a").await.unwrap();
+        match race(zookeeper.get_data("/a"), watch.changed()).await {
+            Either::Left(_) => "the reply",
+            Either::Right(_) => "the watch",
+        }
+    });
+    let (xid, request) = soon(connection.request()).await.unwrap();
+    let result = Ok(Response::Exists(Stat::default()));
+    let reply = ServerPacket::Reply { xid: Xid(xid), zxid: Zxid(1), result };
+    connection.send(&reply, Some(&request)).await;
+    let (xid, request) = soon(connection.request()).await.unwrap();
+    // Both in one write, so that the client reads them together.
+    let event =
+        WatchedEvent { kind: EventType::NodeDataChanged, path: Arc::from("/a"), zxid: Zxid(2) };
+    let mut both = Vec::new();
+    for (packet, request) in
+        [(ServerPacket::Notification(event), None), (data(xid, 2), Some(&*request))]
+    {
+        let frame = vivarium_model::wire::reply::encode_server(
+            &packet,
+            vivarium_model::wire::Opcodes::Newest,
+            request,
+            Zxid::ZERO,
+        );
+        both.extend(i32::try_from(frame.len()).unwrap().to_be_bytes());
+        both.extend(frame);
+    }
+    connection.write_raw(&both).await;
+    assert_eq!(soon(racing).await.unwrap(), "the watch");
+}
+
+#[tokio::test]
+async fn requests_beyond_the_limit_wait_in_their_callers() {
+    let server = Server::new().await;
+    let builder = Client::builder(&server.address()).outstanding(2, 1_000_000);
+    let client = tokio::spawn(builder.connect());
+    let mut connection = server.accept_session().await;
+    let client = soon(client).await.unwrap().unwrap();
+    let calls: Vec<_> = (0..5)
+        .map(|_| {
+            let zookeeper = client.zookeeper();
+            tokio::spawn(async move { zookeeper.get_data("/a").await.map(|_| ()) })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(client.outstanding(), 2);
+    for answered in 0..5 {
+        let (xid, request) = soon(connection.request()).await.unwrap();
+        connection.send(&data(xid, 1 + answered), Some(&request)).await;
+    }
+    for call in calls {
+        soon(call).await.unwrap().unwrap();
+    }
+    assert_eq!((client.outstanding(), client.pending_calls()), (0, 0));
+}
+
+/// A watch whose reader takes nothing holds no more events than allowed: the connection is given up.
+#[tokio::test]
+async fn a_slow_reader_loses_the_connection_and_no_memory() {
+    let server = Server::new().await;
+    let builder = Client::builder(&server.address()).unread_events(10);
+    let client = tokio::spawn(builder.connect());
+    let mut connection = server.accept_session().await;
+    let client = soon(client).await.unwrap().unwrap();
+    let mut events = client.session_events();
+    let zookeeper = client.zookeeper();
+    let adding = tokio::spawn(async move {
+        zookeeper.add_watch("/a", vivarium_client::AddWatchMode::Persistent).await.unwrap()
+    });
+    let (xid, request) = soon(connection.request()).await.unwrap();
+    let reply = ServerPacket::Reply { xid: Xid(xid), zxid: Zxid(1), result: Ok(Response::Watches) };
+    connection.send(&reply, Some(&request)).await;
+    let mut watch = soon(adding).await.unwrap();
+    for zxid in 2..20 {
+        let event = WatchedEvent {
+            kind: EventType::NodeDataChanged,
+            path: Arc::from("/a"),
+            zxid: Zxid(zxid),
+        };
+        connection.send(&ServerPacket::Notification(event), None).await;
+    }
+    assert_eq!(soon(events.next()).await, SessionState::Disconnected);
+    for zxid in 2..13 {
+        assert_eq!(soon(watch.next()).await.unwrap().zxid, Zxid(zxid));
+    }
+    assert!(timeout(Duration::from_millis(50), watch.next()).await.is_err());
+}
+
+#[tokio::test]
+async fn observations_and_packets_are_events_in_their_order() {
+    let server = Server::new().await;
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&seen);
+    let builder = Client::builder(&server.address())
+        .events(move |event: Event| sink.lock().unwrap().push(event));
+    let client = tokio::spawn(builder.connect());
+    let mut connection = server.accept_session().await;
+    let client = soon(client).await.unwrap().unwrap();
+    client.custom("before", &[]);
+    let zookeeper = client.zookeeper();
+    let reading = tokio::spawn(async move {
+        let _ = zookeeper.get_data("/a").await;
+        zookeeper.custom("after", &[]);
+    });
+    let (xid, request) = soon(connection.request()).await.unwrap();
+    connection.send(&data(xid, 1), Some(&request)).await;
+    soon(reading).await.unwrap();
+    let seen: Vec<String> = seen
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|event| match event {
+            Event::Session { state, .. } => state.to_string(),
+            Event::Observed { observation, .. } => observation.name().to_string(),
+            Event::Sent { .. } => "sent".into(),
+            Event::Replied { .. } => "replied".into(),
+            other => format!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(seen, ["SyncConnected", "before", "sent", "replied", "after"]);
+}
+
+#[tokio::test]
+async fn tasks_of_a_program_end_with_the_client() {
+    let server = Server::new().await;
+    let client = connecting(&server);
+    let mut connection = server.accept_session().await;
+    let client = soon(client).await.unwrap();
+    let (sender, mut ended) = tokio::sync::oneshot::channel::<()>();
+    let zookeeper = client.zookeeper();
+    client.spawn(async move {
+        let _held = sender;
+        zookeeper.sleep(Duration::from_secs(1_000)).await;
+    });
+    let closing = tokio::spawn(client.close());
+    assert!(ended.try_recv().is_err());
+    let (xid, request) = soon(connection.request()).await.unwrap();
+    let closed = ServerPacket::Reply { xid: Xid(xid), zxid: Zxid(1), result: Ok(Response::Closed) };
+    connection.send(&closed, Some(&request)).await;
+    soon(closing).await.unwrap();
+    assert!(soon(ended).await.is_err());
+}
