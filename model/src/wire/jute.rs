@@ -157,6 +157,11 @@ impl<'a> Reader<'a> {
         self.array("boolean").map(|[byte]| byte != 0)
     }
 
+    /// Reads one byte.
+    pub fn byte(&mut self) -> Result<u8, WireError> {
+        self.array("byte").map(|[byte]| byte)
+    }
+
     /// Reads a `buffer`; `null` becomes empty.
     pub fn buffer(&mut self) -> Result<&'a [u8], WireError> {
         let length = self.length("buffer")?.unwrap_or(0);

@@ -10,13 +10,15 @@
 //! * A frame of a server has a header of xid, zxid and error code before the reply ([`reply`]). It does not contain
 //!   the kind of reply, so its reader must know the request with that xid.
 //! * A multi is a list of operations each with a header of its own ([`multi`]).
-//! * Transactions have their own records, in logs and between servers; [`txn`] computes their lengths.
+//! * Transactions have their own records, in logs and between servers; [`txn`] computes their lengths, and
+//!   [`log`] reads them.
 //!
 //! The numbers for kinds of packets (opcodes, flags, event types) are in [`record`] and `opcode`, those of errors in
 //! [`Error`](crate::vocabulary::error::Error).
 
 pub mod handshake;
 pub mod jute;
+pub mod log;
 pub mod multi;
 mod opcode;
 pub mod record;

@@ -27,6 +27,7 @@ pub(super) const GET_ALL_CHILDREN_NUMBER: i32 = 104;
 pub(super) const SET_WATCHES_2: i32 = 105;
 pub(super) const ADD_WATCH: i32 = 106;
 pub(super) const WHO_AM_I: i32 = 107;
+pub(super) const CREATE_SESSION: i32 = -10;
 pub(super) const CLOSE_SESSION: i32 = -11;
 /// A failed operation; occurs only in the results of a multi.
 pub(super) const ERROR: i32 = -1;

@@ -2,7 +2,7 @@
 
 use super::address::parse;
 use super::client::Client;
-use super::hooks::{EventSink, Metrics, Recorder};
+use super::hooks::{EventSink, Metrics, Recorder, Surroundings};
 use super::settings::{ConnectError, Resumed, Settings};
 use std::fmt;
 use std::sync::Arc;
@@ -143,6 +143,13 @@ impl Builder {
     /// Reports each input of the client machine with its effects.
     pub fn recorder(mut self, recorder: impl Recorder + 'static) -> Builder {
         self.settings.recorder = Some(Arc::new(recorder));
+        self
+    }
+
+    /// Lets a program that was written for an engine write to resources outside ZooKeeper, and send messages. Without
+    /// it both panic.
+    pub fn surroundings(mut self, surroundings: impl Surroundings + 'static) -> Builder {
+        self.settings.surroundings = Some(Arc::new(surroundings));
         self
     }
 

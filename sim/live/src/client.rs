@@ -1,7 +1,7 @@
 //! A client of a real ensemble.
 
 use super::connector::Connector;
-use super::driver::drive;
+use super::driver::{drive, keep_time};
 use super::limits::Limits;
 use super::settings::{ConnectError, Resumed, Settings};
 use super::state::State;
@@ -14,7 +14,8 @@ use tokio::sync::watch;
 use vivarium_model::client::{ClientInput, ClientState};
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Either, ZooKeeper, race};
-use vivarium_model::id::SessionId;
+use vivarium_model::host::Message;
+use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::op::SessionState;
 
 /// A client of a real ensemble: one session after the other, each over one connection at a time.
@@ -48,8 +49,9 @@ impl Client {
         let (running, over) = watch::channel(());
         let driven = Arc::clone(&shared);
         tokio::spawn(async move {
-            drive(driven, connector).await;
+            drive(Arc::clone(&driven), connector).await;
             drop(running);
+            keep_time(driven).await;
         });
         let handles = Handles { shared: Arc::clone(&shared) };
         Client { zookeeper: ZooKeeper::new(Arc::new(handles)), shared, over }
@@ -123,6 +125,16 @@ impl Client {
     /// Returns the number of calls, watches and sleeps whose answers have not arrived.
     pub fn pending_calls(&self) -> usize {
         self.shared.with(|state, _| state.calls.len())
+    }
+
+    /// Hands a message of another program to this one ([`Builder::surroundings`](crate::Builder::surroundings)).
+    pub fn deliver(&self, from: ClientId, body: Arc<[u8]>) {
+        self.shared.with(|state, after| state.deliver(Message { from, body }, after));
+    }
+
+    /// Cancels what the program lets an engine cancel, as a caller that no longer waits for it.
+    pub fn cancel(&self) {
+        self.shared.with(State::cancel);
     }
 
     /// Closes the session, which deletes its ephemeral znodes, and ends the tasks that were spawned through the handle.

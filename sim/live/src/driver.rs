@@ -22,6 +22,9 @@ const READ: usize = 64 * 1024;
 /// The most reads before writes and timers have their turn.
 const READS: usize = 16;
 
+/// The most rounds before the runtime's other tasks have their turn.
+const ROUNDS: usize = 32;
+
 /// The room for writing that is kept.
 const KEPT: usize = 1024 * 1024;
 
@@ -50,6 +53,21 @@ pub(crate) async fn drive(shared: Arc<Shared>, connector: Connector) {
             }
             Wanted::Nothing => until_changed(&shared, &connector, None).await,
             Wanted::End => return,
+        }
+    }
+}
+
+/// Keeps the time of a closed client: its program may still sleep.
+pub(crate) async fn keep_time(shared: Arc<Shared>) {
+    loop {
+        let (next, is_unused) = shared.with(|state, after| {
+            state.fire(Instant::now(), after);
+            (state.timers.next(), state.is_unused)
+        });
+        match next {
+            Some(next) => drop(race(shared.changed(), sleep_until(next)).await),
+            None if is_unused => return,
+            None => shared.changed().await,
         }
     }
 }
@@ -169,7 +187,7 @@ impl Connection {
         generation: u64,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
-        loop {
+        for _ in 0..ROUNDS {
             let read = self.read(shared, generation, context)?;
             let deadline = fire(shared, connector);
             while self.take_frames(shared, generation) {
@@ -193,6 +211,9 @@ impl Connection {
                 None => return Poll::Pending,
             }
         }
+        // Other tasks have their turn.
+        context.waker().wake_by_ref();
+        Poll::Pending
     }
 
     /// Reads what has arrived, and hands its frames to the machine.

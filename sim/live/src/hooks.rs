@@ -1,11 +1,14 @@
 //! What a client reports while it runs.
 
+use std::sync::Arc;
 use std::time::Duration;
 use vivarium_model::client::{ClientEffect, ClientInput, ClientMachine};
 use vivarium_model::error::Error;
 use vivarium_model::event::Event;
-use vivarium_model::id::SessionId;
+use vivarium_model::host::ResourceRequest;
+use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::op::{Request, SessionState};
+use vivarium_model::zxid::Zxid;
 
 /// Counts what a client does, for a service's metrics. Each method does nothing unless it is implemented.
 ///
@@ -59,4 +62,19 @@ pub trait Recorder: Send + Sync {
 
     /// Takes the next input and what it caused.
     fn input(&self, input: &ClientInput, effects: &[ClientEffect]);
+}
+
+/// Stands in for what only an engine has, when programs that were written for one run on real servers: resources outside
+/// ZooKeeper, and other programs to send messages to.
+///
+/// It is called while the client is locked: it must neither block nor call the client.
+pub trait Surroundings: Send + Sync {
+    /// Executes a write to a resource.
+    ///
+    /// # Errors
+    /// The largest token that the resource has seen, if that is larger than the request's.
+    fn write(&self, from: ClientId, request: &ResourceRequest) -> Result<(), Zxid>;
+
+    /// Sends a message to another program, which gets it by [`Client::deliver`](crate::Client::deliver).
+    fn send(&self, from: ClientId, to: ClientId, body: Arc<[u8]>);
 }

@@ -224,6 +224,24 @@ impl Scene {
         // A driver would write it.
         self.state.link.out.clear();
     }
+
+    /// Drops all calls and watches: nothing is left of them.
+    fn leave(&mut self) {
+        let mut after = After::default();
+        let (calls, watches) = (std::mem::take(&mut self.calls), std::mem::take(&mut self.watches));
+        let halves = calls.into_iter().flat_map(|(call, watch)| std::iter::once(call).chain(watch));
+        for ticket in halves.chain(watches) {
+            self.state.abandon(ticket, &mut after);
+        }
+        assert!(self.state.calls.is_empty() && self.state.order.is_empty());
+        self.state.give_up(&mut after);
+        after.finish();
+        assert_eq!(self.state.machine.outstanding(), 0);
+        for _ in 0..Settings::default().requests {
+            let request = self.request();
+            assert!(self.limits.admit(&request).is_none(), "every permit was given back");
+        }
+    }
 }
 
 fn asks_for_watch(request: &Request) -> bool {
@@ -258,6 +276,7 @@ async fn run(seed: u64, frames: usize) -> Scene {
         }
         scene.take();
     }
+    scene.leave();
     scene
 }
 

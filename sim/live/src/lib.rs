@@ -43,7 +43,7 @@ mod transport;
 pub use address::{Address, AddressError};
 pub use builder::Builder;
 pub use client::Client;
-pub use hooks::{EventSink, Metrics, Recorder};
+pub use hooks::{EventSink, Metrics, Recorder, Surroundings};
 pub use settings::{ConnectError, Resumed};
 pub use vivarium_model::acl::{Acl, AclList, Id, Permissions};
 pub use vivarium_model::client::ClientState;

@@ -118,6 +118,12 @@ impl Order {
         self.sources.get(&source).map_or(0, |waiting| waiting.unread.len())
     }
 
+    /// Returns true if nothing is remembered.
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sources.is_empty() && self.tasks.is_empty()
+    }
+
     fn leave(&mut self, task: Option<Task>, answer: (u64, Source)) {
         let Some(task) = task else { return };
         if let Some(answers) = self.tasks.get_mut(&task) {
@@ -230,6 +236,6 @@ mod tests {
         assert!(order.may_take(source(1)));
         order.took(source(1));
         order.forget(source(1));
-        assert!(order.sources.is_empty() && order.tasks.is_empty());
+        assert!(order.is_empty());
     }
 }

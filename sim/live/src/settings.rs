@@ -1,7 +1,7 @@
 //! The settings of a client, and what becomes of connecting with them.
 
 use super::address::{Address, AddressError};
-use super::hooks::{EventSink, Metrics, Recorder};
+use super::hooks::{EventSink, Metrics, Recorder, Surroundings};
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
@@ -43,6 +43,7 @@ pub(crate) struct Settings {
     pub(crate) metrics: Option<Arc<dyn Metrics>>,
     pub(crate) events: Option<Arc<dyn EventSink>>,
     pub(crate) recorder: Option<Arc<dyn Recorder>>,
+    pub(crate) surroundings: Option<Arc<dyn Surroundings>>,
     #[cfg(feature = "tls")]
     pub(crate) tls: Option<Arc<tokio_rustls::rustls::ClientConfig>>,
 }
@@ -68,6 +69,7 @@ impl Default for Settings {
             metrics: None,
             events: None,
             recorder: None,
+            surroundings: None,
             #[cfg(feature = "tls")]
             tls: None,
         }

@@ -9,16 +9,17 @@ use super::order::{Order, Source};
 use super::settings::Settings;
 use super::timers::{Due, Timers};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 use vivarium_model::client::{ClientEffect, ClientInput, ClientMachine, ClientState};
 use vivarium_model::error::Error;
 use vivarium_model::event::Event;
-use vivarium_model::handle::calls::{Calls, Pending};
+use vivarium_model::handle::calls::{Calls, Discarded, Pending};
 use vivarium_model::handle::transport::{Subscription, Ticket};
-use vivarium_model::host::{Input, Operation, Outcome};
-use vivarium_model::id::{CallId, ClientConnection, ServerId};
+use vivarium_model::host::{Input, Message, Operation, Outcome, ResourceRequest};
+use vivarium_model::id::{CallId, ClientConnection, ClientId, ServerId};
 use vivarium_model::observation::Observed;
 use vivarium_model::op::{Request, Response, SessionChange, SessionState};
 use vivarium_model::packet::{ClientPacket, ServerPacket};
@@ -49,6 +50,8 @@ pub(crate) struct State {
     pub(crate) is_ending: bool,
     /// True once no driver serves the client any more: nothing is answered but what is answered here.
     pub(crate) is_over: bool,
+    /// True once the last handle was dropped.
+    pub(crate) is_unused: bool,
     /// The requests that the machine holds, oldest first.
     outstanding: VecDeque<Outstanding>,
     /// Attempts to connect since a server has accepted the session.
@@ -57,10 +60,22 @@ pub(crate) struct State {
     reported: usize,
     /// True if a watch that stays holds more events than allowed, because its reader is slow.
     is_overfull: bool,
+    outside: Outside,
     random: fastrand::Rng,
     effects: Vec<ClientEffect>,
     settings: Settings,
     limits: Limits,
+}
+
+/// What a program asks for that has nothing to do with ZooKeeper.
+#[derive(Default)]
+struct Outside {
+    /// Calls that wait for a message, oldest first.
+    receiving: VecDeque<CallId>,
+    /// Messages that the program has not received.
+    received: VecDeque<Message>,
+    /// Calls that wait for a cancellation.
+    cancellable: Vec<CallId>,
 }
 
 /// A request that waits for a connection or for its reply.
@@ -87,7 +102,8 @@ pub(crate) struct Link {
 #[derive(Default)]
 pub(crate) struct After {
     wakers: Vec<Waker>,
-    dropped: Vec<Box<dyn Send>>,
+    replaced: Vec<Waker>,
+    discarded: Vec<Discarded>,
 }
 
 impl After {
@@ -95,8 +111,14 @@ impl After {
         self.wakers.extend(waker);
     }
 
-    pub(crate) fn discard(&mut self, what: impl Send + 'static) {
-        self.dropped.push(Box::new(what));
+    /// Drops a waker.
+    pub(crate) fn replace(&mut self, waker: Option<Waker>) {
+        self.replaced.extend(waker);
+    }
+
+    /// Drops what a call has held.
+    pub(crate) fn discard(&mut self, discarded: Discarded) {
+        self.discarded.push(discarded);
     }
 
     /// Wakes and drops everything.
@@ -123,10 +145,12 @@ impl State {
             probes: false,
             is_ending: false,
             is_over: false,
+            is_unused: false,
             outstanding: VecDeque::new(),
             failures: 0,
             reported: 0,
             is_overfull: false,
+            outside: Outside::default(),
             random: settings.random(),
             effects: Vec::new(),
             settings,
@@ -258,7 +282,7 @@ impl State {
                 let (call, ticket) = self.calls.begin(operation.clone(), Waker::noop());
                 self.input(ClientInput::Call { call, operation }, after);
                 // The answer is there already, and nobody asks for it.
-                after.discard(self.calls.abandon(ticket));
+                after.discard(self.calls.abandon(ticket).1);
                 self.order.forget(Source::Call(ticket));
             }
         }
@@ -391,10 +415,15 @@ impl State {
             Operation::Now => Outcome::Now(now()),
             Operation::Random => Outcome::Random(self.random.u64(..)),
             Operation::Connect if self.is_over || self.is_ending => return,
-            Operation::Receive | Operation::Cancelled | Operation::Resource(_) => {
-                // Only an engine answers these. The handle of a service has no methods for them.
-                return;
-            }
+            Operation::Resource(request) => match self.write_resource(request) {
+                Some(outcome) => outcome,
+                None => return,
+            },
+            Operation::Receive => match self.outside.received.pop_front() {
+                Some(message) => Outcome::Message(message),
+                None => return self.outside.receiving.push_back(call),
+            },
+            Operation::Cancelled => return self.outside.cancellable.push(call),
             _ if self.is_over => {
                 if let Operation::Request { request, .. } = &operation {
                     self.limits.release(Some(Limits::bytes(request)));
@@ -415,6 +444,51 @@ impl State {
         self.tell(Input::Reply { call, outcome }, after);
     }
 
+    fn write_resource(&mut self, request: &ResourceRequest) -> Option<Outcome> {
+        let surroundings = self.settings.surroundings.clone()?;
+        let client = self.settings.client;
+        let result = surroundings.write(client, request);
+        self.event(Event::ResourceWrite {
+            client,
+            resource: Arc::clone(&request.resource),
+            token: request.token,
+            accepted: result.is_ok(),
+        });
+        Some(Outcome::Resource(result))
+    }
+
+    /// Returns true if programs can write to resources and send messages.
+    pub(crate) fn has_surroundings(&self) -> bool {
+        self.settings.surroundings.is_some()
+    }
+
+    /// Sends a message to another program.
+    pub(crate) fn send_message(&self, to: ClientId, body: Arc<[u8]>) {
+        if let Some(surroundings) = &self.settings.surroundings {
+            surroundings.send(self.settings.client, to, body);
+        }
+    }
+
+    /// Hands a message to the program.
+    pub(crate) fn deliver(&mut self, message: Message, after: &mut After) {
+        match self.outside.receiving.pop_front() {
+            Some(call) => {
+                let outcome = Outcome::Message(message);
+                self.tell(Input::Reply { call, outcome }, after);
+            }
+            None => self.outside.received.push_back(message),
+        }
+    }
+
+    /// Cancels what the program lets an engine cancel.
+    pub(crate) fn cancel(&mut self, after: &mut After) {
+        let client = self.settings.client;
+        for call in std::mem::take(&mut self.outside.cancellable) {
+            self.event(Event::Cancelled { client, call });
+            self.tell(Input::Reply { call, outcome: Outcome::Cancelled }, after);
+        }
+    }
+
     /// Forgets a call whose answer is no longer wanted.
     pub(crate) fn abandon(&mut self, ticket: Ticket, after: &mut After) {
         self.order.forget(Source::Call(ticket));
@@ -422,6 +496,8 @@ impl State {
         after.discard(discarded);
         if let Some(call) = call {
             self.timers.wake(call);
+            self.outside.receiving.retain(|receiving| *receiving != call);
+            self.outside.cancellable.retain(|cancellable| *cancellable != call);
             self.input(ClientInput::Abandon { call }, after);
         }
     }
@@ -445,7 +521,7 @@ impl State {
             Source::Call(ticket) if self.calls.is_free(ticket) => self.order.forget(source),
             _ => self.order.took(source),
         }
-        after.discard(old);
+        after.replace(old);
         polled
     }
 

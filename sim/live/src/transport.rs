@@ -17,6 +17,12 @@ use vivarium_model::id::{ClientId, SessionId};
 use vivarium_model::observation::Observed;
 use vivarium_model::op::{Request, SessionChange, WatchedEvent};
 
+/// Why a program is stopped that sends, receives or writes to a resource without [`Builder::surroundings`].
+///
+/// [`Builder::surroundings`]: crate::Builder::surroundings
+const OUTSIDE: &str =
+    "messages between programs and outside resources exist only where an engine runs the program";
+
 /// What a client's handles and its driver share.
 pub(crate) struct Shared {
     state: Mutex<State>,
@@ -92,7 +98,12 @@ pub(crate) struct Handles {
 
 impl Drop for Handles {
     fn drop(&mut self) {
-        self.shared.with(State::end);
+        self.shared.with(|state, after| {
+            state.is_unused = true;
+            state.has_changed = true;
+            after.wake(state.driver.take());
+            state.end(after);
+        });
     }
 }
 
@@ -106,10 +117,8 @@ impl Transport for Handles {
     }
 
     fn submit(&self, operation: Operation, waker: &Waker) -> Ticket {
-        assert!(
-            !matches!(operation, Operation::Receive | Operation::Resource(_)),
-            "messages between programs and outside resources exist only where an engine runs the program"
-        );
+        let is_outside = matches!(operation, Operation::Receive | Operation::Resource(_));
+        assert!(!is_outside || self.shared.with(|state, _| state.has_surroundings()), "{OUTSIDE}");
         self.shared.with(|state, after| state.submit(operation, waker, after))
     }
 
@@ -159,7 +168,7 @@ impl Transport for Handles {
     fn unsubscribe(&self, subscription: Subscription) {
         self.shared.with(|state, after| {
             state.order.forget(Source::Session(subscription));
-            after.discard(state.calls.unsubscribe(subscription));
+            after.replace(state.calls.unsubscribe(subscription));
         });
     }
 
@@ -178,10 +187,9 @@ impl Transport for Handles {
         self.shared.with(|state, _| state.observe(observation));
     }
 
-    fn send(&self, to: ClientId, _body: Arc<[u8]>) {
-        panic!(
-            "a message to {to}: messages between programs exist only where an engine runs the program"
-        );
+    fn send(&self, to: ClientId, body: Arc<[u8]>) {
+        assert!(self.shared.with(|state, _| state.has_surroundings()), "{OUTSIDE}");
+        self.shared.with(|state, _| state.send_message(to, body));
     }
 }
 

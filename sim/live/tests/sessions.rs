@@ -377,3 +377,61 @@ async fn tasks_of_a_program_end_with_the_client() {
     soon(closing).await.unwrap();
     assert!(soon(ended).await.is_err());
 }
+
+/// A program may go on after its client is closed: it sleeps as long as it asks for, and its requests fail.
+#[tokio::test]
+async fn a_program_sleeps_after_the_end_of_its_client() {
+    let server = Server::new().await;
+    let client = connecting(&server);
+    let mut connection = server.accept_session().await;
+    let client = soon(client).await.unwrap();
+    let zookeeper = client.zookeeper();
+    let before = zookeeper.clone();
+    let span = Duration::from_millis(300);
+    let begin = tokio::time::Instant::now();
+    let asleep = tokio::spawn(async move { before.sleep(span).await });
+    let closing = tokio::spawn(client.close());
+    let (xid, request) = soon(connection.request()).await.unwrap();
+    let closed = ServerPacket::Reply { xid: Xid(xid), zxid: Zxid(1), result: Ok(Response::Closed) };
+    connection.send(&closed, Some(&request)).await;
+    soon(closing).await.unwrap();
+    soon(asleep).await.unwrap();
+    assert!(begin.elapsed() >= span);
+    let begin = tokio::time::Instant::now();
+    soon(zookeeper.sleep(span)).await;
+    assert!(begin.elapsed() >= span && begin.elapsed() < SOON / 2);
+    assert_eq!(zookeeper.sync("/a").await, Err(Error::SessionExpired));
+    assert!(zookeeper.random().await != zookeeper.random().await);
+    assert!(timeout(span, zookeeper.connect()).await.is_err());
+}
+
+/// A client of a server without a quorum asks the next server beside its connection, and moves once that has one.
+#[tokio::test]
+async fn a_client_of_a_read_only_server_looks_for_a_better_one() {
+    let servers = [Server::new().await, Server::new().await];
+    let addresses = format!("{},{}", servers[0].address(), servers[1].address());
+    let builder = Client::builder(&addresses).session_timeout(TIMEOUT).read_only(true).seed(1);
+    let client = tokio::spawn(builder.connect());
+    // Whichever of the two is tried first has no quorum.
+    let (mut connection, better) = tokio::select! {
+        accepted = servers[0].accept() => (accepted, &servers[1]),
+        accepted = servers[1].accept() => (accepted, &servers[0]),
+    };
+    let answer = ServerPacket::Connected { session: SESSION, timeout: TIMEOUT, read_only: true };
+    connection.write(&encode_connected(&answer, &PASSWORD)).await;
+    let client = soon(client).await.unwrap().unwrap();
+    let mut events = client.session_events();
+    // The other server is asked; it has no quorum either, so the read-only connection stays.
+    assert_eq!(soon(better.accept_word(b"ro")).await, "isro");
+    assert_eq!(events.try_next(), None);
+    assert!(matches!(client.state(), vivarium_client::ClientState::ConnectedReadOnly(_)));
+    // Next comes the read-only server itself, then the other one again.
+    let worse = if std::ptr::eq(better, &servers[0]) { &servers[1] } else { &servers[0] };
+    assert_eq!(soon(worse.accept_word(b"ro")).await, "isro");
+    assert_eq!(soon(better.accept_word(b"rw")).await, "isro");
+    assert_eq!(soon(events.next()).await, SessionState::Disconnected);
+    let moved = soon(better.accept_session()).await;
+    // The session of a read-only server is made up, and is not asked for.
+    assert!(matches!(moved.connect.0, ClientPacket::Connect { session: None, .. }));
+    assert_eq!(soon(events.next()).await, SessionState::SyncConnected);
+}

@@ -59,6 +59,15 @@ impl Server {
         accepted.accept_session().await;
         accepted
     }
+
+    /// Accepts a connection with a command of four letters, and answers it.
+    pub(crate) async fn accept_word(&self, answer: &[u8]) -> String {
+        let (mut stream, _) = self.listener.accept().await.unwrap();
+        let mut word = [0; 4];
+        stream.read_exact(&mut word).await.unwrap();
+        stream.write_all(answer).await.unwrap();
+        String::from_utf8(word.to_vec()).unwrap()
+    }
 }
 
 impl Accepted {
