@@ -72,6 +72,9 @@ pub mod findings;
 #[cfg(feature = "explore")]
 #[doc(hidden)]
 pub mod fuzz;
+#[cfg(feature = "live")]
+#[doc(hidden)]
+pub mod live;
 
 #[cfg(feature = "explore")]
 mod exploration;

@@ -31,6 +31,8 @@ pub(super) enum Command {
     Explore(Box<ExploreArguments>),
     /// Compare the model with a real ZooKeeper, answer by answer
     Conform(ConformArguments),
+    /// Run a scenario's programs on real servers, at real speed, with faults
+    Live(LiveArguments),
     /// Compare searches of generated programs, to see that none misses anything
     FuzzExplorer(FuzzArguments),
     /// Sweep and search every recipe, and say how far it holds
@@ -209,6 +211,35 @@ pub(super) struct ConformArguments {
     /// Say how a server must be set up for --server
     #[arg(long)]
     pub(super) setup: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct LiveArguments {
+    /// Which scenario
+    #[arg(value_name = "SCENARIO")]
+    pub(super) scenario: String,
+    /// The seeds A up to B, B left out, or N seeds from 0; each names its faults, and real time decides the rest
+    /// [default: 3]
+    #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
+    pub(super) seeds: Option<String>,
+    /// How many servers each seed starts [default: 3]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(super) ensemble: Option<String>,
+    /// How many seconds the faults last [default: 10]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    pub(super) faults_for: Option<String>,
+    /// Switch on a mutant of the scenario, which real servers must then show to be wrong
+    #[arg(long = "bug", value_name = "NAME")]
+    pub(super) bugs: Vec<String>,
+    /// Java's class path with another ZooKeeper than Debian's, as '/opt/zookeeper/lib/*'
+    #[arg(long, value_name = "PATHS", conflicts_with = "zookeeper")]
+    pub(super) class_path: Option<String>,
+    /// Which ZooKeeper to start, once it was got by `vivarium findings --get RELEASE` [default: 3.8.0, Debian's]
+    #[arg(long, value_name = "RELEASE")]
+    pub(super) zookeeper: Option<String>,
+    /// Try the other seeds after a violation too
+    #[arg(long)]
+    pub(super) keep_going: bool,
 }
 
 #[derive(Args, Debug)]

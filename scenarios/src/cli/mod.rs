@@ -1,5 +1,5 @@
-//! The command line: `run`, `explore`, `replay`, `conform`, `fuzz-explorer`, `recipes`, `mutants`, `published`,
-//! `findings` and `list`.
+//! The command line: `run`, `explore`, `replay`, `conform`, `live`, `fuzz-explorer`, `recipes`, `mutants`,
+//! `published`, `findings` and `list`.
 //!
 //! Exit codes: 0 held, 1 violated, 2 inconclusive, 3 error. An invalid input is reported in one sentence on standard
 //! error, with a suggestion, and ends with code 3. Reports go to standard output, progress to standard error.
@@ -15,6 +15,7 @@ mod findings;
 mod fuzz;
 mod guard;
 mod list;
+mod live;
 mod output;
 mod plan;
 mod progress;
@@ -52,6 +53,7 @@ fn run_command_line(words: Vec<OsString>, entries: &[Entry]) -> u8 {
         Some(Command::Explore(arguments)) => explore::explore(&arguments, entries),
         Some(Command::Replay(arguments)) => replay::replay(&arguments, entries),
         Some(Command::Conform(arguments)) => conform::conform(&arguments),
+        Some(Command::Live(arguments)) => live::live(&arguments, entries),
         Some(Command::FuzzExplorer(arguments)) => fuzz::fuzz(&arguments),
         Some(Command::Recipes(arguments)) => tables::recipes(&arguments, entries),
         Some(Command::Mutants(arguments)) => tables::mutants(&arguments, entries),

@@ -151,6 +151,16 @@ impl RealEnsemble {
         self.servers[index].start(&self.installation, &self.options)
     }
 
+    /// Returns the directory of a server's snapshots and logs.
+    pub fn data(&self, index: usize) -> PathBuf {
+        self.servers[index].data()
+    }
+
+    /// Returns the id of a server's process, if it runs.
+    pub fn process(&self, index: usize) -> Option<u32> {
+        self.servers[index].process()
+    }
+
     /// Returns the last lines of the servers' logs.
     pub fn logs(&self) -> String {
         let logs = self.servers.iter().zip(1..);

@@ -1,0 +1,92 @@
+//! `vivarium live`: a scenario's programs on real servers.
+
+use super::arguments::LiveArguments;
+use super::output::emit;
+use super::progress::Meter;
+use super::select;
+use crate::catalogue::Entry;
+use crate::conform::Installation;
+use crate::live::{LivePlan, report, run};
+use crate::sweeping::seeds::SeedRange;
+use std::time::Duration;
+
+/// The default number of seeds.
+const SEEDS: u64 = 3;
+
+/// The default number of servers, and the most.
+const SERVERS: u64 = 3;
+const MOST_SERVERS: u64 = 9;
+
+/// The default duration of the faults, in seconds, and the longest.
+const FAULTS_FOR: u64 = 10;
+const LONGEST: u64 = 3_600;
+
+/// The time that programs have to finish after the faults.
+const FINISH_WITHIN: Duration = Duration::from_secs(120);
+
+pub(super) fn live(arguments: &LiveArguments, entries: &[Entry]) -> Result<u8, String> {
+    let entry = select::entry(&arguments.scenario, entries)?;
+    select::has_seeds(entry)?;
+    let scenario = select::selected(entry, &arguments.bugs)?.scenario;
+    let seeds = match &arguments.seeds {
+        None => SeedRange::count(SEEDS),
+        Some(seeds) => SeedRange::parse(seeds),
+    };
+    let seeds = seeds.map_err(|error| error.to_string())?;
+    let servers = number("--ensemble", arguments.ensemble.as_deref(), SERVERS, MOST_SERVERS)?;
+    let faults = number("--faults-for", arguments.faults_for.as_deref(), FAULTS_FOR, LONGEST)?;
+    let plan = LivePlan {
+        servers: usize::try_from(servers).expect("a few servers"),
+        faults_for: Duration::from_secs(faults),
+        finish_within: FINISH_WITHIN,
+        installation: installation(arguments)?,
+    };
+    let meter = Meter::new(format!("{} on real servers", entry.name), seeds.len());
+    let mut runs = Vec::new();
+    for seed in seeds.range() {
+        let ended = run(&scenario, seed, &plan).map_err(|error| format!("seed {seed}: {error}"))?;
+        let is_violated = ended.violation.is_some();
+        runs.push((seed, ended));
+        meter.update(runs.len() as u64);
+        if is_violated && !arguments.keep_going {
+            break;
+        }
+    }
+    meter.finish();
+    let code = u8::from(runs.iter().any(|(_, ended)| ended.violation.is_some()));
+    Ok(emit(&report(entry.name, &runs, |seed| again(arguments, seed)), code))
+}
+
+fn installation(arguments: &LiveArguments) -> Result<Option<Installation>, String> {
+    let installation = match (&arguments.class_path, &arguments.zookeeper) {
+        (Some(class_path), _) => Installation::with_class_path(class_path),
+        (None, Some(release)) => Installation::of_release(release),
+        (None, None) => return Ok(None),
+    };
+    installation.map(Some).map_err(|error| error.to_string())
+}
+
+fn number(option: &str, text: Option<&str>, default: u64, most: u64) -> Result<u64, String> {
+    let Some(text) = text else { return Ok(default) };
+    match text.parse() {
+        Ok(number) if (1..=most).contains(&number) => Ok(number),
+        _ => Err(format!("{option} wants a number from 1 to {most}, not `{text}`")),
+    }
+}
+
+/// Returns the command that repeats a seed.
+fn again(arguments: &LiveArguments, seed: u64) -> String {
+    let mut words = vec!["vivarium live".to_owned(), arguments.scenario.clone()];
+    words.extend(arguments.bugs.iter().map(|bug| format!("--bug {bug}")));
+    words.push(format!("--seeds {seed}..{}", seed + 1));
+    let options = [
+        ("--ensemble", &arguments.ensemble),
+        ("--faults-for", &arguments.faults_for),
+        ("--class-path", &arguments.class_path),
+        ("--zookeeper", &arguments.zookeeper),
+    ];
+    for (option, value) in options {
+        words.extend(value.iter().map(|value| format!("{option} '{value}'")));
+    }
+    words.join(" ")
+}

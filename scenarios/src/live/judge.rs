@@ -1,0 +1,408 @@
+//! Judges a run: the events of its clients, in the order in which they happened, and the transactions of its servers.
+//!
+//! A transaction is told to the monitors before the first event that shows it: a reply or an answer with its zxid or a later
+//! one, the acceptance of a session that it began, the end of a session that it closed. So monitors see each transaction
+//! as late as possible, and never after a client has seen it.
+//!
+//! Notifications of servers before 3.9 carry no zxid. Such a one is of the first matching change after the client's last
+//! reply: a server sends the notifications of all changes that a reply reflects before that reply. One that a SetWatches
+//! has caused has the zxid of the answer to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
+use vivarium_model::config::Config;
+use vivarium_model::event::Event;
+use vivarium_model::history::History;
+use vivarium_model::id::{ClientId, ServerId, SessionId, Xid};
+use vivarium_model::op::{EventType, Request, SessionState, WatchedEvent};
+use vivarium_model::path::parent;
+use vivarium_model::property::{EventKind, Monitor, Monitors, Objection};
+use vivarium_model::time::Time;
+use vivarium_model::txn::{Txn, TxnBody};
+use vivarium_model::witnesses::Witnesses;
+use vivarium_model::zxid::{Epoch, Zxid};
+
+/// Events with their times since the beginning of the run.
+pub(super) type Timed = Vec<(Duration, Event)>;
+
+/// What only servers can tell. A monitor that minds one of these would judge without what it needs.
+const OF_SERVERS: [EventKind; 21] = [
+    EventKind::Elected,
+    EventKind::LeftRole,
+    EventKind::Followed,
+    EventKind::Synchronising,
+    EventKind::AcksStalled,
+    EventKind::Proposed,
+    EventKind::Applied,
+    EventKind::Serving,
+    EventKind::Acked,
+    EventKind::AckedNewLeader,
+    EventKind::SnapshotTruncated,
+    EventKind::EpochUndone,
+    EventKind::Crashed,
+    EventKind::Restarted,
+    EventKind::Exited,
+    EventKind::Heard,
+    EventKind::Reattached,
+    EventKind::TouchesForwarded,
+    EventKind::Touched,
+    EventKind::SyncRead,
+    EventKind::TakenForExpired,
+];
+
+/// Returns the monitors that can judge what clients and logs tell, and the names of the others.
+pub(super) fn judging(all: Vec<Box<dyn Monitor>>) -> (Vec<Box<dyn Monitor>>, Vec<String>) {
+    let needs_servers = |monitor: &dyn Monitor| {
+        let kinds = monitor.kinds();
+        monitor.hears_exchanges() || OF_SERVERS.iter().any(|kind| kinds.contains(*kind))
+    };
+    let (left_out, judging): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|monitor| needs_servers(&**monitor));
+    (judging, left_out.iter().map(|monitor| monitor.name().to_owned()).collect())
+}
+
+/// A run as it is judged.
+pub(super) struct Judged<'a> {
+    pub(super) config: &'a Arc<Config>,
+    pub(super) events: &'a Timed,
+    pub(super) txns: Vec<Txn>,
+    /// The session that has created the scenario's znodes: the history begins with its end.
+    pub(super) setup: SessionId,
+}
+
+/// Judges a run.
+///
+/// # Errors
+/// The first objection, and the number of events before it.
+pub(super) fn judge(
+    monitors: Vec<Box<dyn Monitor>>,
+    judged: Judged<'_>,
+) -> Result<(), (Objection, usize)> {
+    let events = judged.events;
+    let mut judge = Judge::new(monitors, judged);
+    let mut end = Time::ZERO;
+    for (at, (since, event)) in events.iter().enumerate() {
+        end = Time::ZERO + *since;
+        judge.event(at, end, event).map_err(|objection| (objection, at))?;
+    }
+    judge.finish(end).map_err(|objection| (objection, events.len()))
+}
+
+struct Judge {
+    witnesses: Witnesses,
+    /// All transactions, by zxid.
+    all: BTreeMap<Zxid, Arc<Txn>>,
+    /// The transactions that were not told, by zxid.
+    txns: BTreeMap<Zxid, Arc<Txn>>,
+    /// The zxid of each client's last reply.
+    replied: BTreeMap<ClientId, Zxid>,
+    /// The last change of which each client was notified, by path and kind.
+    notified: BTreeMap<(ClientId, Arc<str>, EventType), Zxid>,
+    /// The zxid of the answer to the SetWatches that has caused a notification, by the notification's number.
+    rearming: BTreeMap<usize, Zxid>,
+    /// The epoch of the last leader that was told.
+    epoch: Epoch,
+    begun: BTreeMap<SessionId, Zxid>,
+    closed: BTreeMap<SessionId, Zxid>,
+}
+
+impl Judge {
+    fn new(mut monitors: Vec<Box<dyn Monitor>>, judged: Judged<'_>) -> Judge {
+        let (mut begun, mut closed) = (BTreeMap::new(), BTreeMap::new());
+        let mut txns: BTreeMap<Zxid, Arc<Txn>> = BTreeMap::new();
+        let asked_to_close = asked_to_close(judged.events);
+        for mut txn in judged.txns {
+            match txn.body {
+                TxnBody::CreateSession { .. } => drop(begun.insert(txn.session, txn.zxid)),
+                TxnBody::CloseSession { .. } => {
+                    closed.insert(txn.session, txn.zxid);
+                    if !asked_to_close.contains(&txn.session) {
+                        // Another client has closed it: for its owner it has expired.
+                        txn.cxid = Xid(0);
+                    }
+                }
+                _ => {}
+            }
+            txns.insert(txn.zxid, Arc::new(txn));
+        }
+        let mut history = History::new();
+        let set_up = closed.get(&judged.setup).copied().unwrap_or_default();
+        let later = txns.split_off(&set_up.next().unwrap_or(set_up));
+        txns.into_values().for_each(|txn| drop(history.commit(txn)));
+        monitors.iter_mut().for_each(|monitor| monitor.begin(judged.config));
+        Judge {
+            epoch: history.last().epoch(),
+            witnesses: Witnesses::new(Arc::new(history), Monitors::new(monitors)),
+            all: later.clone(),
+            txns: later,
+            rearming: rearming(judged.events),
+            replied: BTreeMap::new(),
+            notified: BTreeMap::new(),
+            begun,
+            closed,
+        }
+    }
+
+    fn event(&mut self, number: usize, at: Time, event: &Event) -> Result<(), Objection> {
+        let mut event = event.clone();
+        match &mut event {
+            Event::Replied { client, zxid, .. } | Event::Rearmed { client, zxid, .. } => {
+                self.replied.insert(*client, *zxid);
+            }
+            Event::Notified { client, event, .. } => self.date(number, *client, event),
+            _ => {}
+        }
+        if let Some(zxid) = self.shows(&event) {
+            self.commit(at, zxid)?;
+        }
+        self.witnesses.witness(at, &mut vec![event])
+    }
+
+    /// Gives a notification the zxid of its change, if it has none.
+    fn date(&mut self, number: usize, client: ClientId, event: &mut WatchedEvent) {
+        let key = (client, Arc::clone(&event.path), event.kind);
+        if let Some(answered) = self.rearming.get(&number).filter(|_| event.zxid == Zxid::ZERO) {
+            event.zxid = *answered;
+        } else if event.zxid == Zxid::ZERO {
+            let replied = self.replied.get(&client).copied().unwrap_or_default();
+            let after = self.notified.get(&key).copied().unwrap_or_default().max(replied);
+            let later = self.all.range((Bound::Excluded(after), Bound::Unbounded));
+            let mut fires = later.filter(|(_, txn)| causes(&txn.body, event.kind, &event.path));
+            event.zxid = fires.next().map_or(Zxid::ZERO, |(zxid, _)| *zxid);
+        }
+        self.notified.insert(key, event.zxid);
+    }
+
+    /// Returns the last transaction that an event shows.
+    fn shows(&self, event: &Event) -> Option<Zxid> {
+        match event {
+            Event::Replied { zxid, .. } | Event::Rearmed { zxid, .. } => Some(*zxid),
+            Event::Notified { event, .. } => Some(event.zxid),
+            Event::Session { session, state, .. } => match state {
+                SessionState::SyncConnected => self.begun.get(session.as_ref()?).copied(),
+                SessionState::Expired | SessionState::Closed => {
+                    self.closed.get(session.as_ref()?).copied()
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Tells the monitors all transactions up to this one, and the leaders that were established meanwhile. A leader without
+    /// a transaction of its own shows as the epoch of an answer.
+    fn commit(&mut self, at: Time, last: Zxid) -> Result<(), Objection> {
+        while let Some(first) = self.txns.first_entry().filter(|first| *first.key() <= last) {
+            let txn = first.remove();
+            self.establish(at, txn.zxid.epoch())?;
+            let committed = Event::Committed { leader: ServerId(1), txn };
+            self.witnesses.witness(at, &mut vec![committed])?;
+        }
+        self.establish(at, last.epoch())
+    }
+
+    /// Tells the monitors that a leader was established, if that of this epoch is not known.
+    fn establish(&mut self, at: Time, epoch: Epoch) -> Result<(), Objection> {
+        if epoch <= self.epoch {
+            return Ok(());
+        }
+        self.epoch = epoch;
+        let last_zxid = self.witnesses.history().last();
+        let established = Event::Established { leader: ServerId(1), epoch, last_zxid };
+        self.witnesses.witness(at, &mut vec![established])
+    }
+
+    fn finish(&mut self, at: Time) -> Result<(), Objection> {
+        if let Some(last) = self.txns.keys().next_back().copied() {
+            self.commit(at, last)?;
+        }
+        self.witnesses.end(at)
+    }
+}
+
+/// Returns the sessions whose own client has asked to close them.
+fn asked_to_close(events: &Timed) -> BTreeSet<SessionId> {
+    let asked = events.iter().filter_map(|(_, event)| match event {
+        Event::Sent { session, request, .. } if **request == Request::CloseSession => {
+            Some(*session)
+        }
+        _ => None,
+    });
+    asked.collect()
+}
+
+/// Returns the notifications that were read while a SetWatches was not answered, each with the zxid of the answer.
+fn rearming(events: &Timed) -> BTreeMap<usize, Zxid> {
+    let mut found = BTreeMap::new();
+    let mut open: BTreeMap<ClientId, (usize, Vec<usize>)> = BTreeMap::new();
+    for (number, (_, event)) in events.iter().enumerate() {
+        match event {
+            Event::Rearming { client, .. } => open.entry(*client).or_default().0 += 1,
+            Event::Notified { client, .. } => {
+                if let Some((_, notified)) = open.get_mut(client) {
+                    notified.push(number);
+                }
+            }
+            Event::Rearmed { client, zxid, .. } => {
+                if let Some((unanswered, notified)) = open.get_mut(client) {
+                    found.extend(notified.drain(..).map(|number| (number, *zxid)));
+                    *unanswered -= 1;
+                    if *unanswered == 0 {
+                        open.remove(client);
+                    }
+                }
+            }
+            Event::Session { client, .. } => drop(open.remove(client)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Returns true if a transaction causes this event on this path.
+fn causes(body: &TxnBody, kind: EventType, path: &str) -> bool {
+    let is_child = |changed: &str| parent(changed) == Some(path);
+    match body {
+        TxnBody::Multi(parts) => parts.iter().any(|part| causes(part, kind, path)),
+        TxnBody::Create { path: created, .. } => match kind {
+            EventType::NodeCreated => created.as_str() == path,
+            EventType::NodeChildrenChanged => is_child(created.as_str()),
+            _ => false,
+        },
+        TxnBody::Delete { path: deleted } | TxnBody::DeleteContainer { path: deleted } => {
+            is_deletion(deleted.as_str(), kind, path)
+        }
+        TxnBody::CloseSession { ephemerals } => {
+            ephemerals.iter().any(|deleted| is_deletion(deleted.as_str(), kind, path))
+        }
+        TxnBody::SetData { path: set, .. } => {
+            kind == EventType::NodeDataChanged && set.as_str() == path
+        }
+        _ => false,
+    }
+}
+
+fn is_deletion(deleted: &str, kind: EventType, path: &str) -> bool {
+    match kind {
+        EventType::NodeDeleted => deleted == path,
+        EventType::NodeChildrenChanged => parent(deleted) == Some(path),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::properties::tree_always;
+    use vivarium_model::id::ClientConnection;
+    use vivarium_model::op::{Response, WatchedEvent};
+    use vivarium_model::path::ZnodePath;
+    use vivarium_model::tree::EphemeralType;
+
+    const CLIENT: ClientId = ClientId(1);
+    const SETUP: SessionId = SessionId(1);
+    const SESSION: SessionId = SessionId(2);
+
+    fn zxid(counter: u64) -> Zxid {
+        Zxid(1 << 32 | counter)
+    }
+
+    fn txn(counter: u64, session: SessionId, body: TxnBody) -> Txn {
+        Txn { zxid: zxid(counter), session, cxid: Xid(7), time: 0, body }
+    }
+
+    fn create(path: &str) -> TxnBody {
+        let path = ZnodePath::new(path).expect("a path");
+        TxnBody::create(path, *b"", EphemeralType::Void, 1)
+    }
+
+    fn begin() -> TxnBody {
+        TxnBody::CreateSession { timeout: Duration::from_secs(1) }
+    }
+
+    fn end() -> TxnBody {
+        TxnBody::CloseSession { ephemerals: Vec::new() }
+    }
+
+    fn txns() -> Vec<Txn> {
+        vec![
+            txn(1, SETUP, begin()),
+            txn(2, SETUP, end()),
+            txn(3, SESSION, begin()),
+            txn(4, SESSION, create("/a")),
+            txn(5, SESSION, create("/b")),
+        ]
+    }
+
+    fn replied(counter: u64) -> Event {
+        Event::Replied {
+            client: CLIENT,
+            session: SESSION,
+            connection: ClientConnection { client: CLIENT, slot: 0 },
+            xid: Xid(1),
+            zxid: zxid(counter),
+            request: Arc::new(Request::Sync { path: "/".into() }),
+            result: Ok(Response::Synced),
+        }
+    }
+
+    fn notified(kind: EventType, path: &str) -> Event {
+        let event = WatchedEvent { kind, path: path.into(), zxid: Zxid::ZERO };
+        Event::Notified { client: CLIENT, session: SESSION, event }
+    }
+
+    fn rearming() -> Event {
+        Event::Rearming {
+            client: CLIENT,
+            session: SESSION,
+            relative_zxid: zxid(3),
+            data: Vec::new(),
+            exist: vec!["/a".into()],
+            child: Vec::new(),
+            persistent: Vec::new(),
+            recursive: Vec::new(),
+        }
+    }
+
+    /// Returns the number of the event at which a tree with /b is objected to.
+    fn objected_at(events: Vec<Event>) -> Option<usize> {
+        let events: Timed = events.into_iter().map(|event| (Duration::ZERO, event)).collect();
+        let no_b = tree_always("no /b", |tree| !tree.has("/b"));
+        let config = Arc::new(Config::new(1, 1));
+        let judged = Judged { config: &config, events: &events, txns: txns(), setup: SETUP };
+        judge(vec![Box::new(no_b)], judged).err().map(|(_, at)| at)
+    }
+
+    #[test]
+    fn a_transaction_is_told_before_the_first_event_that_shows_it_and_not_earlier() {
+        assert_eq!(objected_at(vec![replied(3), replied(4), replied(5)]), Some(2));
+        assert_eq!(objected_at(vec![replied(4)]), Some(1), "in the end all of them are told");
+        let created = notified(EventType::NodeCreated, "/b");
+        assert_eq!(objected_at(vec![replied(3), created.clone(), replied(5)]), Some(1));
+        // A change of another path shows less.
+        let other = notified(EventType::NodeCreated, "/a");
+        assert_eq!(objected_at(vec![replied(3), other, replied(5)]), Some(2));
+        let children = notified(EventType::NodeChildrenChanged, "/");
+        assert_eq!(objected_at(vec![replied(4), children, replied(5)]), Some(1));
+    }
+
+    #[test]
+    fn a_notification_of_set_watches_has_the_zxid_of_the_answer() {
+        let created = notified(EventType::NodeCreated, "/a");
+        let answer = Event::Rearmed { client: CLIENT, session: SESSION, zxid: zxid(5) };
+        assert_eq!(objected_at(vec![rearming(), created.clone(), answer.clone()]), Some(1));
+        let before = vec![created, rearming(), answer];
+        assert_eq!(objected_at(before), Some(2));
+    }
+
+    #[test]
+    fn what_only_servers_tell_is_not_judged() {
+        let mut all = vivarium_recipes::queue::monitors("/queue");
+        let own = all.len();
+        all.push(Box::new(vivarium_model::property::Bridge::default()));
+        let (judging, left_out) = judging(all);
+        assert_eq!((judging.len(), left_out), (own, vec!["bridge".to_owned()]));
+    }
+}
