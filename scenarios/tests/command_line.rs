@@ -117,7 +117,7 @@ fn names_without_a_near_one_get_the_list() {
     assert_eq!(
         sentence,
         "unknown command `frobnicate`: the commands are run, replay, explore, conform, \
-         fuzz-explorer, recipes, mutants, published, findings, list"
+         live, fuzz-explorer, recipes, mutants, published, findings, list"
     );
     let sentence = refused(&["run", "--frobnicate"]);
     assert_eq!(sentence, "unknown flag `--frobnicate`: `vivarium run --help` lists the flags");

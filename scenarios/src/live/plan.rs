@@ -13,8 +13,8 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_m
 pub enum Strike {
     /// The client's connections break.
     Cut { client: usize },
-    /// What servers send to the client is lost from now on, and then its connections break.
-    LoseReplies { client: usize, after: Duration },
+    /// The reply to the client's next write is lost with the connection, if it writes in time.
+    LoseReply { client: usize, within: Duration },
     /// Nothing passes between the client and its servers for a while.
     Hold { client: usize, lasting: Duration },
     /// Another client with the same session and password closes the session.
@@ -31,7 +31,7 @@ impl Strike {
     /// The names of all kinds, as in reports.
     pub const KINDS: [&str; 7] = [
         "connection cut",
-        "replies lost",
+        "reply lost",
         "connection held",
         "session expired",
         "cancellation",
@@ -43,7 +43,7 @@ impl Strike {
     pub fn kind(self) -> usize {
         match self {
             Strike::Cut { .. } => 0,
-            Strike::LoseReplies { .. } => 1,
+            Strike::LoseReply { .. } => 1,
             Strike::Hold { .. } => 2,
             Strike::Expire { .. } => 3,
             Strike::Cancel { .. } => 4,
@@ -58,7 +58,7 @@ impl fmt::Display for Strike {
         let kind = Strike::KINDS[self.kind()];
         match self {
             Strike::Cut { client }
-            | Strike::LoseReplies { client, .. }
+            | Strike::LoseReply { client, .. }
             | Strike::Hold { client, .. }
             | Strike::Expire { client }
             | Strike::Cancel { client } => write!(f, "client {}: {kind}", client + 1),
@@ -89,11 +89,10 @@ impl Plan {
         let pause = random.span(PAUSE.0, PAUSE.1);
         let client = random.below(self.clients) as usize;
         let server = random.below(self.servers) as usize;
-        let after = random.span(Duration::from_millis(5), Duration::from_millis(200));
         let lasting = random.span(Duration::from_millis(200), Duration::from_secs(3));
         let strike = match random.below(12) {
             0..=2 => Strike::Cut { client },
-            3..=5 => Strike::LoseReplies { client, after },
+            3..=5 => Strike::LoseReply { client, within: lasting },
             6 | 7 => Strike::Hold { client, lasting },
             8 => Strike::Expire { client },
             9 => Strike::Cancel { client },

@@ -3,18 +3,22 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
+
+/// The most bytes that are read at once.
+const BUFFER: usize = 16 * 1024;
 
 /// What a proxy does with bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mode {
     /// Nothing passes.
     pub(super) holds: bool,
-    /// What the server sends is lost.
-    pub(super) loses_replies: bool,
+    /// The reply to the next write is lost, and its connection ends.
+    pub(super) robs: bool,
     /// Changes with every cut: connections of another number end.
     pub(super) cut: u64,
 }
@@ -68,30 +72,148 @@ async fn pass(client: TcpStream, server: SocketAddr, modes: watch::Receiver<Mode
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
     let mut until = modes.clone();
+    let is_robbed = AtomicBool::new(false);
     // Whatever ends first ends the whole connection.
     tokio::select! {
         _ = until.wait_for(|mode| mode.cut != first) => {}
-        _ = copy(from_client, to_server, modes.clone(), |_| false) => {}
-        _ = copy(from_server, to_client, modes, |mode| mode.loses_replies) => {}
+        _ = requests(from_client, to_server, modes.clone(), &is_robbed) => {}
+        _ = replies(from_server, to_client, modes, &is_robbed) => {}
     }
 }
 
-async fn copy(
+/// Passes on what the client sends. If the proxy robs, the reply to the next write is marked.
+async fn requests(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     mut modes: watch::Receiver<Mode>,
-    loses: fn(&Mode) -> bool,
+    is_robbed: &AtomicBool,
 ) -> io::Result<()> {
-    let mut buffer = vec![0; 16 * 1024];
+    let mut buffer = vec![0; BUFFER];
+    let mut headers = Headers::default();
     loop {
-        let read = from.read(&mut buffer).await?;
-        if read == 0 {
+        let read = read(&mut from, &mut buffer).await?;
+        let mode = unheld(&mut modes).await?;
+        if headers.has_write(&buffer[..read]) && mode.robs {
+            is_robbed.store(true, Ordering::Relaxed);
+        }
+        to.write_all(&buffer[..read]).await?;
+    }
+}
+
+/// Passes on what the server sends, up to a marked reply.
+async fn replies(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    mut modes: watch::Receiver<Mode>,
+    is_robbed: &AtomicBool,
+) -> io::Result<()> {
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        let read = read(&mut from, &mut buffer).await?;
+        unheld(&mut modes).await?;
+        if is_robbed.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let mode = modes.wait_for(|mode| !mode.holds).await;
-        let loses = mode.map_err(|_| io::ErrorKind::BrokenPipe).map(|mode| loses(&mode))?;
-        if !loses {
-            to.write_all(&buffer[..read]).await?;
+        to.write_all(&buffer[..read]).await?;
+    }
+}
+
+async fn read(from: &mut OwnedReadHalf, buffer: &mut [u8]) -> io::Result<usize> {
+    match from.read(buffer).await? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        read => Ok(read),
+    }
+}
+
+/// Waits until the proxy lets something pass.
+async fn unheld(modes: &mut watch::Receiver<Mode>) -> io::Result<Mode> {
+    let mode = modes.wait_for(|mode| !mode.holds).await;
+    mode.map(|mode| *mode).map_err(|_| io::ErrorKind::BrokenPipe.into())
+}
+
+/// The headers of the frames that a client sends: length, xid and opcode.
+#[derive(Default)]
+struct Headers {
+    /// True once the ConnectRequest has passed, which has no opcode.
+    is_connected: bool,
+    /// The beginning of a frame.
+    header: Vec<u8>,
+    /// The bytes until the next frame.
+    left: usize,
+}
+
+/// The opcodes of writes: create, delete, setData, multi, create2, createContainer and createTTL.
+const WRITES: [i32; 7] = [1, 2, 5, 14, 15, 19, 21];
+
+/// The bytes of a header.
+const HEADER: usize = 12;
+
+impl Headers {
+    /// Reads more of the stream. Returns true if the header of a write ends in it.
+    fn has_write(&mut self, mut bytes: &[u8]) -> bool {
+        let mut found = false;
+        while !bytes.is_empty() {
+            let skipped = self.left.min(bytes.len());
+            self.left -= skipped;
+            bytes = &bytes[skipped..];
+            let taken = (HEADER - self.header.len()).min(bytes.len());
+            self.header.extend_from_slice(&bytes[..taken]);
+            bytes = &bytes[taken..];
+            if self.header.len() == HEADER {
+                let number = |at: usize| {
+                    i32::from_be_bytes(self.header[at..at + 4].try_into().expect("four bytes"))
+                };
+                let length = usize::try_from(number(0)).unwrap_or(0);
+                found |= self.is_connected && WRITES.contains(&number(8));
+                self.left = length.saturating_sub(HEADER - 4);
+                self.is_connected = true;
+                self.header.clear();
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vivarium_model::id::Xid;
+    use vivarium_model::op::{CreateMode, Op, Request};
+    use vivarium_model::packet::ClientPacket;
+    use vivarium_model::wire::handshake::encode_connect;
+    use vivarium_model::wire::request::encode_client;
+    use vivarium_model::wire::{Opcodes, Password};
+    use vivarium_model::zxid::Zxid;
+
+    fn frame(packet: &ClientPacket) -> Vec<u8> {
+        let bytes = match packet {
+            ClientPacket::Connect { .. } => encode_connect(packet, &Password::default()),
+            packet => encode_client(packet, Opcodes::Newest),
+        };
+        [&i32::try_from(bytes.len()).unwrap().to_be_bytes()[..], &bytes].concat()
+    }
+
+    fn request(request: Request) -> Vec<u8> {
+        frame(&ClientPacket::Request { xid: Xid(1), request: Arc::new(request) })
+    }
+
+    #[test]
+    fn a_write_is_known_by_its_header_wherever_reads_cut_the_stream() {
+        let connect = ClientPacket::Connect {
+            last_zxid_seen: Zxid(1),
+            timeout: std::time::Duration::from_millis(1),
+            session: None,
+            read_only: false,
+        };
+        let read = request(Request::GetData { path: "/a".into(), watch: false });
+        let create = request(Request::Write(Op::create("/a", *b"data", CreateMode::Persistent)));
+        let before = [frame(&connect), frame(&ClientPacket::Ping), read.clone()].concat();
+        let all = [&before[..], &create, &read].concat();
+        for cut in 1..all.len() {
+            let mut headers = Headers::default();
+            let found = all.chunks(cut).position(|bytes| headers.has_write(bytes));
+            assert_eq!(found, Some((before.len() + HEADER - 1) / cut), "reads of {cut} bytes");
+            assert!(!headers.has_write(&read));
         }
     }
 }

@@ -261,13 +261,10 @@ impl Live {
         self.struck.push((self.since.elapsed(), strike));
         match strike {
             Strike::Cut { client } => self.change(client, |mode| mode.cut += 1),
-            Strike::LoseReplies { client, after } => {
-                self.change(client, |mode| mode.loses_replies = true);
-                sleep(after).await;
-                self.change(client, |mode| {
-                    mode.loses_replies = false;
-                    mode.cut += 1;
-                });
+            Strike::LoseReply { client, within } => {
+                self.change(client, |mode| mode.robs = true);
+                sleep(within).await;
+                self.change(client, |mode| mode.robs = false);
             }
             Strike::Hold { client, lasting } => {
                 self.change(client, |mode| mode.holds = true);
@@ -311,6 +308,12 @@ impl Live {
 
     /// Waits until all programs have finished that must. Returns an objection if one does not, or panics.
     async fn finish(&mut self) -> Option<Objection> {
+        for server in 0..self.ensemble.len() {
+            if self.ensemble.process(server).is_none() {
+                // A server that cannot be started again shows as programs that do not finish.
+                let _ = self.ensemble.restart(server);
+            }
+        }
         let end = Instant::now() + self.plan.finish_within;
         for index in 0..self.clients.len() {
             let serves = self.run.config.clients[index].serves;
