@@ -18,7 +18,7 @@ use vivarium_model::history::History;
 use vivarium_model::id::{ClientId, ServerId, SessionId, Xid};
 use vivarium_model::op::{EventType, Request, SessionState, WatchedEvent};
 use vivarium_model::path::parent;
-use vivarium_model::property::{EventKind, Monitor, Monitors, Objection};
+use vivarium_model::property::{EventKind, Monitor, Monitors, Objection, zookeeper};
 use vivarium_model::time::Time;
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::witnesses::Witnesses;
@@ -52,11 +52,15 @@ const OF_SERVERS: [EventKind; 21] = [
     EventKind::TakenForExpired,
 ];
 
-/// Returns the monitors that can judge what clients and logs tell, and the names of the others.
+/// Returns the monitors that can judge what clients and logs tell, and the names of the others. Those are properties of
+/// ZooKeeper itself; the recipes' own need nothing of servers but what these have committed.
 pub(super) fn judging(all: Vec<Box<dyn Monitor>>) -> (Vec<Box<dyn Monitor>>, Vec<String>) {
+    let of_zookeeper: BTreeSet<String> =
+        zookeeper().iter().map(|monitor| monitor.name().to_owned()).collect();
     let needs_servers = |monitor: &dyn Monitor| {
         let kinds = monitor.kinds();
-        monitor.hears_exchanges() || OF_SERVERS.iter().any(|kind| kinds.contains(*kind))
+        let minds_servers = OF_SERVERS.iter().any(|kind| kinds.contains(*kind));
+        monitor.hears_exchanges() || minds_servers && of_zookeeper.contains(monitor.name())
     };
     let (left_out, judging): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|monitor| needs_servers(&**monitor));
@@ -399,7 +403,8 @@ mod tests {
 
     #[test]
     fn what_only_servers_tell_is_not_judged() {
-        let mut all = vivarium_recipes::queue::monitors("/queue");
+        let second = Duration::from_secs(1);
+        let mut all = vivarium_recipes::lock::monitors("/lock", second);
         let own = all.len();
         all.push(Box::new(vivarium_model::property::Bridge::default()));
         let (judging, left_out) = judging(all);

@@ -211,9 +211,39 @@ mod tests {
         let all = [&before[..], &create, &read].concat();
         for cut in 1..all.len() {
             let mut headers = Headers::default();
-            let found = all.chunks(cut).position(|bytes| headers.has_write(bytes));
-            assert_eq!(found, Some((before.len() + HEADER - 1) / cut), "reads of {cut} bytes");
-            assert!(!headers.has_write(&read));
+            let reads = all.chunks(cut).map(|bytes| headers.has_write(bytes));
+            let writes: Vec<usize> =
+                reads.enumerate().filter(|(_, found)| *found).map(|(at, _)| at).collect();
+            assert_eq!(writes, [(before.len() + HEADER - 1) / cut], "reads of {cut} bytes");
+        }
+    }
+
+    /// The server gets the write, and the client no reply but the end of its connection. The next connection is robbed of
+    /// nothing once the proxy is told to stop.
+    #[tokio::test]
+    async fn the_reply_to_a_write_is_lost_with_its_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let proxy = Proxy::new(listener.local_addr().unwrap()).await.unwrap();
+        let connect = frame(&ClientPacket::Connect {
+            last_zxid_seen: Zxid(1),
+            timeout: std::time::Duration::from_millis(1),
+            session: None,
+            read_only: false,
+        });
+        let create = request(Request::Write(Op::create("/a", *b"data", CreateMode::Persistent)));
+        for robs in [true, false] {
+            proxy.change(|mode| mode.robs = robs);
+            let mut client = TcpStream::connect(proxy.address()).await.unwrap();
+            let (mut server, _) = listener.accept().await.unwrap();
+            for (sent, is_lost) in [(&connect, false), (&create, robs)] {
+                client.write_all(sent).await.unwrap();
+                let mut seen = vec![0; sent.len()];
+                server.read_exact(&mut seen).await.unwrap();
+                assert_eq!(&seen, sent);
+                server.write_all(b"reply").await.unwrap();
+                let mut reply = [0; 5];
+                assert_eq!(client.read_exact(&mut reply).await.is_err(), is_lost);
+            }
         }
     }
 }
