@@ -1,5 +1,6 @@
 //! What happens to a run: drawn from its seed, and repaired at its end.
 
+use super::proxy::Write;
 use std::fmt;
 use std::time::Duration;
 use vivarium_sim::random::{Random, Seeds};
@@ -13,8 +14,8 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_m
 pub enum Strike {
     /// The client's connections break.
     Cut { client: usize },
-    /// The reply to the client's next write is lost with the connection, if it writes in time.
-    LoseReply { client: usize, within: Duration },
+    /// The reply to the client's next write of this kind is lost with its connection.
+    LoseReply { client: usize, write: Write },
     /// Nothing passes between the client and its servers for a while.
     Hold { client: usize, lasting: Duration },
     /// Another client with the same session and password closes the session.
@@ -38,6 +39,9 @@ impl Strike {
         "server killed",
         "server paused",
     ];
+
+    /// The index of the kind that is counted when it happens, and not when it is planned.
+    pub(super) const LOST_REPLY: usize = 1;
 
     /// Returns the index of its kind.
     pub fn kind(self) -> usize {
@@ -90,9 +94,14 @@ impl Plan {
         let client = random.below(self.clients) as usize;
         let server = random.below(self.servers) as usize;
         let lasting = random.span(Duration::from_millis(200), Duration::from_secs(3));
+        let write = match random.below(4) {
+            0 => Write::Any,
+            1 => Write::Delete,
+            _ => Write::Create,
+        };
         let strike = match random.below(12) {
             0..=2 => Strike::Cut { client },
-            3..=5 => Strike::LoseReply { client, within: lasting },
+            3..=5 => Strike::LoseReply { client, write },
             6 | 7 => Strike::Hold { client, lasting },
             8 => Strike::Expire { client },
             9 => Strike::Cancel { client },

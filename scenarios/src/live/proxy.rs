@@ -1,9 +1,9 @@
-//! A proxy between one client and one server, whose connections a plan cuts, holds, or robs of replies.
+//! A proxy between one client and one server, whose connections a plan cuts or holds, and some of whose replies are lost.
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -17,10 +17,69 @@ const BUFFER: usize = 16 * 1024;
 pub(super) struct Mode {
     /// Nothing passes.
     pub(super) holds: bool,
-    /// The reply to the next write is lost, and its connection ends.
-    pub(super) robs: bool,
     /// Changes with every cut: connections of another number end.
     pub(super) cut: u64,
+}
+
+/// The reply that a client is to lose: shared by its proxies, and lost once.
+#[derive(Debug, Default)]
+pub(super) struct Loss {
+    /// The write whose reply is lost next: 0 for none, otherwise 1 + its index in [`Write::ALL`].
+    next: AtomicU8,
+    lost: AtomicU64,
+}
+
+/// The kinds of writes whose reply is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// Any write.
+    Any,
+    /// The create of a znode.
+    Create,
+    /// The deletion of a znode.
+    Delete,
+}
+
+impl Write {
+    const ALL: [Write; 3] = [Write::Any, Write::Create, Write::Delete];
+
+    /// Returns true if a request of this opcode is such a write. In `Any` are setData and multi, too.
+    fn includes(self, opcode: i32) -> bool {
+        let (is_create, is_delete) = ([1, 15, 19, 21].contains(&opcode), opcode == 2);
+        match self {
+            Write::Any => is_create || is_delete || [5, 14].contains(&opcode),
+            Write::Create => is_create,
+            Write::Delete => is_delete,
+        }
+    }
+}
+
+impl Loss {
+    /// Makes the client lose the reply to its next write of this kind.
+    pub(super) fn lose(&self, write: Write) {
+        self.next.store(1 + write as u8, Ordering::Relaxed);
+    }
+
+    /// Returns the number of replies that were lost.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Returns true if the reply to a request of this opcode is to be lost, once.
+    fn takes(&self, opcode: i32) -> bool {
+        let next = self.next.load(Ordering::Relaxed);
+        let write = usize::from(next).checked_sub(1).map(|index| Write::ALL[index]);
+        let is_it = write.is_some_and(|write| write.includes(opcode));
+        let none = |_| {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        };
+        is_it
+            && self
+                .next
+                .compare_exchange(next, 0, Ordering::Relaxed, Ordering::Relaxed)
+                .map(none)
+                .is_ok()
+    }
 }
 
 /// A proxy. Its connections end with it.
@@ -33,13 +92,13 @@ pub(super) struct Proxy {
 
 impl Proxy {
     /// Listens on a free port for connections to `server`.
-    pub(super) async fn new(server: SocketAddr) -> io::Result<Proxy> {
+    pub(super) async fn new(server: SocketAddr, loss: Arc<Loss>) -> io::Result<Proxy> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let (mode, modes) = watch::channel(Mode::default());
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(pass(client, server, modes.clone()));
+                tokio::spawn(pass(client, server, modes.clone(), Arc::clone(&loss)));
             }
         });
         Ok(Proxy { address, mode: Arc::new(mode), accepting })
@@ -63,7 +122,12 @@ impl Drop for Proxy {
     }
 }
 
-async fn pass(client: TcpStream, server: SocketAddr, modes: watch::Receiver<Mode>) {
+async fn pass(
+    client: TcpStream,
+    server: SocketAddr,
+    modes: watch::Receiver<Mode>,
+    loss: Arc<Loss>,
+) {
     let first = modes.borrow().cut;
     let Ok(server) = TcpStream::connect(server).await else { return };
     if client.set_nodelay(true).is_err() || server.set_nodelay(true).is_err() {
@@ -76,24 +140,25 @@ async fn pass(client: TcpStream, server: SocketAddr, modes: watch::Receiver<Mode
     // Whatever ends first ends the whole connection.
     tokio::select! {
         _ = until.wait_for(|mode| mode.cut != first) => {}
-        _ = requests(from_client, to_server, modes.clone(), &is_robbed) => {}
+        _ = requests(from_client, to_server, modes.clone(), &loss, &is_robbed) => {}
         _ = replies(from_server, to_client, modes, &is_robbed) => {}
     }
 }
 
-/// Passes on what the client sends. If the proxy robs, the reply to the next write is marked.
+/// Passes on what the client sends, and marks the reply that is to be lost.
 async fn requests(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     mut modes: watch::Receiver<Mode>,
+    loss: &Loss,
     is_robbed: &AtomicBool,
 ) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER];
     let mut headers = Headers::default();
     loop {
         let read = read(&mut from, &mut buffer).await?;
-        let mode = unheld(&mut modes).await?;
-        if headers.has_write(&buffer[..read]) && mode.robs {
+        unheld(&mut modes).await?;
+        if headers.opcodes(&buffer[..read]).into_iter().any(|opcode| loss.takes(opcode)) {
             is_robbed.store(true, Ordering::Relaxed);
         }
         to.write_all(&buffer[..read]).await?;
@@ -126,9 +191,9 @@ async fn read(from: &mut OwnedReadHalf, buffer: &mut [u8]) -> io::Result<usize> 
 }
 
 /// Waits until the proxy lets something pass.
-async fn unheld(modes: &mut watch::Receiver<Mode>) -> io::Result<Mode> {
+async fn unheld(modes: &mut watch::Receiver<Mode>) -> io::Result<()> {
     let mode = modes.wait_for(|mode| !mode.holds).await;
-    mode.map(|mode| *mode).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    mode.map(drop).map_err(|_| io::ErrorKind::BrokenPipe.into())
 }
 
 /// The headers of the frames that a client sends: length, xid and opcode.
@@ -142,16 +207,13 @@ struct Headers {
     left: usize,
 }
 
-/// The opcodes of writes: create, delete, setData, multi, create2, createContainer and createTTL.
-const WRITES: [i32; 7] = [1, 2, 5, 14, 15, 19, 21];
-
 /// The bytes of a header.
 const HEADER: usize = 12;
 
 impl Headers {
-    /// Reads more of the stream. Returns true if the header of a write ends in it.
-    fn has_write(&mut self, mut bytes: &[u8]) -> bool {
-        let mut found = false;
+    /// Reads more of the stream. Returns the opcodes of the requests whose headers end in it.
+    fn opcodes(&mut self, mut bytes: &[u8]) -> Vec<i32> {
+        let mut found = Vec::new();
         while !bytes.is_empty() {
             let skipped = self.left.min(bytes.len());
             self.left -= skipped;
@@ -164,7 +226,9 @@ impl Headers {
                     i32::from_be_bytes(self.header[at..at + 4].try_into().expect("four bytes"))
                 };
                 let length = usize::try_from(number(0)).unwrap_or(0);
-                found |= self.is_connected && WRITES.contains(&number(8));
+                if self.is_connected {
+                    found.push(number(8));
+                }
                 self.left = length.saturating_sub(HEADER - 4);
                 self.is_connected = true;
                 self.header.clear();
@@ -198,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_is_known_by_its_header_wherever_reads_cut_the_stream() {
+    fn opcodes_are_found_wherever_reads_cut_the_stream() {
         let connect = ClientPacket::Connect {
             last_zxid_seen: Zxid(1),
             timeout: std::time::Duration::from_millis(1),
@@ -211,19 +275,23 @@ mod tests {
         let all = [&before[..], &create, &read].concat();
         for cut in 1..all.len() {
             let mut headers = Headers::default();
-            let reads = all.chunks(cut).map(|bytes| headers.has_write(bytes));
-            let writes: Vec<usize> =
-                reads.enumerate().filter(|(_, found)| *found).map(|(at, _)| at).collect();
-            assert_eq!(writes, [(before.len() + HEADER - 1) / cut], "reads of {cut} bytes");
+            let reads = all.chunks(cut).map(|bytes| headers.opcodes(bytes));
+            let found: Vec<(usize, i32)> = reads
+                .enumerate()
+                .flat_map(|(at, opcodes)| opcodes.into_iter().map(move |opcode| (at, opcode)))
+                .filter(|(_, opcode)| Write::Create.includes(*opcode))
+                .collect();
+            assert_eq!(found, [((before.len() + HEADER - 1) / cut, 15)], "reads of {cut} bytes");
         }
     }
 
-    /// The server gets the write, and the client no reply but the end of its connection. The next connection is robbed of
-    /// nothing once the proxy is told to stop.
+    /// The server gets the write, and the client no reply but the end of its connection. It happens once, and not to another
+    /// kind of write.
     #[tokio::test]
     async fn the_reply_to_a_write_is_lost_with_its_connection() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let proxy = Proxy::new(listener.local_addr().unwrap()).await.unwrap();
+        let loss = Arc::new(Loss::default());
+        let proxy = Proxy::new(listener.local_addr().unwrap(), Arc::clone(&loss)).await.unwrap();
         let connect = frame(&ClientPacket::Connect {
             last_zxid_seen: Zxid(1),
             timeout: std::time::Duration::from_millis(1),
@@ -231,8 +299,13 @@ mod tests {
             read_only: false,
         });
         let create = request(Request::Write(Op::create("/a", *b"data", CreateMode::Persistent)));
-        for robs in [true, false] {
-            proxy.change(|mode| mode.robs = robs);
+        for (next, robs) in [
+            (Some(Write::Create), true),
+            (None, false),
+            (Some(Write::Delete), false),
+            (Some(Write::Any), true),
+        ] {
+            next.into_iter().for_each(|write| loss.lose(write));
             let mut client = TcpStream::connect(proxy.address()).await.unwrap();
             let (mut server, _) = listener.accept().await.unwrap();
             for (sent, is_lost) in [(&connect, false), (&create, robs)] {
@@ -242,8 +315,9 @@ mod tests {
                 assert_eq!(&seen, sent);
                 server.write_all(b"reply").await.unwrap();
                 let mut reply = [0; 5];
-                assert_eq!(client.read_exact(&mut reply).await.is_err(), is_lost);
+                assert_eq!(client.read_exact(&mut reply).await.is_err(), is_lost, "{next:?}");
             }
         }
+        assert_eq!(loss.lost(), 2);
     }
 }

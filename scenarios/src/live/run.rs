@@ -2,7 +2,7 @@
 
 use super::judge::{Judged, Timed, judge, judging};
 use super::plan::{Plan, Strike};
-use super::proxy::Proxy;
+use super::proxy::{Loss, Proxy};
 use super::surroundings::Around;
 use crate::conform::{ConformError, Installation, Options, RealEnsemble};
 use std::fs;
@@ -131,6 +131,7 @@ struct OneClient {
     client: Client,
     program: JoinHandle<Result<(), String>>,
     proxies: Vec<Proxy>,
+    loss: Arc<Loss>,
 }
 
 impl Live {
@@ -165,18 +166,16 @@ impl Live {
         let txns = self.logged().await?;
         let (clients, count) = (self.clients.len(), txns.len());
         let (monitors, not_judged) = judging((self.scenario.monitors)(&self.run));
-        let violation = match stuck {
-            Some(stuck) => Some((stuck, self.last_of(&events, events.len()))),
-            None => {
-                let config = Arc::new(self.run.config.clone());
-                let judged = Judged { config: &config, events: &events, txns, setup };
-                judge(monitors, judged)
-                    .err()
-                    .map(|(objection, at)| (objection, self.last_of(&events, at)))
-            }
-        };
+        let config = Arc::new(self.run.config.clone());
+        let is_finished = stuck.is_none();
+        let judged = Judged { config: &config, events: &events, txns, setup, is_finished };
+        // What a property objects to says more than that a program waits for ever.
+        let violation = judge(monitors, judged).err().or(stuck.map(|stuck| (stuck, events.len())));
+        let violation = violation.map(|(objection, at)| (objection, self.last_of(&events, at)));
         let mut strikes = [0; Strike::KINDS.len()];
         self.struck.iter().for_each(|(_, strike)| strikes[strike.kind()] += 1);
+        // Not every reply that was to be lost was waited for.
+        strikes[Strike::LOST_REPLY] = self.clients.iter().map(|one| one.loss.lost()).sum();
         Ok(Ended { strikes, clients, txns: count, events: events.len(), not_judged, violation })
     }
 
@@ -190,9 +189,9 @@ impl Live {
         let (around, mut posted) = Around::new();
         let programs = (self.scenario.programs)(&self.run);
         for (index, program) in programs.into_iter().enumerate() {
-            let mut proxies = Vec::new();
+            let (mut proxies, loss) = (Vec::new(), Arc::new(Loss::default()));
             for server in 0..self.ensemble.len() {
-                let proxy = Proxy::new(self.ensemble.address(server)).await;
+                let proxy = Proxy::new(self.ensemble.address(server), Arc::clone(&loss)).await;
                 proxies.push(proxy.map_err(machine("a proxy cannot listen"))?);
             }
             let client = self.client(index, &proxies, around.clone())?;
@@ -204,7 +203,7 @@ impl Live {
                 tell(&events, Event::Finished { client: id, result: result.clone() });
                 result
             });
-            self.clients.push(OneClient { client, program, proxies });
+            self.clients.push(OneClient { client, program, proxies, loss });
         }
         let receivers: Vec<Client> = self.clients.iter().map(|one| one.client.clone()).collect();
         tokio::spawn(async move {
@@ -261,11 +260,7 @@ impl Live {
         self.struck.push((self.since.elapsed(), strike));
         match strike {
             Strike::Cut { client } => self.change(client, |mode| mode.cut += 1),
-            Strike::LoseReply { client, within } => {
-                self.change(client, |mode| mode.robs = true);
-                sleep(within).await;
-                self.change(client, |mode| mode.robs = false);
-            }
+            Strike::LoseReply { client, write } => self.clients[client].loss.lose(write),
             Strike::Hold { client, lasting } => {
                 self.change(client, |mode| mode.holds = true);
                 sleep(lasting).await;
