@@ -111,23 +111,88 @@ fn read_body(reader: &mut Reader, kind: i32, session: SessionId) -> Result<TxnBo
     })
 }
 
-/// Decodes a multi: all operations, or for a failed one the error of each.
+/// Decodes a multi: all operations, or for a failed one the error of each. The record of a failed one has the operations
+/// before the one that failed as they would have been, and only then errors.
 fn read_multi(reader: &mut Reader, session: SessionId) -> Result<TxnBody, WireError> {
     let parts = reader.vector(|reader| {
         let kind = reader.int()?;
         read_body(&mut Reader::new(reader.buffer()?), kind, session)
     })?;
-    let errors = parts.iter().map(|part| match part {
-        TxnBody::Error(error) => Some(Some(*error)),
+    let error = |part: &TxnBody| match part {
+        TxnBody::Error(error) => Some(*error),
         _ => None,
-    });
-    Ok(match errors.collect::<Option<Vec<Option<Error>>>>() {
-        Some(errors) if !errors.is_empty() => TxnBody::FailedMulti(errors),
-        _ => TxnBody::Multi(parts),
+    };
+    let errors: Vec<Option<Error>> = parts.iter().map(error).collect();
+    Ok(match errors.iter().any(Option::is_some) {
+        true => TxnBody::FailedMulti(errors),
+        false => TxnBody::Multi(parts),
     })
 }
 
 fn znode(reader: &mut Reader) -> Result<ZnodePath, WireError> {
     let path = read_path(reader)?;
     ZnodePath::new(path.to_string()).map_err(|_| WireError::BadText(path.as_bytes().to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::jute::Writer;
+
+    /// The log of one multi: a delete of /a, and then the error with this code or a second delete.
+    fn log(code: Option<i32>) -> Vec<u8> {
+        let bytes = |write: &dyn Fn(&mut Writer)| {
+            let mut writer = Writer::default();
+            write(&mut writer);
+            writer.finish()
+        };
+        let delete = bytes(&|writer| writer.text("/a"));
+        let second = code.map_or(delete.clone(), |code| bytes(&|writer| writer.int(code)));
+        let second_kind = code.map_or(opcode::DELETE, |_| opcode::ERROR);
+        let record = bytes(&|writer| {
+            writer.long(7);
+            writer.int(3);
+            writer.long(1 << 32 | 5);
+            writer.long(0);
+            writer.int(opcode::MULTI);
+            let parts = [(opcode::DELETE, &delete), (second_kind, &second)];
+            writer.vector(parts.into_iter(), |writer, (kind, part)| {
+                writer.int(kind);
+                writer.buffer(part);
+            });
+        });
+        bytes(&|writer| {
+            writer.int(MAGIC);
+            writer.int(VERSION);
+            writer.long(0);
+            for _ in 0..2 {
+                writer.long(0);
+                writer.buffer(&record);
+                writer.bytes(&[END]);
+            }
+            writer.bytes(&[0; 100]);
+        })
+    }
+
+    #[test]
+    fn a_multi_failed_if_any_part_is_an_error() {
+        let delete = || TxnBody::Delete { path: ZnodePath::new("/a").expect("a path") };
+        let bodies = |log: &[u8]| -> Vec<TxnBody> {
+            read_log(log).expect("a log").into_iter().map(|txn| txn.body).collect()
+        };
+        let failed = TxnBody::FailedMulti(vec![None, Some(Error::NoNode)]);
+        assert_eq!(bodies(&log(Some(Error::NoNode.code()))), [failed.clone(), failed]);
+        let done = TxnBody::Multi(vec![delete(), delete()]);
+        assert_eq!(bodies(&log(None)), [done.clone(), done]);
+    }
+
+    #[test]
+    fn a_log_ends_with_its_last_whole_record() {
+        let whole = log(None);
+        let end = whole.len() - 100;
+        assert_eq!(read_log(&whole[..end]).map(|txns| txns.len()), Ok(2));
+        assert_eq!(read_log(&whole[..end - 1]).map(|txns| txns.len()), Ok(1));
+        assert_eq!(read_log(&whole[..16]).map(|txns| txns.len()), Ok(0));
+        assert!(read_log(&whole[..15]).is_err() && read_log(&[0; 32]).is_err());
+    }
 }
