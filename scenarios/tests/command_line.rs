@@ -119,6 +119,8 @@ fn names_without_a_near_one_get_the_list() {
         "unknown command `frobnicate`: the commands are run, replay, explore, conform, \
          live, fuzz-explorer, recipes, mutants, published, findings, list"
     );
+    let sentence = refused(&["live"]);
+    assert_eq!(sentence, "`live` needs a scenario, such as `vivarium live lock`");
     let sentence = refused(&["run", "--frobnicate"]);
     assert_eq!(sentence, "unknown flag `--frobnicate`: `vivarium run --help` lists the flags");
 }

@@ -135,6 +135,16 @@ impl Op {
     pub fn check(path: impl Into<Arc<str>>, version: Version) -> Op {
         Op::Check { path: path.into(), version }
     }
+
+    /// Returns the path that it names.
+    pub fn path(&self) -> &Arc<str> {
+        match self {
+            Op::Create { path, .. }
+            | Op::Delete { path, .. }
+            | Op::SetData { path, .. }
+            | Op::Check { path, .. } => path,
+        }
+    }
 }
 
 /// A read inside a [`Request::MultiRead`] (rule 1.7.4).
@@ -145,6 +155,14 @@ pub enum ReadOp {
     GetData { path: Arc<str> },
     /// Names of the children.
     GetChildren { path: Arc<str> },
+}
+
+impl ReadOp {
+    /// Returns the path that it names.
+    pub fn path(&self) -> &Arc<str> {
+        let (ReadOp::GetData { path } | ReadOp::GetChildren { path }) = self;
+        path
+    }
 }
 
 /// The mode of a watch set by [`Request::AddWatch`]. Both modes keep the watch after it fires (rule 3.1.1).
@@ -262,6 +280,28 @@ impl Request {
             | Request::CloseSession => true,
             Request::Sync { .. } => false,
             read => !read.is_read(),
+        }
+    }
+
+    /// Calls `visit` with each path that the request names, in their order.
+    pub fn each_path(&self, mut visit: impl FnMut(&Arc<str>)) {
+        match self {
+            Request::Write(op) => visit(op.path()),
+            Request::Multi(ops) => ops.iter().for_each(|op| visit(op.path())),
+            Request::MultiRead(reads) => reads.iter().for_each(|read| visit(read.path())),
+            Request::Exists { path, .. }
+            | Request::GetData { path, .. }
+            | Request::GetChildren { path, .. }
+            | Request::GetAcl { path }
+            | Request::SetAcl { path, .. }
+            | Request::GetAllChildrenNumber { path }
+            | Request::GetEphemerals { prefix: path }
+            | Request::AddWatch { path, .. }
+            | Request::RemoveWatches { path, .. }
+            | Request::CheckWatches { path, .. }
+            | Request::DeleteContainer { path }
+            | Request::Sync { path } => visit(path),
+            Request::WhoAmI | Request::CloseSession => {}
         }
     }
 

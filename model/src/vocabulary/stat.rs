@@ -30,3 +30,11 @@ pub struct Stat {
     /// Number of children.
     pub num_children: u32,
 }
+
+impl Stat {
+    /// Returns the czxid, unless a server has left the Stat out of an answer and all of it is 0: those before 3.9.0 do in
+    /// the answer to a create inside a multi (rule 1.7.3).
+    pub fn known_czxid(&self) -> Option<Zxid> {
+        (self.czxid != Zxid::ZERO).then_some(self.czxid)
+    }
+}

@@ -5,7 +5,7 @@
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ClientId, Machine, ServerId, SessionId};
 use crate::vocabulary::observation::Value;
-use crate::vocabulary::op::{Op, ReadOp, Request};
+use crate::vocabulary::op::Request;
 use crate::vocabulary::packet::ServerPacket;
 use crate::vocabulary::path::ZnodePath;
 use crate::vocabulary::step::Step;
@@ -145,35 +145,7 @@ impl Subjects {
     }
 
     fn request(&mut self, request: &Request) {
-        match request {
-            Request::Write(op) => self.op(op),
-            Request::Multi(ops) => ops.iter().for_each(|op| self.op(op)),
-            Request::Exists { path, .. }
-            | Request::GetData { path, .. }
-            | Request::GetChildren { path, .. }
-            | Request::GetAcl { path }
-            | Request::SetAcl { path, .. }
-            | Request::GetAllChildrenNumber { path }
-            | Request::GetEphemerals { prefix: path }
-            | Request::AddWatch { path, .. }
-            | Request::RemoveWatches { path, .. }
-            | Request::CheckWatches { path, .. }
-            | Request::DeleteContainer { path }
-            | Request::Sync { path } => _ = self.add(Arc::clone(path)),
-            Request::MultiRead(reads) => reads.iter().for_each(|read| {
-                let (ReadOp::GetData { path } | ReadOp::GetChildren { path }) = read;
-                self.add(Arc::clone(path));
-            }),
-            Request::WhoAmI | Request::CloseSession => {}
-        }
-    }
-
-    fn op(&mut self, op: &Op) {
-        let (Op::Create { path, .. }
-        | Op::Delete { path, .. }
-        | Op::SetData { path, .. }
-        | Op::Check { path, .. }) = op;
-        self.add(Arc::clone(path));
+        request.each_path(|path| _ = self.add(Arc::clone(path)));
     }
 }
 

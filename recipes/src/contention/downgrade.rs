@@ -48,7 +48,11 @@ impl Guard {
                     let Some(OpResult::Created(node, stat)) = results.first() else {
                         unreachable!("a create is answered with {results:?}")
                     };
-                    return Ok(Node { path: Arc::clone(node), czxid: stat.czxid });
+                    if let Some(czxid) = stat.known_czxid() {
+                        return Ok(Node { path: Arc::clone(node), czxid });
+                    }
+                    // Older servers leave the Stat out of the answer to a multi.
+                    return self.reader(Arc::clone(node)).await?.ok_or(Loss::NodeDeleted);
                 }
                 Err(failed) => match failed.error {
                     Error::ConnectionLoss => {
@@ -104,7 +108,13 @@ impl Guard {
                 }
             }
         };
-        let exists = until_known(&self.zookeeper, || self.zookeeper.exists(&node)).await;
-        Ok(exists.map_err(ended)?.map(|stat| Node { path: node.into(), czxid: stat.czxid }))
+        self.reader(node.into()).await
+    }
+
+    /// Reads the reader's znode; `None` if it does not exist.
+    async fn reader(&self, path: Arc<str>) -> Result<Option<Node>, Loss> {
+        let exists = until_known(&self.zookeeper, || self.zookeeper.exists(&path)).await;
+        let stat = exists.map_err(|_| Loss::SessionEnded)?;
+        Ok(stat.map(|stat| Node { path, czxid: stat.czxid }))
     }
 }

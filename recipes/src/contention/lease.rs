@@ -9,6 +9,7 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::{Watch, ZooKeeper};
 use vivarium_model::id::SessionId;
 use vivarium_model::op::{CreateMode, Op, OpResult};
+use vivarium_model::zxid::Zxid;
 
 /// An attempt to get a permit. Dropping it before its end gives up.
 pub(crate) struct LeaseAttempt {
@@ -88,7 +89,11 @@ impl LeaseAttempt {
                     let Some(OpResult::Created(path, stat)) = results.first() else {
                         unreachable!("a create is answered with {results:?}")
                     };
-                    return Ok(Node { path: Arc::clone(path), czxid: stat.czxid });
+                    let czxid = match stat.known_czxid() {
+                        Some(czxid) => czxid,
+                        None => self.read_czxid(path).await?,
+                    };
+                    return Ok(Node { path: Arc::clone(path), czxid });
                 }
                 Err(FencedError::Failed(Error::ConnectionLoss)) => match self.recovered().await {
                     Ok(Recovered::Adopted(node)) => return Ok(node),
@@ -99,6 +104,16 @@ impl LeaseAttempt {
                 },
                 Err(error) => return Err(error),
             }
+        }
+    }
+
+    /// Reads the czxid of the lease, which older servers leave out of the answer to a multi.
+    async fn read_czxid(&self, path: &str) -> Result<Zxid, FencedError> {
+        match until_known(&self.zookeeper, || self.zookeeper.exists(path)).await {
+            Ok(Some(stat)) => Ok(stat.czxid),
+            Ok(None) => Err(FencedError::Lost(Loss::NodeDeleted)),
+            Err(Error::SessionExpired) => Err(FencedError::Lost(Loss::SessionEnded)),
+            Err(error) => Err(FencedError::Failed(error)),
         }
     }
 

@@ -232,7 +232,8 @@ impl Group {
         let mut events = self.zookeeper.session_events();
         match self.zookeeper.multi(ops).await {
             Ok(results) => match results.last() {
-                Some(OpResult::Created(_, stat)) => Ok(Some(stat.czxid)),
+                // Older servers leave the Stat out: the next try reads it.
+                Some(OpResult::Created(_, stat)) => Ok(stat.known_czxid()),
                 _ => Ok(None),
             },
             Err(failed) => match failed.error {

@@ -217,7 +217,7 @@ pub(super) struct ConformArguments {
 pub(super) struct LiveArguments {
     /// Which scenario
     #[arg(value_name = "SCENARIO")]
-    pub(super) scenario: String,
+    pub(super) scenario: Option<String>,
     /// The seeds A up to B, B left out, or N seeds from 0; each names its faults, and real time decides the rest
     /// [default: 3]
     #[arg(long, value_name = "A..B", allow_hyphen_values = true)]

@@ -25,7 +25,10 @@ const LONGEST: u64 = 3_600;
 const FINISH_WITHIN: Duration = Duration::from_secs(120);
 
 pub(super) fn live(arguments: &LiveArguments, entries: &[Entry]) -> Result<u8, String> {
-    let entry = select::entry(&arguments.scenario, entries)?;
+    let Some(scenario) = &arguments.scenario else {
+        return Err("`live` needs a scenario, such as `vivarium live lock`".to_owned());
+    };
+    let entry = select::entry(scenario, entries)?;
     select::has_seeds(entry)?;
     let scenario = select::selected(entry, &arguments.bugs)?.scenario;
     let seeds = match &arguments.seeds {
@@ -54,7 +57,7 @@ pub(super) fn live(arguments: &LiveArguments, entries: &[Entry]) -> Result<u8, S
     }
     meter.finish();
     let code = u8::from(runs.iter().any(|(_, ended)| ended.violation.is_some()));
-    Ok(emit(&report(entry.name, &runs, |seed| again(arguments, seed)), code))
+    Ok(emit(&report(entry.name, &runs, |seed| again(entry.name, arguments, seed)), code))
 }
 
 fn installation(arguments: &LiveArguments) -> Result<Option<Installation>, String> {
@@ -75,8 +78,8 @@ fn number(option: &str, text: Option<&str>, default: u64, most: u64) -> Result<u
 }
 
 /// Returns the command that repeats a seed.
-fn again(arguments: &LiveArguments, seed: u64) -> String {
-    let mut words = vec!["vivarium live".to_owned(), arguments.scenario.clone()];
+fn again(entry: &str, arguments: &LiveArguments, seed: u64) -> String {
+    let mut words = vec!["vivarium live".to_owned(), entry.to_owned()];
     words.extend(arguments.bugs.iter().map(|bug| format!("--bug {bug}")));
     words.push(format!("--seeds {seed}..{}", seed + 1));
     let options = [

@@ -1,25 +1,28 @@
 //! Judges a run: the events of its clients, in the order in which they happened, and the transactions of its servers.
 //!
-//! A transaction is told to the monitors before the first event that shows it: a reply or an answer with its zxid or a later
-//! one, the acceptance of a session that it began, the end of a session that it closed. So monitors see each transaction
-//! as late as possible, and never after a client has seen it.
+//! Monitors get a transaction before the first event that shows it: a reply or an answer with its zxid or a later one, the
+//! acceptance of a session that it began, the end of a session that it closed. So monitors see each transaction as late as
+//! possible, and never after a client has seen it.
 //!
-//! Notifications of servers before 3.9 carry no zxid. Such a one is of the first matching change after the client's last
-//! reply: a server sends the notifications of all changes that a reply reflects before that reply. One that a SetWatches
-//! has caused has the zxid of the answer to it.
+//! Notifications of servers before 3.9 carry no zxid. Such a notification gets the zxid of the first matching change after
+//! the client's last reply: a server sends the notifications of all changes that a reply reflects before that reply. A
+//! notification that a SetWatches has caused gets the zxid of the answer to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 use vivarium_model::config::Config;
+use vivarium_model::error::Error;
 use vivarium_model::event::Event;
 use vivarium_model::history::History;
 use vivarium_model::id::{ClientId, ServerId, SessionId, Xid};
-use vivarium_model::op::{EventType, Request, SessionState, WatchedEvent};
+use vivarium_model::op::{EventType, OpResult, Request, Response, SessionState, WatchedEvent};
 use vivarium_model::path::parent;
 use vivarium_model::property::{EventKind, Monitor, Monitors, Objection, zookeeper};
+use vivarium_model::setup::Setup;
 use vivarium_model::time::Time;
+use vivarium_model::tree::Znode;
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::witnesses::Witnesses;
 use vivarium_model::zxid::{Epoch, Zxid};
@@ -27,7 +30,8 @@ use vivarium_model::zxid::{Epoch, Zxid};
 /// Events with their times since the beginning of the run.
 pub(super) type Timed = Vec<(Duration, Event)>;
 
-/// What only servers can tell. A monitor that minds one of these would judge without what it needs.
+/// The events of servers, which nothing reports in a run on real ones. A monitor that minds one of these would judge without
+/// what it needs.
 const OF_SERVERS: [EventKind; 21] = [
     EventKind::Elected,
     EventKind::LeftRole,
@@ -52,7 +56,7 @@ const OF_SERVERS: [EventKind; 21] = [
     EventKind::TakenForExpired,
 ];
 
-/// Returns the monitors that can judge what clients and logs tell, and the names of the others. Those are properties of
+/// Returns the monitors that can judge by clients' events and logs, and the names of the others. Those are properties of
 /// ZooKeeper itself; the recipes' own need nothing of servers but what these have committed.
 pub(super) fn judging(all: Vec<Box<dyn Monitor>>) -> (Vec<Box<dyn Monitor>>, Vec<String>) {
     let of_zookeeper: BTreeSet<String> =
@@ -72,7 +76,7 @@ pub(super) struct Judged<'a> {
     pub(super) config: &'a Arc<Config>,
     pub(super) events: &'a Timed,
     pub(super) txns: Vec<Txn>,
-    /// The session that has created the scenario's znodes: the history begins with its end.
+    /// The session that has created the scenario's znodes: its transactions come before all events.
     pub(super) setup: SessionId,
     /// True if every program has finished that must: only then properties are asked about the end.
     pub(super) is_finished: bool,
@@ -87,8 +91,11 @@ pub(super) fn judge(
     judged: Judged<'_>,
 ) -> Result<(), (Objection, usize)> {
     let (events, is_finished) = (judged.events, judged.is_finished);
+    let setup = judged.setup;
     let mut judge = Judge::new(monitors, judged);
     let mut end = Time::ZERO;
+    let set_up = judge.closed.get(&setup).copied().unwrap_or_default();
+    judge.commit(end, set_up).map_err(|objection| (objection, 0))?;
     for (at, (since, event)) in events.iter().enumerate() {
         end = Time::ZERO + *since;
         judge.event(at, end, event).map_err(|objection| (objection, at))?;
@@ -100,7 +107,7 @@ struct Judge {
     witnesses: Witnesses,
     /// All transactions, by zxid.
     all: BTreeMap<Zxid, Arc<Txn>>,
-    /// The transactions that were not told, by zxid.
+    /// The transactions that monitors have not had, by zxid.
     txns: BTreeMap<Zxid, Arc<Txn>>,
     /// The zxid of each client's last reply.
     replied: BTreeMap<ClientId, Zxid>,
@@ -108,7 +115,7 @@ struct Judge {
     notified: BTreeMap<(ClientId, Arc<str>, EventType), Zxid>,
     /// The zxid of the answer to the SetWatches that has caused a notification, by the notification's number.
     rearming: BTreeMap<usize, Zxid>,
-    /// The epoch of the last leader that was told.
+    /// The epoch of the last leader that monitors know.
     epoch: Epoch,
     begun: BTreeMap<SessionId, Zxid>,
     closed: BTreeMap<SessionId, Zxid>,
@@ -133,16 +140,17 @@ impl Judge {
             }
             txns.insert(txn.zxid, Arc::new(txn));
         }
-        let mut history = History::new();
-        let set_up = closed.get(&judged.setup).copied().unwrap_or_default();
-        let later = txns.split_off(&set_up.next().unwrap_or(set_up));
-        txns.into_values().for_each(|txn| drop(history.commit(txn)));
-        monitors.iter_mut().for_each(|monitor| monitor.begin(judged.config));
+        // The scenario's znodes are created by transactions: nothing exists before them.
+        let mut config = Config::clone(judged.config);
+        config.setup = Setup::NONE;
+        let config = Arc::new(config);
+        monitors.iter_mut().for_each(|monitor| monitor.begin(&config));
+        let history = History::new();
         Judge {
             epoch: history.last().epoch(),
             witnesses: Witnesses::new(Arc::new(history), Monitors::new(monitors)),
-            all: later.clone(),
-            txns: later,
+            all: txns.clone(),
+            txns,
             rearming: rearming(judged.events),
             replied: BTreeMap::new(),
             notified: BTreeMap::new(),
@@ -154,9 +162,13 @@ impl Judge {
     fn event(&mut self, number: usize, at: Time, event: &Event) -> Result<(), Objection> {
         let mut event = event.clone();
         match &mut event {
-            Event::Replied { client, zxid, .. } | Event::Rearmed { client, zxid, .. } => {
+            Event::Replied { client, zxid, result, .. } => {
                 self.replied.insert(*client, *zxid);
+                if let Some(txn) = self.all.get(zxid) {
+                    complete(result, txn);
+                }
             }
+            Event::Rearmed { client, zxid, .. } => drop(self.replied.insert(*client, *zxid)),
             Event::Notified { client, event, .. } => self.date(number, *client, event),
             _ => {}
         }
@@ -197,7 +209,7 @@ impl Judge {
         }
     }
 
-    /// Tells the monitors all transactions up to this one, and the leaders that were established meanwhile. A leader without
+    /// Gives the monitors all transactions up to this one, and the leaders that were established meanwhile. A leader without
     /// a transaction of its own shows as the epoch of an answer.
     fn commit(&mut self, at: Time, last: Zxid) -> Result<(), Objection> {
         while let Some(first) = self.txns.first_entry().filter(|first| *first.key() <= last) {
@@ -209,7 +221,7 @@ impl Judge {
         self.establish(at, last.epoch())
     }
 
-    /// Tells the monitors that a leader was established, if that of this epoch is not known.
+    /// Gives the monitors the establishment of this epoch's leader, if they do not know it.
     fn establish(&mut self, at: Time, epoch: Epoch) -> Result<(), Objection> {
         if epoch <= self.epoch {
             return Ok(());
@@ -239,7 +251,7 @@ fn asked_to_close(events: &Timed) -> BTreeSet<SessionId> {
     asked.collect()
 }
 
-/// Returns the notifications that were read while a SetWatches was not answered, each with the zxid of the answer.
+/// Returns the notifications that were read while a SetWatches was unanswered, each with the zxid of the answer.
 fn rearming(events: &Timed) -> BTreeMap<usize, Zxid> {
     let mut found = BTreeMap::new();
     let mut open: BTreeMap<ClientId, (usize, Vec<usize>)> = BTreeMap::new();
@@ -265,6 +277,21 @@ fn rearming(events: &Timed) -> BTreeMap<usize, Zxid> {
         }
     }
     found
+}
+
+/// Adds the Stats that servers before 3.9.0 leave out of the answers to creates in multis (rule 1.7.3). Monitors judge
+/// what a znode is by them.
+fn complete(result: &mut Result<Response, Error>, txn: &Txn) {
+    let (Ok(Response::Multi(results)), TxnBody::Multi(parts)) = (result, &txn.body) else { return };
+    for (result, part) in results.iter_mut().zip(parts) {
+        if let OpResult::Created(_, stat) = result
+            && let TxnBody::Create { data, ephemeral_type, acl, .. } = part
+            && stat.czxid == Zxid::ZERO
+        {
+            let (data, acl) = (Arc::clone(data), acl.clone());
+            *stat = Znode::created(txn.zxid, txn.time, data, *ephemeral_type, acl).stat(0);
+        }
+    }
 }
 
 /// Returns true if a transaction causes this event on this path.
@@ -303,7 +330,6 @@ mod tests {
     use super::*;
     use crate::properties::tree_always;
     use vivarium_model::id::ClientConnection;
-    use vivarium_model::op::{Response, WatchedEvent};
     use vivarium_model::path::ZnodePath;
     use vivarium_model::tree::EphemeralType;
 
@@ -407,6 +433,19 @@ mod tests {
         assert_eq!(objected_at(vec![rearming(), created.clone(), answer.clone()]), Some(1));
         let before = vec![created, rearming(), answer];
         assert_eq!(objected_at(before), Some(2));
+    }
+
+    #[test]
+    fn stats_that_a_server_leaves_out_come_from_the_log() {
+        let made = txn(6, SESSION, TxnBody::Multi(vec![create("/a"), create("/c")]));
+        let told = vivarium_model::stat::Stat { czxid: zxid(2), ..Default::default() };
+        let created = |path: &str, stat| OpResult::Created(path.into(), stat);
+        let mut result =
+            Ok(Response::Multi(vec![created("/a", Default::default()), created("/c", told)]));
+        complete(&mut result, &made);
+        let Ok(Response::Multi(results)) = result else { unreachable!() };
+        assert!(matches!(&results[0], OpResult::Created(_, stat) if stat.czxid == zxid(6)));
+        assert_eq!(results[1], created("/c", told));
     }
 
     #[test]

@@ -15,6 +15,6 @@ mod run;
 mod surroundings;
 
 pub use plan::Strike;
-pub use proxy::Write;
+pub use proxy::{Loss, Proxy, Write};
 pub use report::report;
 pub use run::{Ended, LiveError, LivePlan, run};

@@ -12,18 +12,18 @@ use tokio::sync::watch;
 /// The most bytes that are read at once.
 const BUFFER: usize = 16 * 1024;
 
-/// What a proxy does with bytes.
+/// Decides what a proxy does with bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Mode {
-    /// Nothing passes.
-    pub(super) holds: bool,
+struct Mode {
+    /// True if nothing passes.
+    holds: bool,
     /// Changes with every cut: connections of another number end.
-    pub(super) cut: u64,
+    cut: u64,
 }
 
 /// The reply that a client is to lose: shared by its proxies, and lost once.
 #[derive(Debug, Default)]
-pub(super) struct Loss {
+pub struct Loss {
     /// The write whose reply is lost next: 0 for none, otherwise 1 + its index in [`Write::ALL`].
     next: AtomicU8,
     lost: AtomicU64,
@@ -56,12 +56,12 @@ impl Write {
 
 impl Loss {
     /// Makes the client lose the reply to its next write of this kind.
-    pub(super) fn lose(&self, write: Write) {
+    pub fn lose(&self, write: Write) {
         self.next.store(1 + write as u8, Ordering::Relaxed);
     }
 
     /// Returns the number of replies that were lost.
-    pub(super) fn lost(&self) -> u64 {
+    pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
@@ -82,9 +82,9 @@ impl Loss {
     }
 }
 
-/// A proxy. Its connections end with it.
+/// A proxy between clients and one server. Its connections end with it.
 #[derive(Debug)]
-pub(super) struct Proxy {
+pub struct Proxy {
     address: SocketAddr,
     mode: Arc<watch::Sender<Mode>>,
     accepting: tokio::task::JoinHandle<()>,
@@ -92,7 +92,10 @@ pub(super) struct Proxy {
 
 impl Proxy {
     /// Listens on a free port for connections to `server`.
-    pub(super) async fn new(server: SocketAddr, loss: Arc<Loss>) -> io::Result<Proxy> {
+    ///
+    /// # Errors
+    /// If no port is free.
+    pub async fn new(server: SocketAddr, loss: Arc<Loss>) -> io::Result<Proxy> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let (mode, modes) = watch::channel(Mode::default());
@@ -105,12 +108,21 @@ impl Proxy {
     }
 
     /// Returns the address for the client.
-    pub(super) fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Changes what the proxy does.
-    pub(super) fn change(&self, change: impl FnOnce(&mut Mode)) {
+    /// Breaks all connections. Replies that the client has not read are lost.
+    pub fn cut(&self) {
+        self.change(|mode| mode.cut += 1);
+    }
+
+    /// Lets no byte pass until `holds` is false again.
+    pub fn hold(&self, holds: bool) {
+        self.change(|mode| mode.holds = holds);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Mode)) {
         self.mode.send_modify(change);
     }
 }
@@ -118,7 +130,7 @@ impl Proxy {
 impl Drop for Proxy {
     fn drop(&mut self) {
         self.accepting.abort();
-        self.change(|mode| mode.cut += 1);
+        self.cut();
     }
 }
 
@@ -137,7 +149,7 @@ async fn pass(
     let (from_server, to_server) = server.into_split();
     let mut until = modes.clone();
     let is_robbed = AtomicBool::new(false);
-    // Whatever ends first ends the whole connection.
+    // The first of the three that ends takes the whole connection with it.
     tokio::select! {
         _ = until.wait_for(|mode| mode.cut != first) => {}
         _ = requests(from_client, to_server, modes.clone(), &loss, &is_robbed) => {}

@@ -42,12 +42,16 @@ pub fn report(name: &str, runs: &[(u64, Ended)], again: impl Fn(u64) -> String) 
     if let Some((_, ended)) = runs.first().filter(|(_, ended)| !ended.not_judged.is_empty()) {
         let _ = writeln!(
             text,
-            "  not judged, because only servers could tell: {}",
+            "  not judged, because real servers do not report what it takes: {}",
             ended.not_judged.join(", ")
         );
     }
     let verdict = match violated {
         Some((seed, _)) => format!("violated at seed {seed}"),
+        None if runs.iter().all(|(_, ended)| ended.judged == 0) => {
+            "held, but no property was judged: only that each program ends, without an error"
+                .to_owned()
+        }
         None => "held".to_owned(),
     };
     let _ = writeln!(text, "  {verdict}");

@@ -58,9 +58,11 @@ pub struct Ended {
     pub txns: usize,
     /// The number of events.
     pub events: usize,
-    /// The properties that need what only servers can tell, and were not judged.
+    /// The number of properties that were judged.
+    pub judged: usize,
+    /// The properties that need servers' own events, and were not judged.
     pub not_judged: Vec<String>,
-    /// What was objected to, and the last events before it; `None` if every property held.
+    /// The objection, and the last events before it; `None` if every property held.
     pub violation: Option<(Objection, Vec<String>)>,
 }
 
@@ -166,17 +168,19 @@ impl Live {
         let txns = self.logged().await?;
         let (clients, count) = (self.clients.len(), txns.len());
         let (monitors, not_judged) = judging((self.scenario.monitors)(&self.run));
+        let judging_count = monitors.len();
         let config = Arc::new(self.run.config.clone());
         let is_finished = stuck.is_none();
         let judged = Judged { config: &config, events: &events, txns, setup, is_finished };
-        // What a property objects to says more than that a program waits for ever.
+        // A property's objection says more than a program that waits for ever.
         let violation = judge(monitors, judged).err().or(stuck.map(|stuck| (stuck, events.len())));
         let violation = violation.map(|(objection, at)| (objection, self.last_of(&events, at)));
         let mut strikes = [0; Strike::KINDS.len()];
         self.struck.iter().for_each(|(_, strike)| strikes[strike.kind()] += 1);
         // Not every reply that was to be lost was waited for.
         strikes[Strike::LOST_REPLY] = self.clients.iter().map(|one| one.loss.lost()).sum();
-        Ok(Ended { strikes, clients, txns: count, events: events.len(), not_judged, violation })
+        let (txns, events) = (count, events.len());
+        Ok(Ended { strikes, clients, txns, events, judged: judging_count, not_judged, violation })
     }
 
     /// Returns the connect string of the servers themselves.
@@ -259,17 +263,17 @@ impl Live {
     async fn strike(&mut self, strike: Strike) {
         self.struck.push((self.since.elapsed(), strike));
         match strike {
-            Strike::Cut { client } => self.change(client, |mode| mode.cut += 1),
+            Strike::Cut { client } => self.each_proxy(client, Proxy::cut),
             Strike::LoseReply { client, write } => self.clients[client].loss.lose(write),
             Strike::Hold { client, lasting } => {
-                self.change(client, |mode| mode.holds = true);
+                self.each_proxy(client, |proxy| proxy.hold(true));
                 sleep(lasting).await;
-                self.change(client, |mode| mode.holds = false);
+                self.each_proxy(client, |proxy| proxy.hold(false));
             }
             Strike::Expire { client } => {
                 let Some(resumed) = self.clients[client].client.resumed() else { return };
                 let thief = Client::builder(&self.servers()).resume(resumed);
-                // Without a quorum nobody can close it.
+                // Without a quorum no server closes it.
                 let thief = thief.connect_within(Duration::from_secs(3)).connect().await;
                 if let Ok(thief) = thief {
                     let _ = timeout(Duration::from_secs(3), thief.close()).await;
@@ -290,8 +294,8 @@ impl Live {
         }
     }
 
-    fn change(&self, client: usize, change: impl Fn(&mut super::proxy::Mode)) {
-        self.clients[client].proxies.iter().for_each(|proxy| proxy.change(&change));
+    fn each_proxy(&self, client: usize, act: impl Fn(&Proxy)) {
+        self.clients[client].proxies.iter().for_each(act);
     }
 
     fn signal(&self, server: usize, name: &str) {

@@ -1,14 +1,16 @@
 //! The client for production on real servers.
 
 use crate::leader;
-use crate::proxy::Proxy;
 use crate::server::installation;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::timeout;
 use vivarium::conform::{Options, RealEnsemble, RealServer};
+use vivarium::live::{Loss, Proxy};
 use vivarium::recipes::lock::Lock;
+use vivarium::recipes::rwlock::RwLock;
+use vivarium::recipes::semaphore::Semaphore;
 use vivarium_client::{Client, ConnectError, CreateMode, Error, Recorder, Version, ZooKeeper};
 use vivarium_model::client::{ClientEffect, ClientInput, ClientMachine};
 use vivarium_model::event::Event;
@@ -20,6 +22,10 @@ const SOON: Duration = Duration::from_secs(60);
 
 async fn soon<T>(future: impl Future<Output = T>) -> T {
     timeout(SOON, future).await.expect("it takes too long")
+}
+
+async fn proxy(server: &RealServer) -> Proxy {
+    Proxy::new(server.address(), Arc::new(Loss::default())).await.unwrap()
 }
 
 async fn connect(proxy: &Proxy) -> Client {
@@ -109,7 +115,7 @@ async fn a_machine_that_is_given_the_same_inputs_has_the_same_effects() {
         return;
     }
     let server = RealServer::start(&Options::default()).unwrap();
-    let proxy = Proxy::new(server.address()).await.unwrap();
+    let proxy = proxy(&server).await;
     let shadow: &'static Shadow = Box::leak(Box::default());
     let builder = Client::builder(&proxy.address().to_string()).recorder(shadow);
     let client = soon(builder.session_timeout(Duration::from_secs(20)).connect()).await.unwrap();
@@ -138,7 +144,7 @@ async fn a_recipe_runs_as_it_is() {
         return;
     }
     let server = RealServer::start(&Options::default()).unwrap();
-    let proxy = Arc::new(Proxy::new(server.address()).await.unwrap());
+    let proxy = Arc::new(proxy(&server).await);
     let setup = connect(&proxy).await;
     settled(|| setup.create("/jobs", b"0", CreateMode::Persistent)).await.unwrap();
     let held: &'static AtomicBool = Box::leak(Box::default());
@@ -191,7 +197,7 @@ async fn watches_are_set_again_in_several_packets() {
         return;
     }
     let server = RealServer::start(&Options::default()).unwrap();
-    let proxy = Proxy::new(server.address()).await.unwrap();
+    let proxy = proxy(&server).await;
     let client = connect(&proxy).await;
     let direct = soon(Client::connect(&server.address().to_string())).await.unwrap();
     let path = |at: usize| format!("/{}-{at}", "long".repeat(100));
@@ -297,7 +303,7 @@ async fn a_session_that_is_closed_elsewhere_has_expired() {
         return;
     }
     let server = RealServer::start(&Options::default()).unwrap();
-    let proxy = Proxy::new(server.address()).await.unwrap();
+    let proxy = proxy(&server).await;
     let client = connect(&proxy).await;
     client.create("/mine", b"", CreateMode::Ephemeral).await.unwrap();
     let mut events = client.session_events();
@@ -318,6 +324,28 @@ async fn a_session_that_is_closed_elsewhere_has_expired() {
     soon(client.close()).await;
 }
 
+/// Servers before 3.9.0 leave the Stat out of the answer to a create in a multi, and permits and downgraded write locks are
+/// created in one. Their tokens are the czxids of their znodes all the same.
+#[tokio::test]
+async fn permits_and_downgraded_locks_have_the_tokens_of_their_znodes() {
+    if installation().is_none() {
+        return;
+    }
+    let server = RealServer::start(&Options::default()).unwrap();
+    let client = soon(Client::connect(&server.address().to_string())).await.unwrap();
+    let permit = Semaphore::new(client.zookeeper(), "/permits", 1);
+    let permit = soon(permit.acquire()).await.unwrap();
+    let (names, _) = client.get_children2("/permits/leases").await.unwrap();
+    let lease = client.exists(&format!("/permits/leases/{}", names[0])).await.unwrap().unwrap();
+    assert_eq!(permit.token().0, lease.czxid);
+    let lock = RwLock::new(client.zookeeper(), "/rw");
+    let reader = soon(soon(lock.write()).await.unwrap().downgrade()).await.unwrap();
+    let (names, _) = client.get_children2("/rw").await.unwrap();
+    let znode = client.exists(&format!("/rw/{}", names[0])).await.unwrap().unwrap();
+    assert_eq!(reader.token().0, znode.czxid);
+    soon(client.close()).await;
+}
+
 /// The example that services copy: an instance that ends hands over at once, and no report is lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_next_instance_of_a_service_leads_when_one_ends() {
@@ -325,7 +353,7 @@ async fn the_next_instance_of_a_service_leads_when_one_ends() {
         return;
     }
     let server = RealServer::start(&Options::default()).unwrap();
-    let proxy = Proxy::new(server.address()).await.unwrap();
+    let proxy = proxy(&server).await;
     let reports = Arc::new(Mutex::new(Vec::new()));
     let mut instances = Vec::new();
     for name in ["one", "two"] {

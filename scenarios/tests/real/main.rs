@@ -1,6 +1,6 @@
 //! Tests with real servers: they are driven, compared with the model, and show its findings. If ZooKeeper or Java is
 //! not installed, the tests that need them say so and pass.
-#![cfg(feature = "conform")]
+#![cfg(feature = "live")]
 
 mod client;
 mod conform;
@@ -9,6 +9,5 @@ mod findings;
 #[path = "../../../sim/live/examples/leader/src/lib.rs"]
 #[allow(unreachable_pub, reason = "it is a crate of its own")]
 mod leader;
-mod proxy;
 mod records;
 mod server;

@@ -12,7 +12,7 @@ use vivarium_model::op::Data;
 
 /// The settings of a client, from [`Client::builder`].
 #[derive(Clone)]
-#[must_use = "it connects when it is told to"]
+#[must_use = "a client starts with `connect` or `start`"]
 pub struct Builder {
     servers: String,
     within: Option<Duration>,
@@ -42,7 +42,8 @@ impl Builder {
         Builder { servers: servers.to_owned(), within: None, settings: Settings::default() }
     }
 
-    /// Sets the session timeout to request; 10 s if it is not set. Servers clamp it, by default to 2 to 20 ticks.
+    /// Sets the session timeout to request, from 1 ms to 24 days; 10 s if it is not set. Servers clamp it, by default to
+    /// 2 to 20 ticks.
     pub fn session_timeout(mut self, timeout: Duration) -> Builder {
         self.settings.session_timeout = timeout;
         self

@@ -72,7 +72,7 @@ pub(crate) async fn keep_time(shared: Arc<Shared>) {
     }
 }
 
-/// Answers whoever still waits, once no driver does.
+/// Answers all pending calls when the driver ends, even by a panic.
 struct Gone(Arc<Shared>);
 
 impl Drop for Gone {

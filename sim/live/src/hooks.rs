@@ -12,7 +12,7 @@ use vivarium_model::zxid::Zxid;
 
 /// Counts what a client does, for a service's metrics. Each method does nothing unless it is implemented.
 ///
-/// The methods are called while the client is locked: they must neither block nor call the client.
+/// The methods are called while the client is locked: they must neither block, nor panic, nor call the client.
 pub trait Metrics: Send + Sync {
     /// A request ended: after this time, and with this error if it failed. `ConnectionLoss` leaves its outcome unknown.
     fn request(&self, request: &Request, latency: Duration, error: Option<Error>) {
@@ -38,7 +38,7 @@ pub trait Metrics: Send + Sync {
 /// Takes the events of a client, in their order: what it sent and read, its session's states, and its program's
 /// observations. The monitors of a simulated run judge the same events.
 ///
-/// It is called while the client is locked: it must neither block nor call the client.
+/// It is called while the client is locked: it must neither block, nor panic, nor call the client.
 pub trait EventSink: Send + Sync {
     /// Takes the next event.
     fn event(&self, event: Event);
@@ -53,7 +53,7 @@ impl<F: Fn(Event) + Send + Sync> EventSink for F {
 /// Takes each input of the client machine together with its effects. Another machine that is given the same inputs has
 /// the same effects.
 ///
-/// It is called while the client is locked: it must neither block nor call the client.
+/// It is called while the client is locked: it must neither block, nor panic, nor call the client.
 pub trait Recorder: Send + Sync {
     /// Takes the machine as it is before its first input.
     fn begin(&self, machine: &ClientMachine) {
@@ -64,10 +64,10 @@ pub trait Recorder: Send + Sync {
     fn input(&self, input: &ClientInput, effects: &[ClientEffect]);
 }
 
-/// Stands in for what only an engine has, when programs that were written for one run on real servers: resources outside
-/// ZooKeeper, and other programs to send messages to.
+/// Provides what an engine provides beside ZooKeeper, so that programs written for an engine run on real servers:
+/// resources that check tokens, and messages to other programs.
 ///
-/// It is called while the client is locked: it must neither block nor call the client.
+/// It is called while the client is locked: it must neither block, nor panic, nor call the client.
 pub trait Surroundings: Send + Sync {
     /// Executes a write to a resource.
     ///
@@ -75,6 +75,6 @@ pub trait Surroundings: Send + Sync {
     /// The largest token that the resource has seen, if that is larger than the request's.
     fn write(&self, from: ClientId, request: &ResourceRequest) -> Result<(), Zxid>;
 
-    /// Sends a message to another program, which gets it by [`Client::deliver`](crate::Client::deliver).
+    /// Sends a message to another program, which receives it by [`Client::deliver`](crate::Client::deliver).
     fn send(&self, from: ClientId, to: ClientId, body: Arc<[u8]>);
 }

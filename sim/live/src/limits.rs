@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 use tokio::sync::Semaphore;
+use vivarium_model::acl::AclList;
 use vivarium_model::handle::BoxFuture;
-use vivarium_model::op::{Op, ReadOp, Request};
+use vivarium_model::op::{Op, Request};
 
 /// The overhead of a request: header, flags, ACL.
 const OVERHEAD: usize = 64;
@@ -28,27 +29,23 @@ impl Limits {
         }
     }
 
-    /// Returns the bytes that a request occupies, about.
+    /// Returns the bytes that a request occupies, about, up to 4 GiB.
     pub(crate) fn bytes(request: &Request) -> u32 {
-        let bytes = match request {
-            Request::Write(op) => of(op),
-            Request::Multi(ops) => ops.iter().map(of).sum(),
-            Request::MultiRead(ops) => ops.iter().map(of_read).sum(),
-            Request::Exists { path, .. }
-            | Request::GetData { path, .. }
-            | Request::GetChildren { path, .. }
-            | Request::GetAcl { path }
-            | Request::SetAcl { path, .. }
-            | Request::GetAllChildrenNumber { path }
-            | Request::AddWatch { path, .. }
-            | Request::RemoveWatches { path, .. }
-            | Request::CheckWatches { path, .. }
-            | Request::DeleteContainer { path }
-            | Request::Sync { path }
-            | Request::GetEphemerals { prefix: path } => path.len(),
-            Request::WhoAmI | Request::CloseSession => 0,
+        let mut bytes = OVERHEAD;
+        request.each_path(|path| bytes = bytes.saturating_add(path.len()));
+        let of_content = match request {
+            Request::Write(op) => content(op),
+            Request::Multi(ops) => ops.iter().map(|op| OVERHEAD.saturating_add(content(op))).sum(),
+            Request::MultiRead(reads) => reads.len().saturating_mul(OVERHEAD),
+            Request::SetAcl { acl, .. } => of_acl(acl),
+            _ => 0,
         };
-        u32::try_from(bytes + OVERHEAD).unwrap_or(u32::MAX)
+        u32::try_from(bytes.saturating_add(of_content)).unwrap_or(u32::MAX)
+    }
+
+    /// Returns true if no frame can hold a request of this size: its length has 31 bits.
+    pub(crate) fn is_too_long(bytes: u32) -> bool {
+        bytes > i32::MAX.unsigned_abs()
     }
 
     /// Admits a request: at once, or when the future is ready.
@@ -84,22 +81,24 @@ impl Limits {
     }
 }
 
-fn of(op: &Op) -> usize {
+/// Returns the bytes of an operation's data and ACL.
+fn content(op: &Op) -> usize {
     match op {
-        Op::Create { path, data, .. } | Op::SetData { path, data, .. } => path.len() + data.len(),
-        Op::Delete { path, .. } | Op::Check { path, .. } => path.len(),
+        Op::Create { data, acl, .. } => data.len().saturating_add(of_acl(acl)),
+        Op::SetData { data, .. } => data.len(),
+        Op::Delete { .. } | Op::Check { .. } => 0,
     }
 }
 
-fn of_read(op: &ReadOp) -> usize {
-    let (ReadOp::GetData { path } | ReadOp::GetChildren { path }) = op;
-    path.len()
+fn of_acl(acl: &AclList) -> usize {
+    acl.entries().iter().map(|acl| 12 + acl.id.scheme.len() + acl.id.id.len()).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::task::{Context, Poll, Waker};
+    use vivarium_model::op::Version;
 
     fn get() -> Request {
         Request::GetData { path: "/a".into(), watch: false }
@@ -125,12 +124,21 @@ mod tests {
     }
 
     #[test]
+    fn the_length_of_a_frame_has_31_bits() {
+        let with = |bytes| Limits::is_too_long(bytes);
+        assert!(!with(0x7fff_ffff) && with(0x8000_0000) && with(u32::MAX));
+        let acl = AclList::creator_all();
+        let request = |acl| Request::SetAcl { path: "/a".into(), acl, version: Version::Any };
+        assert!(Limits::bytes(&request(acl)) > Limits::bytes(&request(AclList::OPEN)));
+    }
+
+    #[test]
     fn bytes_are_limited_and_a_large_request_goes_alone() {
         let limits = Limits::new(10, 100);
         let large = Request::Write(Op::SetData {
             path: "/a".into(),
             data: vec![0; 1_000].into(),
-            version: vivarium_model::op::Version::Any,
+            version: Version::Any,
         });
         assert!(limits.admit(&large).is_none());
         let mut small = limits.admit(&get()).expect("it waits");

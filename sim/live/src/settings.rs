@@ -2,6 +2,7 @@
 
 use super::address::{Address, AddressError};
 use super::hooks::{EventSink, Metrics, Recorder, Surroundings};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
@@ -13,13 +14,23 @@ use vivarium_model::wire::Password;
 /// `jute.maxbuffer` of a server that sets none: the largest packet.
 const LARGEST_PACKET: usize = 0x000f_ffff;
 
-/// A session that another process has begun, to be re-attached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The session timeouts that a packet can ask for.
+const SESSION_TIMEOUTS: (Duration, Duration) =
+    (Duration::from_millis(1), Duration::from_millis(0x7fff_ffff));
+
+/// A session that another process has begun, to be re-attached. Its `Debug` leaves the secret out.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Resumed {
     /// The session.
     pub session: SessionId,
     /// Its secret.
     pub password: Password,
+}
+
+impl fmt::Debug for Resumed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resumed").field("session", &self.session).finish_non_exhaustive()
+    }
 }
 
 /// All settings of a client.
@@ -82,7 +93,7 @@ impl Settings {
         let mut servers: Vec<ServerId> = (0..self.servers.len()).map(ServerId::at).collect();
         self.random().shuffle(&mut servers);
         ClientConfig {
-            session_timeout: self.session_timeout,
+            session_timeout: self.session_timeout.clamp(SESSION_TIMEOUTS.0, SESSION_TIMEOUTS.1),
             servers,
             address: Arc::from("127.0.0.1"),
             can_be_read_only: self.can_be_read_only,

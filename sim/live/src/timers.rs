@@ -1,9 +1,17 @@
 //! The deadlines of a client: its machine's timers and its program's sleeps.
 
 use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
 use tokio::time::Instant;
 use vivarium_model::id::CallId;
 use vivarium_model::timer::ClientTimer;
+
+/// Returns the time after a span, or in 30 years if the clock does not reach that far.
+pub(crate) fn later(span: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+    let now = Instant::now();
+    now.checked_add(span).unwrap_or_else(|| now + FAR)
+}
 
 /// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +97,6 @@ fn index(timer: ClientTimer) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn what_is_due_comes_in_the_order_of_the_deadlines() {

@@ -44,7 +44,7 @@ impl Shared {
         })
     }
 
-    /// Does something with the state, then wakes the driver if that concerns it, and whoever was answered.
+    /// Changes the state, then wakes the driver if the change concerns it, and the tasks whose calls were answered.
     pub(crate) fn with<T>(&self, act: impl FnOnce(&mut State, &mut After) -> T) -> T {
         let mut after = After::default();
         let result = {

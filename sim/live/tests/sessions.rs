@@ -435,3 +435,47 @@ async fn a_client_of_a_read_only_server_looks_for_a_better_one() {
     assert!(matches!(moved.connect.0, ClientPacket::Connect { session: None, .. }));
     assert_eq!(soon(events.next()).await, SessionState::SyncConnected);
 }
+
+/// A span beyond the clock is a sleep without end, and a session timeout that no packet can hold is the longest or the
+/// shortest that one can.
+#[tokio::test]
+async fn spans_beyond_what_clocks_and_packets_hold_are_the_longest() {
+    for (asked, sent) in [(Duration::MAX, 0x7fff_ffff), (Duration::ZERO, 1)] {
+        let server = Server::new().await;
+        let builder = Client::builder(&server.address()).session_timeout(asked);
+        let client = tokio::spawn(builder.connect());
+        let connection = soon(server.accept_session()).await;
+        let (ClientPacket::Connect { timeout: requested, .. }, _) = &connection.connect else {
+            panic!("{:?}", connection.connect)
+        };
+        assert_eq!(*requested, Duration::from_millis(sent));
+        let client = soon(client).await.unwrap().unwrap();
+        let sleep = client.sleep(Duration::MAX);
+        assert!(timeout(Duration::from_millis(20), sleep).await.is_err());
+    }
+}
+
+/// A request that no frame can hold is refused, and occupies nothing.
+#[tokio::test]
+async fn a_request_of_more_than_two_gigabytes_is_refused() {
+    let server = Server::new().await;
+    let client = connecting(&server);
+    let mut connection = server.accept_session().await;
+    let client = soon(client).await.unwrap();
+    let large: Arc<[u8]> = vec![0; 64 << 20].into();
+    let set = |_| vivarium_client::Op::set_data("/a", Arc::clone(&large), Version::Any);
+    let refused = soon(client.multi((0..40).map(set).collect())).await.unwrap_err();
+    assert_eq!(refused.error, Error::BadArguments);
+    assert_eq!((client.outstanding(), client.pending_calls()), (0, 0));
+    let zookeeper = client.zookeeper();
+    let reading = tokio::spawn(async move { zookeeper.get_data("/a").await });
+    let (xid, request) = soon(connection.request()).await.unwrap();
+    connection.send(&data(xid, 1), Some(&request)).await;
+    assert!(soon(reading).await.unwrap().is_ok());
+}
+
+#[test]
+fn a_secret_is_not_in_logs() {
+    let resumed = Resumed { session: SESSION, password: Password([7; 16]) };
+    assert_eq!(format!("{resumed:?}"), "Resumed { session: SessionId(12648430), .. }");
+}
