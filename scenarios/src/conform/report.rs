@@ -37,7 +37,7 @@ pub fn report(plan: &Plan, outcome: &Outcome, width: u16) -> String {
         text.push_str(&found(plan, finding));
     }
     if let Some(objection) = &outcome.model.violation {
-        let _ = writeln!(text, "the model's own monitors object: {objection}\n");
+        let _ = writeln!(text, "the model violates its own property: {objection}\n");
     }
     let operations = grouped(outcome.tally.operations());
     let cases = grouped(outcome.cases);
@@ -119,9 +119,9 @@ pub fn found(plan: &Plan, finding: &Finding) -> String {
     if let Some(server) = plan.server {
         let _ = writeln!(
             text,
-            "\nThis is the whole case; zxids are counted from its root. It is not shortened, which takes servers that have \
-             done nothing before: without --server they are started.\nreplay: vivarium conform --seed \
-             {}{bugs}{zookeeper} --server {server}\n",
+            "\nThis is the whole case; zxids are counted from its root. It is not shortened, because shortening needs \
+             fresh servers: without --server they are started.\nreplay: vivarium conform --seed {}{bugs}{zookeeper} \
+             --server {server}\n",
             plan.seed
         );
         return text;

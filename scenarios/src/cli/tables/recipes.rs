@@ -147,7 +147,7 @@ impl Shown {
                 format!("\nOne change may wake {may} other clients; {woken} were woken at most.\n")
             }
             (None, Some(woken)) => {
-                format!("\nOne change may wake everybody who waits; {woken} were woken at most.\n")
+                format!("\nOne change may wake every waiting client; {woken} were woken at most.\n")
             }
             _ => String::new(),
         };

@@ -81,8 +81,8 @@ impl Asked {
             Election::Oracle => Dimension::new(
                 "elections",
                 true,
-                "by oracle: each quorum elects whom it would; --election fast brings in the votes, --election \
-             any whomever it could be made to follow",
+                "by oracle: each quorum elects its best candidate; --election fast brings in the votes, \
+                 --election any every other candidate",
             ),
             Election::Any => Dimension::new(
                 "elections",
