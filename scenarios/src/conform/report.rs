@@ -86,7 +86,7 @@ pub fn mix(tally: &Tally, width: u16) -> String {
 fn own(release: &str, width: u16) -> String {
     let rows = divergences::of(release)
         .map(|own| [own.what.to_owned(), own.until.to_owned(), own.switch.name().to_owned()]);
-    let what = format!("what {release} does otherwise, and the model with it");
+    let what = format!("deviations of {release} that the model repeats");
     let header = [&*what, "until", "switch"];
     of_rows(header, rows, 3, width)
 }
@@ -102,7 +102,7 @@ pub fn found(plan: &Plan, finding: &Finding) -> String {
         Some(at) => format!("at {}", at + 1),
         None => "when the case is over".to_owned(),
     };
-    let _ = writeln!(text, "\n{when}, {} hears, for {}:", divergence.who, divergence.occasion);
+    let _ = writeln!(text, "\n{when}, {} receives, for {}:", divergence.who, divergence.occasion);
     let heard = |text: &mut String, who: &str, all: &[Heard]| {
         for heard in all {
             let _ = writeln!(text, "  {who:<6} {heard}");
@@ -133,7 +133,9 @@ pub fn found(plan: &Plan, finding: &Finding) -> String {
         finding.attempts
     );
     if !finding.again {
-        text.push_str("It did not come again: it depends on what was done before, or on time.\n");
+        text.push_str(
+            "The difference did not recur: it depends on earlier operations, or on time.\n",
+        );
     }
     let _ = writeln!(text, "replay: vivarium conform --seed {}{bugs}{zookeeper}\n", plan.seed);
     text

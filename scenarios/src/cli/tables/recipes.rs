@@ -136,7 +136,7 @@ impl Shown {
                     format!("held in all {} states", grouped(*states))
                 }
                 // The exact end of a bounded search depends on its threads.
-                Verdict::Bounded { by, .. } => format!("held as far as it went: stopped by {by}"),
+                Verdict::Bounded { by, .. } => format!("held until it was stopped by {by}"),
                 other => other.to_string(),
             };
             format!("| {} | {came} |\n", line.asked)
