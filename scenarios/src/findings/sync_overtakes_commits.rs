@@ -77,7 +77,7 @@ pub(super) fn reproduce(
     Ok(match read.result {
         Ok(_) => Outcome::Kept(
             "a read after a sync sees every write that was answered before the \
-                                sync was sent"
+             sync was sent"
                 .to_owned(),
         ),
         Err(_) => Outcome::Shown(

@@ -428,7 +428,7 @@ fn whole_log(data: &Path) -> Result<Vec<Txn>, String> {
         if !follows {
             return Err(format!(
                 "its transaction {} follows {}, so transactions are missing in \
-                                between",
+                 between",
                 pair[1].zxid, pair[0].zxid
             ));
         }
