@@ -135,7 +135,7 @@ impl<'a> Said<'a> {
     pub(super) fn field(&self, field: &str) -> Result<Datum, String> {
         let fields = self.observation.fields();
         let fields = fields.map_err(|_| {
-            format!("{self}, which has no fields, but the property needs its field `{field}`")
+            format!("{self}, whose observation cannot be serialised, but the property needs its field `{field}`")
         })?;
         let mut named = fields.iter().filter(|(name, _)| **name == *field);
         match (named.next(), named.next()) {
