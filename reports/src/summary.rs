@@ -179,8 +179,8 @@ impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&plural(self.length, "step"))?;
         match self.proven {
-            true => f.write_str(", and no way is shorter"),
-            false => f.write_str("; there may be a shorter way"),
+            true => f.write_str(", and no shorter violation exists"),
+            false => f.write_str("; a shorter violation may exist"),
         }
     }
 }

@@ -177,7 +177,7 @@ fn a_table_of_a_recipe_is_written_for_its_documentation() {
     for row in [
         "| 200 seeds | held, with every fault |",
         "| 2 clients | held in all 73 states |",
-        "| 2 clients, 1 expiry | held as far as it went: stopped by 1,000 states |",
+        "| 2 clients, 1 expiry | held until it was stopped by 1,000 states |",
         "One change may wake 0 other clients; 0 were woken at most.",
     ] {
         assert!(page.contains(row), "{row}: {page}");

@@ -76,7 +76,7 @@ impl Display for Operation {
             Operation::Now => f.write_str("the time"),
             Operation::Random => f.write_str("a random number"),
             Operation::Receive => f.write_str("the next message"),
-            Operation::Cancelled => f.write_str("to be told of a cancellation"),
+            Operation::Cancelled => f.write_str("notice of a cancellation"),
             Operation::Resource(request) => request.fmt(f),
             Operation::AddAuth { scheme, scope, .. } => {
                 write!(f, "addAuth {scheme}{}", Only(*scope))

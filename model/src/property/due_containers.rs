@@ -171,7 +171,7 @@ impl DueContainers {
         let versions = self.versions.get(path).and_then(|versions| versions.last());
         let there = versions.and_then(|(_, there)| there.as_ref());
         let why = match there {
-            None => "what is there is no container and no TTL znode".to_string(),
+            None => "the znode there is neither a container nor a TTL znode".to_string(),
             Some(there) => match there.due(&self.options) {
                 Some(due) if due < txn.time => return Ok(()),
                 _ => there.why_not(&self.options, txn.time),
@@ -201,8 +201,8 @@ impl DueContainers {
             let since = touched.chain(leader.refused).fold(leader.since.max(due), Time::max);
             if at.since(since) > patience {
                 return Err(Saw::from(format!(
-                    "{server} looks every {interval:?} for what is to be deleted, and {path} has been due in its \
-                     tree for {:?}; it has not proposed to delete it.",
+                    "{server} looks for znodes to delete every {interval:?}, but it has not proposed to delete \
+                     {path}, which has been due in its tree for {:?}.",
                     at.since(since)
                 ))
                 .about(*server)

@@ -52,7 +52,11 @@ impl EarlyExpiry {
         if silent >= *timeout {
             return Ok(());
         }
-        let why = if heard > established { "heard of it" } else { "was established" };
+        let why = if heard > established {
+            "learned of the session's activity"
+        } else {
+            "was established"
+        };
         Err(Saw::from(format!(
             "{leader} closes the session {session} by itself, though it {why} {silent:?} ago and the session's \
              timeout is {timeout:?}."
@@ -86,7 +90,7 @@ impl EarlyExpiry {
         match heard.iter().find(is_missing) {
             None => Ok(()),
             Some(session) => Err(Saw::from(format!(
-                "{learner} has heard of the session {session}, and does not tell its leader of it."
+                "{learner} has received a packet of session {session}, but does not report the session to its leader."
             ))
             .about(*session)),
         }
@@ -188,7 +192,10 @@ mod tests {
                 judged(&[(0, established()), (1, create()), (5, sign.clone()), (end, close(0))])
             };
             let objection = run(10).expect_err("a second too early");
-            assert!(objection.saw.contains("it heard of it 5s ago"), "{objection}");
+            assert!(
+                objection.saw.contains("it learned of the session's activity 5s ago"),
+                "{objection}"
+            );
             assert_eq!(run(11), Ok(()));
         }
     }

@@ -107,7 +107,7 @@ impl Elections {
                 false => Err(Objection::new(
                     NAME,
                     format!(
-                        "{server} drops what {} says, and no quorum has its {proposal}.",
+                        "{server} drops the notification of {}, although no quorum supports its {proposal}.",
                         said.0
                     ),
                 )
@@ -137,7 +137,7 @@ impl Elections {
         config: &Config,
     ) -> Result<(), Saw> {
         let Some(stood) = self.stands.filter(|stood| stood.server == server) else {
-            return Err("it had read nothing then, and had not waited for a better vote".into());
+            return Err("it had neither read a notification nor waited for a better vote".into());
         };
         let read = &self.read[server.index()];
         if stood.round == round
@@ -188,7 +188,7 @@ fn largest(stood: &Candidate, read: &[(ServerId, Notification)]) -> Result<(), S
     let larger = |said: &Notification| of_round(said) && is_larger(said.vote, proposal);
     match read.iter().find(|(_, said)| larger(said)) {
         Some((from, said)) => {
-            let saw = format!("{from} had said {}, which is larger than the {proposal}", said.vote);
+            let saw = format!("{from} had sent {}, which is larger than the {proposal}", said.vote);
             let saw = Saw::from(saw).about(*from).about(said.vote.leader).about(proposal.leader);
             Err(saw.about(said.vote.zxid).about(proposal.zxid))
         }
@@ -225,7 +225,7 @@ fn joins(
         said.state != PeerState::Looking && said.vote.leader == leader && said.round == round
     });
     if !settled.any(|(_, said)| has_quorum(said.vote)) {
-        return Err("no quorum has told it so".into());
+        return Err("it has read no quorum of votes for this leader".into());
     }
     let leads = |(from, said): &(ServerId, Notification)| {
         *from == leader && said.state == PeerState::Leading && said.vote.leader == leader

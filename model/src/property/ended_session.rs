@@ -83,7 +83,7 @@ impl EndedSession {
         if reported_again || view.history.tree().sessions().contains_key(&txn.session) {
             return Ok(());
         }
-        Err(format!("{txn} was committed, although that session does not exist (any more)."))
+        Err(format!("{txn} was committed, although this session is not open."))
     }
 
     fn see_local(&mut self, view: View<'_>, session: SessionId, state: SessionState) {
@@ -123,7 +123,7 @@ impl EndedSession {
                 self.ended.insert(session);
                 if was_connected {
                     return Err(format!(
-                        "{client} gave session {session} up, to which it was connected."
+                        "{client} gave up session {session} while it was connected."
                     ));
                 }
             }
@@ -134,7 +134,7 @@ impl EndedSession {
                 let behind = self.options.read_only_mode && self.options.local_sessions;
                 if alive && !refused && !behind {
                     return Err(format!(
-                        "{client} was told that session {session} is expired, but no leader has \
+                        "{client} learned that session {session} has expired, but no leader has \
                          proposed to close it."
                     ));
                 }
@@ -246,7 +246,7 @@ mod tests {
     fn expired_without_a_reason() {
         assert_eq!(
             trial().objects(session(SessionState::Expired, None)),
-            "H8 an ended session is over: client 1 was told that session 0x10 is expired, but \
+            "H8 an ended session is over: client 1 learned that session 0x10 has expired, but \
              no leader has proposed to close it."
         );
     }
@@ -284,7 +284,7 @@ mod tests {
         let mut trial = trial_of_one_that_gives_up();
         assert_eq!(
             trial.objects(session(SessionState::Expired, None)),
-            "H8 an ended session is over: client 1 gave session 0x10 up, to which it was connected."
+            "H8 an ended session is over: client 1 gave up session 0x10 while it was connected."
         );
         // This client does not expire its sessions locally.
         let mut trial = self::trial();
@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(
             trial.objects(committed(txn(z(1, 3), 5, create))),
             "H8 an ended session is over: 1:3 create /e (ephemeral) by 0x10 was committed, \
-             although that session does not exist (any more)."
+             although this session is not open."
         );
     }
 

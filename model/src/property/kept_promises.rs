@@ -20,7 +20,7 @@ impl Declared for KeptPromises {
         minds! { |this, view, event|
             // A server promises the epoch in the step that writes the file, and relies on the file itself.
             Event::EpochUndone { server, file, written, found } if found < written => Err(this.objection(format!(
-                "{server} had promised epoch {written} ({file}), and its disk says {found} again."
+                "{server} had promised epoch {written} ({file}), but its disk holds {found} again."
             ))),
         },
     );
@@ -45,7 +45,7 @@ mod tests {
         trial.accepts(undone(3, 3));
         assert_eq!(
             trial.objects(undone(3, 2)),
-            "S20 promises outlive a power loss: server 2 had promised epoch 3 (acceptedEpoch), and its disk says 2 again."
+            "S20 promises outlive a power loss: server 2 had promised epoch 3 (acceptedEpoch), but its disk holds 2 again."
         );
     }
 }

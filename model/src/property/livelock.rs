@@ -105,8 +105,8 @@ impl Livelock {
             return Ok(());
         }
         Err(self.objection(format!(
-            "{client} was answered the same to {request} {times} times, asked again at once each time, and \
-             has heard of nothing else in between",
+            "{client} received the same answer to {request} {times} times, asked again at once each time, \
+             and received nothing else in between",
         )))
     }
 }

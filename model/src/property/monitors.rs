@@ -40,9 +40,7 @@ pub const OF_ITSELF: &str = "what a property says of itself";
 /// concern it. `seen` is what `Monitors::unconcerned` has found.
 pub fn is_concerned(seen: &Objection) -> String {
     let Objection { property, saw, .. } = seen;
-    format!(
-        "`{property}` says of an event that it does not concern it, and it does (`concerns`): {saw}"
-    )
+    format!("`{property}` depends on an event that its `concerns` excludes: {saw}")
 }
 
 #[derive(Clone, Hash)]
@@ -104,7 +102,8 @@ impl Monitors {
             let hears = monitor.hears_exchanges();
             assert!(
                 !hears || monitor.asked() == Asked::InSweeps,
-                "{} hears what passes client machines, which searches do not tell: it must be of `Asked::InSweeps`",
+                "{} takes the packets of client machines, which searches do not report: declare it as \
+                 `Asked::InSweeps`",
                 monitor.name()
             );
             hears
@@ -181,7 +180,7 @@ impl Monitors {
         }
         match self.telling {
             Telling::Copies => self.unconcerned(view, event).map_err(|objection| {
-                let saw = format!("told that {event}: {}", objection.saw);
+                let saw = format!("after the event \"{event}\": {}", objection.saw);
                 let seen = Objection { saw, ..objection };
                 let failure = seen.failure.clone();
                 Objection { failure, ..Objection::new(OF_ITSELF, is_concerned(&seen)) }
@@ -227,7 +226,7 @@ impl Monitors {
                 Err(objection) => unless_unreachable(objection)
                     .map_err(|objection| Objection::new(name, objection.saw))?,
                 Ok(()) if copy.fingerprint() != slot.fingerprint() => {
-                    return Err(Objection::new(name, "its state is another one then"));
+                    return Err(Objection::new(name, "its state changes"));
                 }
                 Ok(()) => {}
             }

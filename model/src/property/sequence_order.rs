@@ -69,7 +69,7 @@ impl SequenceOrder {
         let number = path.strip_prefix(asked).and_then(|number| number.parse::<i32>().ok());
         let Some(number) = number else {
             return Err(format!(
-                "{zxid} creates {path}, though {asked} and a number was asked for."
+                "{zxid} creates {path}, although the request asks for {asked} followed by a number."
             ));
         };
         let above = parent(path).unwrap_or("/");
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn something_that_is_no_number() {
         let saw = next(&mut after("0000000003"), "four").expect_err("no number").saw;
-        assert!(saw.contains("/q/x- and a number was asked for"), "{saw}");
+        assert!(saw.contains("asks for /q/x- followed by a number"), "{saw}");
     }
 
     /// A new parent of the same path begins a new counter, and a create that is not sequential has no number.

@@ -46,7 +46,8 @@ fn same(session: SessionId, told: Duration, tracked: Option<Duration>) -> Result
         Some(tracked) if tracked != told => Err(Objection::new(
             "S15 the timeout told is the one kept",
             format!(
-                "the client of the session {session} was told a timeout of {told:?}, and the leader tracks {tracked:?}."
+                "the client of session {session} received a timeout of {told:?}, but the leader tracks the session \
+                 with {tracked:?}."
             ),
         )
         .about(session)),
@@ -65,6 +66,9 @@ mod tests {
         assert_eq!(same(session, told, None), Ok(()), "the leader does not know of it");
         let saw = same(session, told, Some(2 * told)).expect_err("another one").to_string();
         assert!(saw.starts_with("S15 the timeout told is the one kept"), "{saw}");
-        assert!(saw.contains("a timeout of 2s, and the leader tracks 4s"), "{saw}");
+        assert!(
+            saw.contains("a timeout of 2s, but the leader tracks the session with 4s"),
+            "{saw}"
+        );
     }
 }

@@ -49,8 +49,8 @@ impl<'a> View<'a> {
     pub fn at(self) -> Time {
         assert!(
             self.is_timed,
-            "a property of `Asked::Everywhere` looks at the time, and a search has none: it must be of \
-             `Asked::InSweeps`"
+            "a property declared as `Asked::Everywhere` reads the time, which a search does not have: \
+             declare it as `Asked::InSweeps`"
         );
         self.at
     }
@@ -147,13 +147,17 @@ impl<'a> Committed<'a> {
     /// Panics if the monitor has declared to look at less.
     pub fn whole(self) -> &'a History {
         let reach = self.reach;
-        assert_eq!(reach, LooksBack::Whole, "a monitor looks further back than it says");
+        assert_eq!(
+            reach,
+            LooksBack::Whole,
+            "a monitor reads the whole history, but its declared `LooksBack` is less"
+        );
         self.history
     }
 
     fn tip(self) -> &'a History {
         let looks = self.reach >= LooksBack::Tip;
-        assert!(looks, "a monitor looks at the history, which it says it does not");
+        assert!(looks, "a monitor reads the history, but declares `LooksBack::Nothing`");
         self.history
     }
 
@@ -203,7 +207,9 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a monitor looks further back than it says")]
+    #[should_panic(
+        expected = "a monitor reads the whole history, but its declared `LooksBack` is less"
+    )]
     fn what_is_said_to_be_left_alone_is_not_handed_out() {
         let history = history();
         let tip = View::of_new(Time::ZERO, &history).within(LooksBack::Tip);

@@ -293,7 +293,7 @@ impl fmt::Display for Step {
                 )
             }
             Step::MissWakeUp(server) => {
-                write!(f, "{server}: its CommitProcessor misses what has come")
+                write!(f, "{server}: its CommitProcessor misses a request that has arrived")
             }
             Step::Write(server) => write!(f, "{server}: disk write completes"),
             Step::Snapshot(server) => write!(f, "{server}: snapshot piece written"),

@@ -25,7 +25,7 @@ pub enum WireError {
     #[error("{0} bytes remain after the packet")]
     LeftOver(usize),
     /// A length below -1.
-    #[error("{length} is no length of a {field}")]
+    #[error("{length} is not a valid length of a {field}")]
     BadLength {
         /// The field that was being read.
         field: &'static str,

@@ -134,7 +134,7 @@ impl Witnesses {
             let is_new = copy.history.last() != known;
             let shown = Shown { history: Arc::clone(&copy.history), is_new };
             copy.monitors.unconcerned(shown.view(at), event).map_err(|objection| {
-                let saw = format!("told that {event}: {}", objection.saw);
+                let saw = format!("after the event \"{event}\": {}", objection.saw);
                 Objection { saw, ..objection }
             })?;
             all.push(shown);

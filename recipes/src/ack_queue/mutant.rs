@@ -10,13 +10,13 @@ named! {
     pub enum Mutant ("mutant") {
         /// An acknowledgement counts as done whatever the servers answer (kazoo `LockingQueue.consume`). Breaks LQ3.
         MultiResultIgnored =>
-            "An acknowledgement counts as done whatever its multi was answered \
-             (kazoo LockingQueue.consume).",
+            "An acknowledgement counts as done whatever its multi returned (kazoo \
+             LockingQueue.consume).",
         /// A claim whose reply was lost finds its own znode, and treats it as another consumer's (Curator
         /// `DistributedQueue` with a lock path). The item is never processed.
         NodeExistsMeansOther =>
-            "A claim whose reply was lost finds its own znode and leaves the item to somebody \
-             else, who does not exist (Curator DistributedQueue with lockPath).",
+            "A claim whose reply was lost finds its own znode and takes it for another consumer's, \
+             so no consumer processes the item (Curator DistributedQueue with lockPath).",
         /// The work is done without a token, so a consumer that lost its claim without knowing can overwrite the next
         /// one's work (CURATOR-605). Breaks LQ4.
         NoFenceForConsumer =>
@@ -34,14 +34,14 @@ named! {
         /// A cancelled claim leaves its znode behind (kazoo `LockingQueue`, whose claim fails in a watcher's callback).
         /// The item is never processed.
         ClaimLeakOnCancel =>
-            "A cancelled claim leaves its znode behind, and the item is stuck behind it \
-             (kazoo LockingQueue).",
+            "A cancelled claim leaves its znode in place, and the item stays claimed (kazoo \
+             LockingQueue).",
         /// A claim that is dropped while it is being released or acknowledged is deleted by its name once more,
         /// although the earlier request may have been applied and another consumer may have the claim of that name
         /// (found here). Breaks LQ2.
         BlindDeleteOnDrop =>
-            "A claim that is dropped while it is released is deleted by its name once more, which may be somebody \
-             else's by then (found here).",
+            "A claim that is dropped while it is released is deleted by its name once more, although another \
+             consumer may own that name by then (found here).",
         /// Claims are persistent, so they outlive a consumer that dies (a likely mistake).
         ClaimNotEphemeral =>
             "Claims are persistent: the item of a consumer that died stays claimed for ever \

@@ -42,7 +42,7 @@ impl Observation for AckSeen {
                 format!("finishes its work on {node}, token {token}")
             }
             AckSeen::Lost { node, token, .. } => {
-                format!("was told that its claim of {node} is LOST, token {token}")
+                format!("learns that its claim of {node} is LOST, token {token}")
             }
             AckSeen::Acked { node, token, .. } => {
                 format!("has ACKNOWLEDGED {node}, token {token}")

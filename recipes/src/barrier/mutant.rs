@@ -20,8 +20,8 @@ named! {
         /// Believes the first look, which a server may answer that has not applied the raise yet. A waiter that was
         /// told outside of ZooKeeper that the barrier is up then passes it (recipe rule 2.2.3). Breaks B1.
         NoSyncBeforeRead =>
-            "A first look that finds nothing is believed, though the server that answers may lag behind what \
-             the waiter was told (texts that promise everybody the same view).",
+            "The waiter believes a first read that finds no barrier, although the server that answers may \
+             lag behind what the waiter has learned elsewhere (texts that promise all clients the same view).",
     }
 }
 

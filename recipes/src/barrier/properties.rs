@@ -63,8 +63,8 @@ impl Witness {
         match view.history.tree().node(node) {
             Some(stands) if stands.czxid <= known => {
                 let saw = format!(
-                    "{client} passes {node}, of which it knows that {known} raised it, and which has stood \
-                     in the committed history ever since"
+                    "{client} passes {node}, although it knows that {known} raised it and the znode has \
+                     existed in the committed history ever since"
                 );
                 Err(self.objection(saw).about(known))
             }
@@ -173,7 +173,7 @@ mod tests {
     fn one_that_knows_of_the_barrier_and_passes_it_is_refused() {
         let (mut scene, raised) = Scene::new();
         scene.says(BarrierSeen::Told { node: NODE.into(), raised });
-        insta::assert_snapshot!(scene.passes().unwrap_or_default(), @"barrier B1 witness: client 2 passes /barriers/one, of which it knows that 1:2 raised it, and which has stood in the committed history ever since");
+        insta::assert_snapshot!(scene.passes().unwrap_or_default(), @"barrier B1 witness: client 2 passes /barriers/one, although it knows that 1:2 raised it and the znode has existed in the committed history ever since");
         let (mut scene, raised) = Scene::new();
         scene.says(BarrierSeen::Found { node: NODE.into(), raised });
         assert!(scene.passes().is_some());

@@ -30,7 +30,7 @@ impl Observation for BarrierSeen {
     fn words(&self) -> String {
         match self {
             BarrierSeen::Told { node, raised } => {
-                format!("is told that the barrier {node} was raised by {raised}")
+                format!("learns that the barrier {node} was raised by {raised}")
             }
             BarrierSeen::Found { node, raised } => {
                 format!("sees that the barrier {node} is up, raised by {raised}, and waits")

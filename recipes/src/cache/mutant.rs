@@ -20,7 +20,7 @@ named! {
             "A changed znode is read without a watch: the change after that is missed (CURATOR-258).",
         /// A changed znode is read before it is watched. Breaks CA1.
         CacheWatchAfterRead =>
-            "A changed znode is read first and watched afterwards: what comes between is never told.",
+            "A changed znode is read first and watched afterwards: a change in between is missed.",
         /// A cache whose root does not exist does not wait for it (kazoo's `ChildrenWatch`, by design). Breaks CA1.
         CacheStopsAtNoNode =>
             "A cache whose root is gone does not wait for it to come back (kazoo ChildrenWatch, by design).",
@@ -40,10 +40,10 @@ named! {
             "The copy is taken for complete when the names are there, before the data is.",
         /// A new child is reported before its data has been read. Breaks CA6.
         CacheAddsWithoutData =>
-            "A child is told as added before its data has been read.",
+            "A child is reported as added before its data has been read.",
         /// Znodes deleted between two sessions are not reported. Breaks CA4.
         CacheKeepsVanished =>
-            "A new session tells what is there, and not what has gone since the last one.",
+            "A new session reports the znodes that exist, but not those deleted since the last session.",
         /// When a parent is removed, its children are dropped from the copy without events. Breaks CA2.
         CacheForgetsDescendants =>
             "A removed znode's descendants vanish from the copy without events.",

@@ -66,7 +66,7 @@ impl Observation for CacheSeen {
             CacheSeen::Content { root, znodes } => {
                 let each = znodes.iter().map(|(path, znode)| format!("{path} of {}", znode.mzxid));
                 let all: Vec<String> = each.collect();
-                format!("goes by its copy of {root}: [{}]", all.join(", "))
+                format!("uses its copy of {root}: [{}]", all.join(", "))
             }
             CacheSeen::Closed { root } => format!("has no copy of {root} any more"),
         }

@@ -18,7 +18,7 @@ named! {
              kazoo #29).",
         /// A changed value is read before it is watched. Breaks CF3.
         ConfigWatchAfterRead =>
-            "A changed value is read first and watched afterwards: what comes between is never delivered.",
+            "A changed value is read first and watched afterwards: a change in between is never delivered.",
     }
 }
 

@@ -29,7 +29,7 @@ named! {
              to its own clients although the create is still pending (found here).",
         /// A cancelled or timed-out attempt is not cleaned up (CURATOR-79, CURATOR-62). Breaks M5.
         LeakOnCancel =>
-            "A cancelled or timed-out attempt leaves its znode behind (CURATOR-79, CURATOR-62).",
+            "A cancelled or timed-out attempt does not delete its znode (CURATOR-79, CURATOR-62).",
         /// Waits although no watch is set, if the predecessor was deleted between list and watch (shayhatsor/zookeeper
         /// #26, helix PR #44). Loses the wake-up.
         ExistsNullSleeps =>
@@ -43,8 +43,8 @@ named! {
         /// A release whose delete fails with ConnectionLoss is not repeated, and the guard has forgotten its znode
         /// (CURATOR-678). Breaks M5, and all later contenders wait.
         ReleaseGivesUp =>
-            "A release is not tried again after a lost connection, so the lock stays held by \
-             nobody (CURATOR-678).",
+            "A release is not tried again after a lost connection, so the znode stays and no \
+             client holds the lock (CURATOR-678).",
         /// Every waiter watches the directory, so each change wakes all of them (the herd that ZooKeeper's recipes
         /// page warns of). Breaks HM1.
         WatchDirectory =>
@@ -53,8 +53,8 @@ named! {
         /// The guard never learns that its session has ended, and its holder continues in the next session
         /// (CURATOR-206, CURATOR-604, ZooKeeper's `WriteLock.isOwner`). Breaks M2.
         BeliefSurvivesExpiry =>
-            "The holder is not told that its session expired and goes on believing \
-             (CURATOR-206, CURATOR-604).",
+            "The holder does not learn that its session expired and still believes that it holds \
+             the lock (CURATOR-206, CURATOR-604).",
         /// The next session also looks for a create whose reply was lost, and adopts the znode of the previous session,
         /// which still exists (CURATOR-498). Breaks M2.
         AdoptDeadSessionNode =>
@@ -68,8 +68,8 @@ named! {
         /// The znode of a lost create is stored by its name without the directory, a path that every request refuses
         /// (read in ZooKeeper's `WriteLock`). Breaks M5; M1 objects first, because no such znode was created.
         RecoverWrongName =>
-            "The znode of a lost create is kept by its name without the directory, so nobody can delete \
-             it (ZooKeeper's WriteLock).",
+            "The znode of a lost create is kept by its name without the directory, so its owner cannot \
+             delete it (ZooKeeper's WriteLock).",
         /// A create whose reply was lost ends the attempt, without a check of its result (CURATOR-45). Breaks M5.
         NoBackgroundCleanup =>
             "An attempt whose create got no reply ends, and leaves what that may have made \
@@ -99,7 +99,7 @@ named! {
         /// Names have no id, and a holder that has lost its session deletes its znode by its name in the next session:
         /// if the directory was recreated, the znode may be another client's (zk-ruby #34). Breaks M2.
         LateDeleteReusedName =>
-            "A holder whose session ended deletes its znode late, by a name that somebody else may have \
+            "A holder whose session ended deletes its znode late, by a name that another client may own \
              by then (zk-ruby #34).",
         /// A waiter whose predecessor is gone deletes its own znode and queues again, so that the waiters after it do
         /// the same, each because of the other (CURATOR-644, CURATOR-645). Breaks M8.
@@ -109,8 +109,8 @@ named! {
         /// All znodes are read, and one that was deleted meanwhile ends the attempt, whose own znode remains (read in
         /// ZooKeeper's `LeaderElectionSupport`). Breaks M5.
         FailOnVanishedPeer =>
-            "An attempt reads everybody's znode, and fails for good where one has gone since the list \
-             (ZooKeeper's LeaderElectionSupport).",
+            "An attempt reads every contender's znode, and fails for good if one was deleted after \
+             the list (ZooKeeper's LeaderElectionSupport).",
         /// The directory is missing and not created, and the attempt ends without an error (CURATOR-724). Breaks
         /// progress.
         ParentGoneGivesUp =>
@@ -120,8 +120,8 @@ named! {
             "The holder works on until the release is answered, beside the next one (CURATOR-51).",
         /// A loss before the holder has begun to listen for one is never reported (CURATOR-54). Breaks M2.
         LossBeforeCallback =>
-            "A session that ends before the holder listens for that is never told of \
-             (CURATOR-54).",
+            "A holder never learns of its session's end if the session ended before the holder \
+             added its listener (CURATOR-54).",
     }
 }
 

@@ -76,7 +76,7 @@ impl Observation for LockSeen {
                 format!("believes that it HOLDS {lock} from now on, by {node}, token {token}")
             }
             LockSeen::Lost { lock, token } => {
-                format!("was told that {lock} is LOST, token {token}")
+                format!("learns that {lock} is LOST, token {token}")
             }
             LockSeen::Releasing { lock, token } => format!("releases {lock}, token {token}"),
             LockSeen::Released { lock, token } => format!("has released {lock}, token {token}"),
@@ -115,7 +115,7 @@ mod tests {
         node known: client 1 knows that /locks/one/x-0000000002 is the znode of attempt a7
         waiting: client 1 waits for /locks/one/x-0000000002 to go (attempt a7)
         granted: client 1 believes that it HOLDS /locks/one from now on, by /locks/one/x-0000000002, token 3:7
-        lost: client 1 was told that /locks/one is LOST, token 3:7
+        lost: client 1 learns that /locks/one is LOST, token 3:7
         releasing: client 1 releases /locks/one, token 3:7
         released: client 1 has released /locks/one, token 3:7
         gave up: client 1 gave up attempt a7 at /locks/one

@@ -26,8 +26,8 @@ named! {
         /// Paths contain no generation, and the verdict is never removed: the next time, a single party enters alone
         /// (kazoo, the official page). Breaks DB1.
         DbReadyLeftover =>
-            "The verdict of the last time is still there, and lets in whoever comes first the next time \
-             (kazoo, Curator, the official page).",
+            "The verdict of the last generation is not deleted, and lets in the first member of the \
+             next one (kazoo, Curator, the official page).",
         /// A member that gives up waiting leaves its registration behind without a verdict, and the next one counts it
         /// (CURATOR-318). Breaks DB1 and DB4.
         DbTimeoutLeavesNode =>
@@ -53,8 +53,8 @@ named! {
         /// take part than required, a late one enters by the old verdict while the others are inside the next
         /// generation. No published double barrier closes. Breaks DB3.
         DbNeverCloses =>
-            "An empty list is the end, and nothing closes the generation: who comes late is inside an old one \
-             while others are inside the next (found here).",
+            "An empty list ends a generation, and nothing closes it: a late member enters the old generation \
+             while others are inside the next one (found here).",
     }
 }
 

@@ -57,7 +57,7 @@ impl Observation for DoubleBarrierSeen {
         match self {
             DoubleBarrierSeen::Entering { party, .. } => format!("begins to enter {of} as {party}"),
             DoubleBarrierSeen::Entered { .. } => format!("is INSIDE {of} from now on"),
-            DoubleBarrierSeen::Aborted { .. } => format!("is told that {of} is aborted"),
+            DoubleBarrierSeen::Aborted { .. } => format!("learns that {of} is aborted"),
             DoubleBarrierSeen::TimedOut { .. } => format!("has given up waiting for {of}"),
             DoubleBarrierSeen::Withdrew { .. } => format!("withdraws from {of}"),
             DoubleBarrierSeen::Leaving { .. } => format!("begins to leave {of}"),

@@ -9,17 +9,17 @@ named! {
         /// A candidate watches the one *after* it (a translation of an older recipes page has lost the word "lower").
         /// Breaks progress.
         WatchSuccessor =>
-            "A candidate that is not the first watches the one behind it, whose end says nothing (a \
-             translation of the recipes page).",
+            "A candidate that is not the first watches the candidate after it, whose end does not \
+             concern it (a translation of the recipes page).",
         /// A leader that resigns deletes its candidacy only; its office stays until its session ends, and keeps the
         /// next leader waiting. Breaks E6.
         OfficeOutlivesCandidacy =>
-            "A leader that resigns leaves its office behind, which points everybody to it.",
+            "A leader that resigns does not delete its office znode, so all clients still find it there.",
         /// A campaign whose session ends is not begun again, without an error (CURATOR-518, CURATOR-104, CURATOR-16).
         /// Breaks progress.
         RequeueLost =>
-            "A campaign whose session ends is forgotten: the candidate never leads, and is not told \
-             (CURATOR-104).",
+            "A campaign whose session ends is forgotten: the candidate never leads, and gets no \
+             error (CURATOR-104).",
     }
 }
 

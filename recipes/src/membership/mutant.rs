@@ -21,7 +21,7 @@ named! {
             "A member's view holds itself, whether it is there or not (read in Curator's GroupMember).",
         /// A cancelled attempt to join leaves its znode behind. Breaks GM4.
         GroupLeakOnCancel =>
-            "A cancelled attempt to join leaves its znode behind (as CURATOR-79 for locks).",
+            "A cancelled attempt to join does not delete its znode (as CURATOR-79 for locks).",
         /// The watch is lost with the connection, and set again without reading what has changed (CURATOR-311, kazoo
         /// #29). Breaks GM5.
         GroupNoRecheckOnReconnect =>

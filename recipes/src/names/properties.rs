@@ -102,11 +102,11 @@ impl Truth {
         }
         let saw = match takes_it {
             true => {
-                format!("{client} takes {name} (czxid {czxid}) for its own, and has not bound it")
+                format!("{client} takes {name} (czxid {czxid}) for its own, but has not bound it")
             }
             false => {
                 format!(
-                    "{client} takes {name} (czxid {czxid}) for somebody else's, and has bound it"
+                    "{client} takes {name} (czxid {czxid}) for another client's, but has bound it itself"
                 )
             }
         };
@@ -148,7 +148,7 @@ impl OwnAddress {
         match stolen {
             None => Ok(()),
             Some(name) => {
-                let saw = format!("{name} is bound, and is given an address by somebody else");
+                let saw = format!("{name} is bound, but another client writes its address");
                 Err(self.objection(saw))
             }
         }
@@ -190,7 +190,7 @@ impl RealAddress {
             return Ok(());
         }
         let saw = format!(
-            "{client} takes {told} for the address of {name}, which {mzxid} has not given it"
+            "{client} takes {told} for the address of {name}, but transaction {mzxid} did not write it"
         );
         Err(self.objection(saw))
     }
@@ -220,6 +220,6 @@ mod tests {
             scene.end()
         };
         assert_eq!(resolve("here"), None);
-        assert!(resolve("there").is_some_and(|saw| saw.contains("has not given it")));
+        assert!(resolve("there").is_some_and(|saw| saw.contains("did not write it")));
     }
 }

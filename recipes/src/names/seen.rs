@@ -43,7 +43,7 @@ impl Observation for NameSeen {
                 format!("takes {name} (czxid {czxid}) for its own")
             }
             NameSeen::Taken { name, czxid, .. } => {
-                format!("takes {name} (czxid {czxid}) for somebody else's")
+                format!("takes {name} (czxid {czxid}) for another client's")
             }
             NameSeen::Resolved { name, address, mzxid } => {
                 format!("takes {address} for the address of {name}, as of {mzxid}")

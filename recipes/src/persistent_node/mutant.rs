@@ -10,7 +10,7 @@ named! {
         /// is checked: the keeper recreates the znode after that session has ended.
         PersistentAdopts =>
             "A znode that another session has left is taken for one's own, and vanishes with that \
-             session (read in Curator's PersistentNode); no property falls, since the keeper makes it anew then.",
+             session (read in Curator's PersistentNode); no property is violated, since the keeper makes it anew then.",
         /// The znode is not created again after another client has deleted it. Breaks PN1.
         PersistentNotRecreated =>
             "The znode is not created again after another client has deleted it.",

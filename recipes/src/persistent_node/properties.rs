@@ -102,13 +102,13 @@ impl Owed for Kept {
         let own = tree.node(path).filter(|node| node.ephemeral_owner() == Some(session));
         match (wanted, own) {
             (Some(_), None) => {
-                Some(format!("{client} keeps {path}, which is not there by its session").into())
+                Some(format!("{client} keeps {path}, but its session has no such znode").into())
             }
             (Some(data), Some(node)) if node.data != *data => {
-                Some(format!("{client} keeps {path}, which holds something else").into())
+                Some(format!("{client} keeps {path}, but the znode holds other data").into())
             }
             (None, Some(_)) => {
-                Some(format!("{client} has closed {path}, which is still there").into())
+                Some(format!("{client} has closed {path}, but the znode still exists").into())
             }
             _ => None,
         }

@@ -10,8 +10,8 @@ named! {
         /// A claiming delete whose reply was lost finds no znode when it is repeated, and the consumer concludes that
         /// another one took the item (kazoo `Queue`, Curator `SimpleDistributedQueue`). Breaks Q1.
         NoNodeMeansOther =>
-            "A take whose reply was lost finds the item gone and leaves it to somebody else, so \
-             that nobody has it (kazoo Queue, Curator SimpleDistributedQueue).",
+            "A take whose reply was lost finds the item gone and concludes that another consumer \
+             took it, so the item is lost (kazoo Queue, Curator SimpleDistributedQueue).",
         /// A put whose reply was lost is repeated (Curator `SimpleDistributedQueue`). Breaks Q4.
         BlindCreateRetry =>
             "A put whose reply was lost is made again, so that the item is there twice \
@@ -19,13 +19,13 @@ named! {
         /// Items are ephemeral, as in ZooKeeper's recipes page: they are deleted with their producer's session. Breaks
         /// Q1.
         QueueEphemeralItems =>
-            "Items are ephemeral, so that they go with the session of whoever put them \
+            "Items are ephemeral, so they are deleted with the session of their producer \
              (ZooKeeper's recipes page).",
         /// Consumers do not claim items: a consumer that has read an item uses it (ZooKeeper's recipes page). Breaks
         /// Q2.
         QueueNoClaim =>
-            "Whoever has read an item has it, and deletes it afterwards, so that two have it \
-             (ZooKeeper's recipes page).",
+            "A consumer that has read an item has it, and deletes it afterwards, so that two \
+             consumers have it (ZooKeeper's recipes page).",
         /// An item's path is built from the number in its name, without the padding (ZooKeeper's tutorial). No item is
         /// ever taken.
         QueueUnpadded =>
@@ -47,7 +47,7 @@ named! {
         /// The list is used up before the next one is read, even if a more urgent item was put meanwhile (kazoo
         /// `Queue`). Breaks P1.
         StalePriorityList =>
-            "The list is kept until it is used up, so that an urgent item waits behind a batch \
+            "The list is kept until it is used up, so that an urgent item waits for a whole batch \
              (kazoo Queue).",
         /// Priorities are written without padding and sorted as text: 10 before 9. Breaks P1.
         PriorityUnpadded =>

@@ -41,7 +41,7 @@ pub enum Interruption {
 impl fmt::Display for Interruption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Interruption::Asked => f.write_str("somebody asks for the lock"),
+            Interruption::Asked => f.write_str("another client asks for the lock"),
             Interruption::Lost(loss) => loss.fmt(f),
         }
     }

@@ -32,10 +32,10 @@ impl Observation for RevocationSeen {
     fn words(&self) -> String {
         match self {
             RevocationSeen::Told { lock, token } => {
-                format!("was told to give {lock} back, token {token}")
+                format!("is asked to release {lock}, token {token}")
             }
             RevocationSeen::LetGo { lock, token } => {
-                format!("has done with {lock}, token {token}")
+                format!("has finished with {lock}, token {token}")
             }
             RevocationSeen::Requested { node, .. } => {
                 format!("has asked for the lock that is held by {node}")

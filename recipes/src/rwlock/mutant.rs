@@ -13,7 +13,7 @@ named! {
              writer (ZooKeeper's recipes page).",
         /// A reader also waits for writers after it, which wait for the reader (kazoo #649). Breaks progress.
         ReaderWaitsForHigherWriter =>
-            "A reader waits for the writers behind it as well, which wait for it (kazoo #649).",
+            "A reader also waits for the writers after it, which wait for the reader (kazoo #649).",
         /// A writer only waits for writers. Breaks RW1.
         WriterIgnoresReaders =>
             "A writer waits for the writers before it only, and writes beside readers.",

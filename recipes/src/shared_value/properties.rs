@@ -63,7 +63,10 @@ impl ToldTruly {
         let mut wrong = None;
         writes(path, body, &mut |id, version| {
             if refused.contains(id) {
-                wrong = Some(format!("{path} is written by {id}, which was told as refused"));
+                wrong = Some(format!(
+                    "{path} is written by {id}, although its client had learned \
+                     that this write was refused"
+                ));
             } else if !written.insert(id.into()) {
                 wrong = Some(format!("{path} is written once more by {id}, as version {version}"));
             }
@@ -99,7 +102,7 @@ impl ToldTruly {
         }
         let (told, is) =
             if is_told { ("has written", "has not") } else { ("has not written", "has") };
-        let saw = format!("{client} is told that {id} {told} {}, and it {is}", self.path);
+        let saw = format!("{client} learns that {id} {told} {}, but it {is}", self.path);
         Err(self.objection(saw))
     }
 }

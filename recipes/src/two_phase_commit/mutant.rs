@@ -23,25 +23,24 @@ named! {
         /// The transaction is created child by child, and sites take the children that they find for the list. Breaks
         /// TP2.
         TwoPcChildByChild =>
-            "The transaction is created child by child: who looks meanwhile takes a part of the sites for \
-             all of them.",
+            "The transaction is created child by child: a participant that reads it meanwhile takes a \
+             part of the sites for all of them.",
         /// A participant whose decision comes second keeps its own. Breaks TP1.
         TwoPcDecisionIgnored =>
-            "Who finds the decision made already keeps its own.",
+            "A participant that finds another decision already made keeps its own.",
         /// A participant whose decision comes second overwrites the first. Breaks TP3.
         TwoPcDecisionOverwritten =>
-            "Who finds the decision made already writes its own over it.",
+            "A participant that finds another decision already made overwrites it with its own.",
         /// A participant takes a decision whose reply was lost for not made. Breaks TP1.
         TwoPcLostReplyIsAbort =>
             "A decision whose reply was lost is taken for not made, and for an abort.",
         /// A site that notices that the coordinator is gone aborts on its own. Breaks TP1.
         TwoPcUnilateralAbort =>
-            "A site that finds the coordinator gone aborts for itself, though others may have been told \
-             to commit.",
+            "A site that finds the coordinator gone aborts for itself, although other sites may have \
+             read a commit.",
         /// A second read sets the watch, and its result is ignored. Loses the wake-up.
         TwoPcWatchAfterRead =>
-            "The znode that is waited for is read first and watched afterwards: what comes between is \
-             never noticed.",
+            "The awaited znode is read first and watched afterwards: a change in between is missed.",
     }
 }
 

@@ -51,7 +51,7 @@ fn no_guid_waits_for_itself_and_leaks() {
     insta::assert_snapshot!(mutant.join("\n"), @r"
     lock M6 no self-wait: client 1 waits for /lock/lock-0000000000, which attempt 0000000000000101 made itself
     lock M5 no leak: attempt 0000000000000101 of client 1 has ended and its session has been connected for 12s, but /lock/lock-0000000000 (czxid 1:5) still stands
-    lock M5 no leak at rest: attempt 0000000000000101 of client 1 has ended and nobody is about to delete /lock/lock-0000000000 (czxid 1:5), which still stands
+    lock M5 no leak at rest: attempt 0000000000000101 of client 1 has ended and no client is about to delete /lock/lock-0000000000 (czxid 1:5), which still exists
     ");
 }
 
@@ -76,7 +76,7 @@ fn leak_on_cancel_leaks() {
     assert_eq!(sound, [""; 0]);
     insta::assert_snapshot!(mutant.join("\n"), @r"
     lock M5 no leak: attempt 0000000000000101 of client 1 has ended and its session has been connected for 12s, but /lock/0000000000000101-lock-0000000000 (czxid 1:5) still stands
-    lock M5 no leak at rest: attempt 0000000000000101 of client 1 has ended and nobody is about to delete /lock/0000000000000101-lock-0000000000 (czxid 1:5), which still stands
+    lock M5 no leak at rest: attempt 0000000000000101 of client 1 has ended and no client is about to delete /lock/0000000000000101-lock-0000000000 (czxid 1:5), which still exists
     ");
 }
 
@@ -164,6 +164,6 @@ fn a_release_that_gives_up_leaks() {
     assert_eq!(sound, [""; 0]);
     insta::assert_snapshot!(mutant.join("\n"), @r"
     lock M5 no leak: attempt 0000000000000101 of client 1 has ended and its session has been connected for 12s, but /lock/0000000000000101-lock-0000000000 (czxid 1:5) still stands
-    lock M5 no leak at rest: attempt 0000000000000101 of client 1 has ended and nobody is about to delete /lock/0000000000000101-lock-0000000000 (czxid 1:5), which still stands
+    lock M5 no leak at rest: attempt 0000000000000101 of client 1 has ended and no client is about to delete /lock/0000000000000101-lock-0000000000 (czxid 1:5), which still exists
     ");
 }

@@ -19,7 +19,7 @@ use vivarium_sim::{Choice, Explored, Run, Scenario};
 pub(super) fn entry() -> Entry {
     Entry {
         name: "ack-queue",
-        summary: "producers and consumers at a queue whose items are acknowledged",
+        summary: "producers and consumers use a queue whose items are acknowledged",
         group: Group::Recipe,
         seeds: 500,
         mutants: Mutant::all_of::<ack_queue::Mutant>(),

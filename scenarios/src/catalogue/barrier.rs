@@ -20,7 +20,7 @@ const BARRIERS: &str = "/barriers";
 pub(super) fn entry() -> Entry {
     Entry {
         name: "barrier",
-        summary: "everybody waits at barriers that one client raises and lowers",
+        summary: "clients wait at barriers that one client raises and lowers",
         group: Group::Recipe,
         seeds: 500,
         mutants: Mutant::all_of::<barrier::Mutant>(),

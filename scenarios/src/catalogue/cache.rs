@@ -67,7 +67,7 @@ fn listed(mutants: &[CacheMutant]) -> Vec<Mutant> {
 pub(super) fn node() -> Entry {
     Entry {
         name: "node-cache",
-        summary: "clients have a copy of a znode that others change",
+        summary: "clients cache a znode that others change",
         group: Group::Recipe,
         seeds: 500,
         mutants: listed(&OF_NODE),
@@ -79,7 +79,7 @@ pub(super) fn node() -> Entry {
 pub(super) fn children() -> Entry {
     Entry {
         name: "children-cache",
-        summary: "clients have a copy of children that others change",
+        summary: "clients cache children that others change",
         group: Group::Recipe,
         seeds: 500,
         mutants: listed(&OF_CHILDREN),
@@ -91,7 +91,7 @@ pub(super) fn children() -> Entry {
 pub(super) fn tree() -> Entry {
     Entry {
         name: "tree-cache",
-        summary: "clients have a copy of a subtree that others change",
+        summary: "clients cache a subtree that others change",
         group: Group::Recipe,
         seeds: 500,
         mutants: listed(&OF_TREE),

@@ -82,8 +82,8 @@ fn build(switches: &Switches) -> Scenario {
         chaos: Duration::from_secs(8),
         progress_bound: Duration::from_secs(120),
         explored: Explored::No(
-            "it asks what happens in time, and a search over the service grain has no servers (`broadcast` \
-             and `election` explore servers)"
+            "its properties need the time, and a search over the service grain has neither time nor \
+             servers (`broadcast` and `election` explore servers)"
                 .to_string(),
         ),
     }

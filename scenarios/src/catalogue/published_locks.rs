@@ -48,7 +48,7 @@ pub(super) fn entries() -> [Entry; 12] {
         ),
         entry(
             "published-lock-without-recovery",
-            "a translation's lock, whose ids nobody looks for",
+            "a translation's lock, whose ids no client looks for",
             |switches| {
                 let name = "published-lock-without-recovery";
                 locks(name, switches, LOST_REPLIES, locker_without_recovery)
@@ -130,7 +130,7 @@ pub(super) fn entries() -> [Entry; 12] {
         ),
         entry(
             "published-election-next-node",
-            "a translation's election, which watches the one behind",
+            "a translation's election, whose candidates watch the one after them",
             |switches| elections("published-election-next-node", switches, next_node_candidate),
         ),
     ]

@@ -82,7 +82,7 @@ pub(super) fn coordinator() -> Entry {
 pub(super) fn detection() -> Entry {
     Entry {
         name: "two-phase-commit-detection",
-        summary: "sites vote, a coordinator counts, and whoever dies is seen to",
+        summary: "sites vote, a coordinator counts, and a participant that dies is replaced",
         group: Group::Recipe,
         seeds: 500,
         mutants: listed(&OF_DETECTION),

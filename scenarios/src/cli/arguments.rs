@@ -9,8 +9,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Runs ZooKeeper ensembles and recipes under thousands of seeds, or explores all that can happen to
-/// them, with faults, and says what held.
+/// Runs ZooKeeper ensembles and recipes under thousands of seeds, or explores every reachable state,
+/// with faults, and reports which properties held.
 ///
 /// Without a command: runs the whole catalogue.
 #[derive(Debug, Parser)]
@@ -25,7 +25,7 @@ pub(super) struct Arguments {
 pub(super) enum Command {
     /// Run scenarios under many seeds
     Run(RunArguments),
-    /// Take one run again, by its seed or from a case file
+    /// Replay one run, by its seed or from a case file
     Replay(ReplayArguments),
     /// Try every order of events within a budget of faults
     Explore(Box<ExploreArguments>),
@@ -33,13 +33,13 @@ pub(super) enum Command {
     Conform(ConformArguments),
     /// Run a scenario's programs on real servers, at real speed, with faults
     Live(LiveArguments),
-    /// Compare searches of generated programs, to see that none misses anything
+    /// Compare searches of generated programs, to check that no search misses a state
     FuzzExplorer(FuzzArguments),
-    /// Sweep and search every recipe, and say how far it holds
+    /// Sweep and search every recipe, and report how far its properties hold
     Recipes(RecipesArguments),
-    /// Look for every wrong version of every recipe, and say by what it is found
+    /// Sweep and search every mutant of every recipe, and report what detects it
     Mutants(TableArguments),
-    /// Run the recipes of published texts as they are written, and say what goes wrong
+    /// Run the recipes of published texts as they are written, and report which properties they violate
     Published(TableArguments),
     /// Defects of today's ZooKeeper: found by the model, and shown by real servers
     Findings(FindingsArguments),
@@ -62,10 +62,10 @@ pub(super) struct FindingsArguments {
     /// Java's class path with another ZooKeeper than Debian's, as '/opt/zookeeper/lib/*'
     #[arg(long, value_name = "PATHS", conflicts_with = "zookeeper")]
     pub(super) class_path: Option<String>,
-    /// Which ZooKeeper to run: 3.8.0 (Debian's), or 3.4.14, 3.6.3 or 3.9.5, once they were got [default: 3.8.0]
+    /// Which ZooKeeper to run: 3.8.0 (Debian's), or 3.4.14, 3.6.3 or 3.9.5, once downloaded with --get [default: 3.8.0]
     #[arg(long, value_name = "RELEASE")]
     pub(super) zookeeper: Option<String>,
-    /// Get that release of ZooKeeper into the user's cache folder, by pip, and do nothing else
+    /// Download this release of ZooKeeper into the user's cache folder, by pip, and exit
     #[arg(long, value_name = "RELEASE", conflicts_with_all = ["name", "class_path", "zookeeper"])]
     pub(super) get: Option<String>,
 }
@@ -86,7 +86,7 @@ pub(super) struct TableArguments {
     /// Stop a search when there are more distinct states [default: 2,000,000]
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     pub(super) max_states: Option<String>,
-    /// Stop a search after so long
+    /// Stop a search after this time
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     pub(super) max_time: Option<String>,
 }
@@ -96,13 +96,14 @@ pub(super) struct TableArguments {
 pub(super) struct RecipesArguments {
     #[command(flatten)]
     pub(super) table: TableArguments,
-    /// Over a release with its defects: which of them do harm, and how often (head, 3.8.0) [default: repaired]
+    /// Run on a release with its defects (head, 3.8.0) and report which defects violate properties, and how often
+    /// [default: repaired]
     #[arg(long, value_name = "RELEASE")]
     pub(super) release: Option<String>,
-    /// The same as --max-states for searches with 3 clients, of which few come to an end [default: --max-states]
+    /// Like --max-states, for searches with 3 clients, few of which finish [default: --max-states]
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     pub(super) max_states_of_three: Option<String>,
-    /// Also write what came out to DIR/NAME.md, for the recipes' documentation
+    /// Also write the results to DIR/NAME.md, for the recipes' documentation
     #[arg(long, value_name = "DIR")]
     pub(super) write: Option<PathBuf>,
 }
@@ -160,8 +161,8 @@ pub(super) struct RunArguments {
     /// Run each seed in several ways and name the first step that differs
     #[arg(long)]
     pub(super) check_determinism: bool,
-    /// Take each run again at the grain of `explore`, step by step: what servers do to clients must be
-    /// among what a search tries
+    /// Replay each run at the grain of `explore`, step by step: a search must cover everything that
+    /// servers do to clients
     #[arg(long, conflicts_with_all = ["check_determinism", "junit", "keep_going", "json", "host", "tables"])]
     pub(super) check_embedding: bool,
 }
@@ -171,7 +172,7 @@ pub(super) struct ReplayArguments {
     /// A scenario (with --seed) or a case file
     #[arg(value_name = "SCENARIO | CASE")]
     pub(super) target: Option<String>,
-    /// The seed to take again
+    /// The seed to replay
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) seed: Option<String>,
     /// Switch on a mutant of the scenario or a defect of the servers
@@ -185,17 +186,17 @@ pub(super) struct ReplayArguments {
 
 #[derive(Args, Debug)]
 pub(super) struct ConformArguments {
-    /// At least so many operations [default: 20000]
+    /// The least number of operations [default: 20000]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) ops: Option<String>,
-    /// What is drawn follows from this [default: 1]
+    /// The seed that the operations are drawn from [default: 1]
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     pub(super) seed: Option<String>,
     /// A server that runs already, set up as `vivarium conform --setup` says [default: one of the
     /// installed package is started]
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "ensemble")]
     pub(super) server: Option<String>,
-    /// Which ZooKeeper to start, or which one that server is: 3.8.0 (Debian's), or 3.9.5, once it was got by `vivarium
+    /// Which ZooKeeper to start, or which one that server is: 3.8.0 (Debian's), or 3.9.5, once downloaded by `vivarium
     /// findings --get 3.9.5` [default: 3.8.0]
     #[arg(long, value_name = "RELEASE")]
     pub(super) zookeeper: Option<String>,
@@ -234,7 +235,7 @@ pub(super) struct LiveArguments {
     /// Java's class path with another ZooKeeper than Debian's, as '/opt/zookeeper/lib/*'
     #[arg(long, value_name = "PATHS", conflicts_with = "zookeeper")]
     pub(super) class_path: Option<String>,
-    /// Which ZooKeeper to start, once it was got by `vivarium findings --get RELEASE` [default: 3.8.0, Debian's]
+    /// Which ZooKeeper to start, once downloaded by `vivarium findings --get RELEASE` [default: 3.8.0, Debian's]
     #[arg(long, value_name = "RELEASE")]
     pub(super) zookeeper: Option<String>,
     /// Try the other seeds after a violation too
@@ -255,8 +256,8 @@ pub(super) struct ExploreArguments {
     pub(super) clients: Option<String>,
     #[command(flatten)]
     pub(super) budget: BudgetArguments,
-    /// How leaders are elected: oracle, the largest vote of each quorum; fast, as in the code; any, whomever a quorum
-    /// could be made to follow [default: the scenario's]
+    /// How leaders are elected: oracle, the largest vote of each quorum; fast, as in the code; any, each server that
+    /// a quorum could be made to follow [default: the scenario's]
     #[arg(long, value_name = "ELECTION")]
     pub(super) election: Option<String>,
     /// Make one step of two, which makes a search smaller and leaves something out; commit-apply: a server applies
@@ -272,19 +273,19 @@ pub(super) struct ExploreArguments {
     /// Stop when there are more distinct states
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     pub(super) max_states: Option<String>,
-    /// Stop when more memory is taken, e.g. 4G [default: three quarters of the machine's]
+    /// Stop when more memory is used, e.g. 4G [default: three quarters of the machine's]
     #[arg(long, value_name = "M", allow_hyphen_values = true)]
     pub(super) max_memory: Option<String>,
-    /// Stop after so long
+    /// Stop after this time
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     pub(super) max_time: Option<String>,
     /// Go depth first: takes less memory
     #[arg(long)]
     pub(super) depth_first: bool,
-    /// Take every step by itself: many more states, the same answer
+    /// Search without reductions: many more states, the same verdict
     #[arg(long)]
     pub(super) no_reduction: bool,
-    /// Clients run the same program and put no names in an order: try who begins only once
+    /// Clients run the same program and never order names: try only one of them as the first to begin
     #[arg(long)]
     pub(super) interchangeable: bool,
     /// Report as JSON

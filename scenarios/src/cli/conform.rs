@@ -42,13 +42,13 @@ pub(super) fn conform(arguments: &ConformArguments) -> Result<u8, String> {
 
 fn number(option: &str, text: Option<&str>, default: u64) -> Result<u64, String> {
     let Some(text) = text else { return Ok(default) };
-    text.parse().map_err(|_| format!("{option} wants a number, not `{text}`"))
+    text.parse().map_err(|_| format!("{option} needs a number, not `{text}`"))
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
     let mut found = text
         .to_socket_addrs()
-        .map_err(|error| format!("--server wants HOST:PORT, and `{text}` is none: {error}"))?;
+        .map_err(|error| format!("--server needs HOST:PORT, not `{text}`: {error}"))?;
     found.next().ok_or_else(|| format!("`{text}` has no address"))
 }
 

@@ -75,10 +75,14 @@ impl Sum {
             let seed = failure.seed;
             let says = match failure.why {
                 Why::Differs => {
-                    "NOT EMBEDDED: servers can do what no search at the service grain would see"
+                    "NOT EMBEDDED: the servers behaved in a way that no search at the service grain covers"
                 }
-                Why::Violates => "VIOLATED: a run is embedded up to what a monitor objects to",
-                Why::NotOffered => "NOT EMBEDDED: the scenario has what the service grain has not",
+                Why::Violates => {
+                    "VIOLATED: a run is embedded up to the step at which it violates a property"
+                }
+                Why::NotOffered => {
+                    "NOT EMBEDDED: the scenario uses something that the service grain does not have"
+                }
             };
             let _ = writeln!(
                 text,

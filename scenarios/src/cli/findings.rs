@@ -116,9 +116,9 @@ fn verdict(is_found: bool, real: &Outcome, control: &Outcome) -> (u8, &'static s
         // A known failure is reported even if another part is inconclusive.
         (false, _, _) => (1, "the model does not find it"),
         (_, Outcome::Kept(_), _) => (1, "real servers do not show it"),
-        (_, _, Outcome::Shown(_)) => (1, "the control loses the same"),
+        (_, _, Outcome::Shown(_)) => (1, "the control breaks the same promise"),
         (_, Outcome::Inconclusive(_), _) | (_, _, Outcome::Inconclusive(_)) => {
-            (2, "inconclusive, for the servers did not come to where it shows")
+            (2, "inconclusive: the real servers did not reach the state in which the defect shows")
         }
     }
 }

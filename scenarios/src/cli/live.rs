@@ -73,7 +73,7 @@ fn number(option: &str, text: Option<&str>, default: u64, most: u64) -> Result<u
     let Some(text) = text else { return Ok(default) };
     match text.parse() {
         Ok(number) if (1..=most).contains(&number) => Ok(number),
-        _ => Err(format!("{option} wants a number from 1 to {most}, not `{text}`")),
+        _ => Err(format!("{option} needs a number from 1 to {most}, not `{text}`")),
     }
 }
 

@@ -26,13 +26,13 @@ pub const OF_3_8_0: [VersionOwn; 7] = [
         switch: Bug::ExistsAsksNoAcl,
         until: "3.8.4, 3.9.2",
         // Rule 1.8.1.
-        what: "exists answers whoever asks, READ or not (ZOOKEEPER-2590)",
+        what: "exists answers every client, even without READ (ZOOKEEPER-2590)",
     },
     VersionOwn {
         switch: Bug::MultiTellsNoStat,
         until: "3.9.0",
         // Rule 1.7.3.
-        what: "create2 inside a multi is a create and tells no Stat (before ZOOKEEPER-4026)",
+        what: "create2 inside a multi is a create and returns no Stat (before ZOOKEEPER-4026)",
     },
     VersionOwn {
         switch: Bug::VersionBecomesMinusOne,
@@ -56,7 +56,7 @@ pub const OF_3_8_0: [VersionOwn; 7] = [
         switch: Bug::CheckWatchesSeesOthers,
         until: "3.9.0",
         // Rule 3.3.3.
-        what: "checkWatches finds a watch on the path whoever set it (before ZOOKEEPER-4466)",
+        what: "checkWatches finds a watch on the path even if another connection set it (before ZOOKEEPER-4466)",
     },
     VersionOwn {
         switch: Bug::NoPersistentWatcherTypes,

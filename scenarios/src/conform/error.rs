@@ -70,7 +70,7 @@ pub enum ConformError {
     #[error("no connection to {address}: {source}")]
     Connect { address: SocketAddr, source: io::Error },
     /// No server of an ensemble leads.
-    #[error("none of the servers says that it leads")]
+    #[error("no server reports that it leads")]
     NoLeader,
     /// The server does not accept the superuser.
     #[error(
@@ -85,6 +85,6 @@ pub enum ConformError {
         patience: Duration,
     },
     /// The server sent an invalid packet.
-    #[error("{address} sent a frame that cannot be understood: {source}")]
+    #[error("{address} sent a frame that cannot be decoded: {source}")]
     NotUnderstood { address: SocketAddr, source: WireError },
 }

@@ -262,8 +262,8 @@ impl fmt::Display for Heard {
             Heard::Packet(packet) => packet.fmt(f),
             Heard::End => f.write_str("the connection is closed"),
             Heard::Silence => f.write_str("nothing"),
-            Heard::Garbled(why) => write!(f, "what cannot be understood: {why}"),
-            Heard::OddTimes(stat) => write!(f, "ctime and mtime that cannot be: {stat:?}"),
+            Heard::Garbled(why) => write!(f, "a reply that cannot be decoded: {why}"),
+            Heard::OddTimes(stat) => write!(f, "an impossible ctime or mtime: {stat:?}"),
         }
     }
 }

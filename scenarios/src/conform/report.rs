@@ -37,7 +37,7 @@ pub fn report(plan: &Plan, outcome: &Outcome, width: u16) -> String {
         text.push_str(&found(plan, finding));
     }
     if let Some(objection) = &outcome.model.violation {
-        let _ = writeln!(text, "the model's own monitors object: {objection}\n");
+        let _ = writeln!(text, "the model violates its own property: {objection}\n");
     }
     let operations = grouped(outcome.tally.operations());
     let cases = grouped(outcome.cases);
@@ -86,7 +86,7 @@ pub fn mix(tally: &Tally, width: u16) -> String {
 fn own(release: &str, width: u16) -> String {
     let rows = divergences::of(release)
         .map(|own| [own.what.to_owned(), own.until.to_owned(), own.switch.name().to_owned()]);
-    let what = format!("what {release} does otherwise, and the model with it");
+    let what = format!("deviations of {release} that the model repeats");
     let header = [&*what, "until", "switch"];
     of_rows(header, rows, 3, width)
 }
@@ -102,7 +102,7 @@ pub fn found(plan: &Plan, finding: &Finding) -> String {
         Some(at) => format!("at {}", at + 1),
         None => "when the case is over".to_owned(),
     };
-    let _ = writeln!(text, "\n{when}, {} hears, for {}:", divergence.who, divergence.occasion);
+    let _ = writeln!(text, "\n{when}, {} receives, for {}:", divergence.who, divergence.occasion);
     let heard = |text: &mut String, who: &str, all: &[Heard]| {
         for heard in all {
             let _ = writeln!(text, "  {who:<6} {heard}");
@@ -119,9 +119,9 @@ pub fn found(plan: &Plan, finding: &Finding) -> String {
     if let Some(server) = plan.server {
         let _ = writeln!(
             text,
-            "\nThis is the whole case; zxids are counted from its root. It is not shortened, which takes servers that have \
-             done nothing before: without --server they are started.\nreplay: vivarium conform --seed \
-             {}{bugs}{zookeeper} --server {server}\n",
+            "\nThis is the whole case; zxids are counted from its root. It is not shortened, because shortening needs \
+             fresh servers: without --server they are started.\nreplay: vivarium conform --seed {}{bugs}{zookeeper} \
+             --server {server}\n",
             plan.seed
         );
         return text;
@@ -133,7 +133,9 @@ pub fn found(plan: &Plan, finding: &Finding) -> String {
         finding.attempts
     );
     if !finding.again {
-        text.push_str("It did not come again: it depends on what was done before, or on time.\n");
+        text.push_str(
+            "The difference did not recur: it depends on earlier operations, or on time.\n",
+        );
     }
     let _ = writeln!(text, "replay: vivarium conform --seed {}{bugs}{zookeeper}\n", plan.seed);
     text

@@ -29,7 +29,7 @@ pub enum ExploreError {
     Unknown { what: &'static str },
     /// An option applies only to the other grain.
     #[error(
-        "`{scenario}` is explored over the {grain} grain, and something was asked for that only the other \
+        "`{scenario}` is explored over the {grain} grain, but an option was given that only the other \
          grain has"
     )]
     OtherGrain {
@@ -39,7 +39,7 @@ pub enum ExploreError {
         grain: GrainKind,
     },
     /// Servers vote by lot, which only sweeps support.
-    #[error("elections by lot are for sweeps; a search tries every outcome: say `--election any`")]
+    #[error("elections by lot are for sweeps; a search tries every outcome: use `--election any`")]
     ByLot,
     /// Upsets are requested, but elections choose the largest vote.
     #[error("`upsets`: only `--election any` elects others than the largest of a quorum; add it")]

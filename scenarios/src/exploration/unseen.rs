@@ -109,7 +109,7 @@ impl Exploration {
             let (budget, election) =
                 (self.budget_of_servers(smallest), ensemble.election_of(smallest));
             let flags = needs::missing(bug, budget, election)?;
-            Some(format!("so little is not known to show it; add `{flags}`"))
+            Some(format!("no search this small is known to show it; add `{flags}`"))
         })
     }
 }

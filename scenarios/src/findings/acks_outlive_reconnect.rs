@@ -43,7 +43,7 @@ pub(super) fn reproduce(
     link.wait(up(Kind::Ack, Some(paid)), mark, SOON)?;
     tale.say(format!(
         "create /paid, zxid {paid}: {learner} has it on disk and has acknowledged it; the leader's disk is slow, \
-         and {late} has not heard of it"
+         and {late} has not received it"
     ));
 
     if variant == Variant::Defect {
@@ -61,10 +61,7 @@ pub(super) fn reproduce(
             "create /paid was not answered with success".to_owned(),
         ));
     };
-    tale.say(format!(
-        "the leader's fsync ends; the client is told: create /paid {}",
-        answer.words()
-    ));
+    tale.say(format!("the leader's fsync ends; the client reads: create /paid {}", answer.words()));
 
     one_of_three_fails(&mut ensemble, leader, "/paid", tale)
 }
@@ -83,7 +80,7 @@ fn reconnects(
     link.cut();
     link.wait(down(Kind::Trunc, Some(paid.previous())), mark, SOON)?;
     tale.say(format!(
-        "the link of {learner} breaks; it registers again and is told to TRUNC to {}; what follows is slow",
+        "the link of {learner} breaks; it registers again and receives TRUNC to {}; the packets after it are slow",
         paid.previous()
     ));
     ensemble.until("the TRUNC on disk", SOON, |all| all.log(learner).contains("Truncating"))

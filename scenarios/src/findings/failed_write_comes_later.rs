@@ -29,8 +29,8 @@ pub(super) fn reproduce(
     ensemble.hold_all(leader, Direction::Down, Hold::From(Kind::Proposal));
     is_full_for_a_moment(&ensemble, leader, &mut client)?;
     tale.say(format!(
-        "create /phantom: {leader} fails to log it, its disk being full, and leaves its role; nobody else has heard \
-         of it, and nobody is answered"
+        "create /phantom: {leader} fails to log it, because its disk is full, and leaves its role; no other server \
+         has received it, and no client is answered"
     ));
     if variant == Variant::Control {
         ensemble.kill(leader);

@@ -52,14 +52,14 @@ pub(super) fn reproduce(
     }
     link.wait(down(Kind::Commit, Some(paid)), mark, SOON)?;
     tale.say(format!(
-        "the client is told: create /paid done, zxid {zxid}; {follower} is told to commit it"
+        "the client reads: create /paid done, zxid {zxid}; {follower} receives COMMIT"
     ));
     match variant {
         Variant::Defect => {
             ensemble.until("a full disk", SOON, |all| all.log(follower).contains(FULL))?;
             ensemble.link(follower, leader).wait(down(Kind::UpToDate, None), mark, SOON * 2)?;
             tale.say(format!(
-                "{follower} makes its log file for it and is told: {FULL}; it leaves its role"
+                "{follower} makes its log file for it and gets the error {FULL}; it leaves its role"
             ));
         }
         Variant::Control => {

@@ -58,7 +58,7 @@ pub(super) fn reproduce(
     let answer = answer.ok_or_else(|| FindingError::Otherwise("/paid was refused".to_owned()))?;
     let paid = answer.zxid;
     tale.say(format!(
-        "the client, at {learner}, is told: create /paid {}; the leader is busy with {COUNTS} slow reads",
+        "the client, at {learner}, reads: create /paid {}; the leader is busy with {COUNTS} slow reads",
         answer.words()
     ));
 
@@ -69,7 +69,7 @@ pub(super) fn reproduce(
     link.wait(down(Kind::Trunc, Some(paid.previous())), mark, SOON)?;
     link.wait(down(Kind::Commit, Some(paid)), mark, SOON)?;
     tale.say(format!(
-        "the link of {learner} breaks; it registers again, is told to TRUNC to {} and sent /paid again, with its commit",
+        "the link of {learner} breaks; it registers again and receives TRUNC to {} and /paid again, with its commit",
         paid.previous()
     ));
     match variant {
@@ -87,7 +87,7 @@ pub(super) fn reproduce(
     if variant == Variant::Defect {
         comes_back(&ensemble, learner, leader, paid)?;
         tale.say(format!(
-            "the leader has applied /paid; {learner} registers, and says that it has it"
+            "the leader has applied /paid; {learner} registers and reports the zxid of /paid as its last"
         ));
     }
     diverged::restarts(&mut ensemble, learner, &mut last, tale)

@@ -57,12 +57,12 @@ pub(super) fn reproduce(
     let told = seen.iter().filter(|seen| seen.passed && seen.kind == Kind::LeaderInfo).count();
     let refused = ensemble.log(out).matches(REFUSAL).count();
     if told < REFUSALS || refused < REFUSALS {
-        let why = format!("{out} was told of epoch 1 {told} times, and refused it {refused} times");
+        let why = format!("{out} received epoch 1 {told} times, and refused it {refused} times");
         return Err(FindingError::Otherwise(why));
     }
     tale.say(format!(
-        "for {} s {out} comes back {told} times and is told of epoch 1, which is below what it has accepted; \
-         {} serve on",
+        "for {} s {out} comes back {told} times and receives epoch 1, which is below its accepted epoch; {} \
+         serve on",
         WATCHED.as_secs(),
         listed(&ensemble.others(out))
     ));

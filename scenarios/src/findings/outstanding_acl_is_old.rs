@@ -76,15 +76,15 @@ pub(super) fn reproduce(
         }
     }
     let late = last.duration_since(revoked.at).as_secs_f64();
-    tale.say(format!("of the writes behind it {done} succeed and {refused} are refused"));
+    tale.say(format!("of the writes after it {done} succeed and {refused} are refused"));
     let after = writer.session.ask(write())?;
     tale.say(format!("a write when none is under way: {}", after.words()));
     Ok(match (done, refused) {
         (1.., _) => Outcome::Shown(format!(
-            "{done} writes succeed behind the setACL, the last {late:.2} s after it was answered"
+            "{done} writes succeed after the setACL, the last {late:.2} s after it was answered"
         )),
-        (0, 1..) => Outcome::Kept("every write behind the setACL is refused".to_owned()),
-        (0, 0) => Outcome::Inconclusive("there was no write behind the setACL".to_owned()),
+        (0, 1..) => Outcome::Kept("every write after the setACL is refused".to_owned()),
+        (0, 0) => Outcome::Inconclusive("there was no write after the setACL".to_owned()),
     })
 }
 

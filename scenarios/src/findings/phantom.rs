@@ -45,7 +45,7 @@ pub(super) fn rejoins_with(
     ensemble.serving(&all)?;
     match ensemble.link(server, leader).synchronised() {
         Some((Kind::Trunc, zxid)) => {
-            tale.say(format!("{server} comes back, and is told to TRUNC to {zxid}"));
+            tale.say(format!("{server} comes back, and receives TRUNC to {zxid}"));
         }
         other => {
             let by = other.map_or("nothing".to_owned(), |(kind, _)| kind.to_string());

@@ -261,7 +261,7 @@ pub const FINDINGS: &[Finding] = &[
     Finding {
         name: "sync-overtakes-commits",
         switch: Switch::Bug(Bug::SyncOvertakesCommits),
-        loses: "A client reads, behind a sync, from before a write that another client was told is done.",
+        loses: "A client reads, after a sync, a tree without a write that another client had been told is done.",
         tracker: None,
         search: Search::Swept { scenario: "churn", from: 0, to: 1_000 },
         control: "the client that reads is at a follower",
@@ -320,7 +320,8 @@ pub const FINDINGS: &[Finding] = &[
     Finding {
         name: "sync-at-leader",
         switch: Switch::Mutant("RecoverBySync"),
-        loses: "With one property set, a session does not see its own create behind a sync, and waits for itself at a lock.",
+        loses: "With one property set, a session does not see its own create after a sync, and waits for itself at a \
+                lock.",
         tracker: Some(3690),
         search: Search::Explored { scenario: "lock", budget: |two| two.lost(1) },
         control: "the property is not set, as by default: the session's requests wait",

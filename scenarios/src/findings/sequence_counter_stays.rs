@@ -38,13 +38,14 @@ pub(super) fn reproduce(
         let mut session = Session::begin(server.address())?;
         let own = line_up(&mut session, name)?;
         let list = session.ask(Request::GetChildren { path: LOCK.into(), watch: false })?;
-        let names = Session::names(&list)
-            .ok_or_else(|| FindingError::Otherwise("the children were not told".to_owned()))?;
+        let names = Session::names(&list).ok_or_else(|| {
+            FindingError::Otherwise("the children could not be listed".to_owned())
+        })?;
         let names: Vec<String> = names.into_iter().filter(|name| name.contains("-lock-")).collect();
         let before = predecessor(&names, number(&own)).map(str::to_owned);
         tale.say(match &before {
             None => format!(
-                "client {name} creates {own}; nobody has a smaller number: it holds the lock"
+                "client {name} creates {own}; no other znode has a smaller number: the client holds the lock"
             ),
             Some(before) => format!("client {name} creates {own}; it waits for {before}"),
         });

@@ -91,7 +91,7 @@ fn stays_behind(ensemble: &mut Ensemble, tale: &mut Narration<'_>) -> Result<(),
     ensemble.hold_all(GIVEN, Direction::Down, Hold::From(Kind::Proposal));
     phantom::is_logged(ensemble, GIVEN, &mut client)?;
     tale.say(
-        "create /phantom: server 5 has logged it; nobody else hears of it, and nobody is answered",
+        "create /phantom: server 5 has logged it; no other server receives it, and no client is answered",
     );
     ensemble.crash(&[GIVEN]);
     phantom::leads(FOUR, ensemble.serving(&[TWO, THREE, FOUR])?)?;

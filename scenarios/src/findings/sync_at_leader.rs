@@ -46,7 +46,7 @@ pub(super) fn reproduce(
     let listed = session.send(children())?;
     let others = other.ask(children())?;
     tale.say(format!(
-        "the session moves to {leader}, and asks for sync and getChildren; another session there is told at once: {}",
+        "the session moves to {leader}, and sends sync and getChildren; another session there reads at once: {}",
         words(Session::names(&others))
     ));
     let early = match session.answer(synced, WAITS)? {
@@ -55,7 +55,7 @@ pub(super) fn reproduce(
     };
     match &early {
         None => tale.say(format!("no answer for {} s", WAITS.as_secs())),
-        Some(answer) => tale.say(format!("it is told: {}", words(Session::names(answer)))),
+        Some(answer) => tale.say(format!("the session reads: {}", words(Session::names(answer)))),
     }
     ensemble.links_to(leader).for_each(Link::release);
     let answer = session.answer(listed, SOON)?;
@@ -69,7 +69,7 @@ pub(super) fn reproduce(
     ));
     Ok(match (early, first.as_deref()) {
         (Some(_), Some([])) => Outcome::Shown(
-            "behind a sync, a session misses its own create, which then is done".to_owned(),
+            "after a sync, a session misses its own create, which is committed later".to_owned(),
         ),
         (None, Some([mine])) if mine == "mine" => {
             Outcome::Kept("a session's sync and list wait for its own create".to_owned())

@@ -52,7 +52,7 @@ pub(super) fn reproduce(
                 "create {path} was not answered with success"
             )));
         };
-        tale.say(format!("the client of {follower} is told: create {path} {}", answer.words()));
+        tale.say(format!("the client of {follower} reads: create {path} {}", answer.words()));
     }
     tale.say(format!("the CommitProcessor of {leader} stands still before it applies them"));
 
@@ -70,13 +70,18 @@ pub(super) fn reproduce(
         Err(error) => return Err(FindingError::Otherwise(format!("exists was refused: {error}"))),
     };
     tale.say(format!(
-        "then the client of {at} asked for sync and for /two; it goes on, and is told: synced at {}, and /two {sees} (zxid {})",
+        "then the client of {at} sent sync and a read of /two; it goes on, and reads: synced at {}, and /two {sees} \
+         (zxid {})",
         synced.zxid, read.zxid
     ));
     Ok(match read.result {
-        Ok(_) => Outcome::Kept("a read behind a sync sees what was answered before".to_owned()),
+        Ok(_) => Outcome::Kept(
+            "a read after a sync sees every write that was answered before the \
+             sync was sent"
+                .to_owned(),
+        ),
         Err(_) => Outcome::Shown(
-            "a read behind a sync misses a write that was answered before the sync was sent"
+            "a read after a sync misses a write that was answered before the sync was sent"
                 .to_owned(),
         ),
     })

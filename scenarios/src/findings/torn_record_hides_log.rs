@@ -86,8 +86,8 @@ fn is_full_for_a_moment(
     disk::limit_files(ensemble.process(server)?, None)?;
     ensemble.link(server, leader).wait(down(Kind::UpToDate, None), mark, SOON * 2)?;
     tale.say(format!(
-        "create /half: {server} writes {HALF} bytes of its record and is told: {FULL}; it leaves its role, and joins \
-         again when there is room"
+        "create /half: {server} writes {HALF} bytes of its record and gets the error {FULL}; it leaves its role, and \
+         joins again when there is room"
     ));
     Ok(())
 }

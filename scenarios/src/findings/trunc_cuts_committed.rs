@@ -41,7 +41,7 @@ pub(super) fn reproduce(
         Variant::Control => "has committed and applied it",
     };
     tale.say(format!(
-        "a client of {learner} is told: create /paid {}; the leader {applies}; {late} has not heard of it",
+        "a client of {learner} reads: create /paid {}; the leader {applies}; {late} has not received it",
         answer.words()
     ));
     registers_again(&ensemble, learner, leader, (variant, answer.zxid), tale)?;
@@ -69,7 +69,7 @@ fn registers_again(
     link.cut();
     link.wait(down(kind, Some(zxid)), mark, SOON)?;
     tale.say(format!(
-        "the link of {learner} breaks; it registers again and is told: {kind} to {zxid}; what follows is slow"
+        "the link of {learner} breaks; it registers again and receives {kind} to {zxid}; the packets after it are slow"
     ));
     match variant {
         Variant::Defect => {

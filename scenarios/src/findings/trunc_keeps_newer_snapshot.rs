@@ -40,7 +40,7 @@ pub(super) fn reproduce(
     ensemble.hold_all(ELECTED, Direction::Down, Hold::From(Kind::Proposal));
     phantom::is_logged(&ensemble, ELECTED, &mut client)?;
     tale.say(
-        "create /phantom: server 3 has logged it; nobody else hears of it, and nobody is answered",
+        "create /phantom: server 3 has logged it; no other server receives it, and no client is answered",
     );
 
     ensemble.crash(&[ONE, TWO, ELECTED]);
@@ -69,7 +69,7 @@ fn is_elected(ensemble: &mut Ensemble, tale: &mut Narration<'_>) -> Result<(), F
         all.log(ELECTED).contains("Snapshot taken in")
     })?;
     tale.say(format!(
-        "servers 1 and 3 come back; server 3 is elected, writes {}, and hears of no follower",
+        "servers 1 and 3 come back; server 3 is elected, writes {}, and no follower connects",
         newer.join(", ")
     ));
     ensemble.crash(&[ONE, ELECTED]);

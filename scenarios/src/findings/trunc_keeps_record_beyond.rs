@@ -46,7 +46,7 @@ pub(super) fn reproduce(
     let mut client = client.move_to(ensemble.address(LATE))?;
     ensemble.link(ONE, LATE).hold(Direction::Down, Hold::From(Kind::Proposal));
     phantom::is_logged(&ensemble, LATE, &mut client)?;
-    tale.say("create /phantom: server 3 has logged it; server 1 does not hear of it, and nobody is answered");
+    tale.say("create /phantom: server 3 has logged it; server 1 does not receive it, and no client is answered");
 
     ensemble.crash(&[ONE, LATE]);
     ensemble.start(&[ONE, TWO])?;

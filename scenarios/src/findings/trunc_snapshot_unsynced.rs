@@ -35,8 +35,8 @@ pub(super) fn reproduce(
     let slow = ensemble.stop_commits(leader)?;
     let paid = client.create("/paid")?;
     tale.say(format!(
-        "a client of {learner} is told: create /paid done, zxid {paid}; the leader has committed it and is slow to \
-         apply it; {late} has not heard of it"
+        "a client of {learner} reads: create /paid done, zxid {paid}; the leader has committed it and is slow to \
+         apply it; {late} has not received it"
     ));
 
     let watch = DiskWatch::begin(&ensemble, learner, &[])?;
@@ -76,12 +76,10 @@ fn is_synchronised(
     let seen = link.since(mark);
     let place = |kind| seen.iter().position(|seen| seen.passed && seen.kind == kind);
     if place(Kind::Commit) > place(Kind::NewLeader) {
-        return Err(FindingError::Otherwise(
-            "the commit of /paid came behind NEWLEADER".to_owned(),
-        ));
+        return Err(FindingError::Otherwise("the commit of /paid came after NEWLEADER".to_owned()));
     }
     tale.say(format!(
-        "the link of {learner} breaks; it registers again, is told: {kind} to {}, and sent /paid with its commit; it \
+        "the link of {learner} breaks; it registers again, receives {kind} to {} and /paid with its commit, and \
          acknowledges NEWLEADER",
         paid.previous()
     ));

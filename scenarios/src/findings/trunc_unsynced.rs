@@ -77,8 +77,8 @@ fn logs_a_phantom(ensemble: &mut Ensemble, tale: &mut Narration<'_>) -> Result<(
     ensemble.start(&[ONE, TWO])?;
     ensemble.serving(&[ONE, TWO])?;
     tale.say(format!(
-        "create {PATH}: server 3 has logged it; nobody else hears of it, and nobody is answered; all are killed, and \
-         servers 1 and 2 come back and serve"
+        "create {PATH}: server 3 has logged it; no other server receives it, and no client is answered; all are \
+         killed, and servers 1 and 2 come back and serve"
     ));
     Ok(())
 }
@@ -103,7 +103,7 @@ fn is_truncated(
     };
     let have = ensemble.who_has(PATH, &all)?;
     tale.say(format!(
-        "server 3 comes back, and is told to TRUNC to {zxid}; {PATH} is at {}",
+        "server 3 comes back, and receives TRUNC to {zxid}; {PATH} is at {}",
         listed(&have)
     ));
     match have.is_empty() {

@@ -61,7 +61,7 @@ impl LeftOut {
         match self.0.iter().find(|left_out| !ids.contains(left_out)) {
             None => Ok(()),
             Some(unknown) => Err(format!(
-                "`without({unknown:?})`: ZooKeeper has no such property here; these can be left out: {}",
+                "`without({unknown:?})`: there is no such property of ZooKeeper; these can be left out: {}",
                 ids.join(", ")
             )),
         }

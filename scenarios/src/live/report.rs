@@ -42,7 +42,7 @@ pub fn report(name: &str, runs: &[(u64, Ended)], again: impl Fn(u64) -> String) 
     if let Some((_, ended)) = runs.first().filter(|(_, ended)| !ended.not_judged.is_empty()) {
         let _ = writeln!(
             text,
-            "  not judged, because real servers do not report what it takes: {}",
+            "  not judged, because clients and logs do not show enough: {}",
             ended.not_judged.join(", ")
         );
     }

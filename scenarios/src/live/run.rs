@@ -87,7 +87,7 @@ pub enum LiveError {
         why: String,
     },
     /// The servers' logs do not have the whole run.
-    #[error("no server's log has the whole run: {0}")]
+    #[error("no server's log contains the whole run: {0}")]
     Log(String),
 }
 
@@ -430,7 +430,11 @@ fn whole_log(data: &Path) -> Result<Vec<Txn>, String> {
         let follows = pair[0].zxid.next() == Some(pair[1].zxid)
             || pair[1].zxid.epoch() > pair[0].zxid.epoch() && pair[1].zxid.counter() == 1;
         if !follows {
-            return Err(format!("{} comes after {}", pair[1].zxid, pair[0].zxid));
+            return Err(format!(
+                "its transaction {} follows {}, so transactions are missing in \
+                 between",
+                pair[1].zxid, pair[0].zxid
+            ));
         }
     }
     let is_last =
@@ -438,7 +442,12 @@ fn whole_log(data: &Path) -> Result<Vec<Txn>, String> {
     let last = txns.iter().find(is_last).map(|txn| txn.session);
     match txns.first() {
         Some(first) if first.zxid.counter() == 1 && last.is_some() => {}
-        _ => return Err("the log begins late or ends early".to_owned()),
+        _ => {
+            return Err(
+                "it does not begin with the first transaction or does not contain the last write"
+                    .to_owned(),
+            );
+        }
     }
     let end = txns.iter().position(|txn| Some(txn.session) == last).unwrap_or(txns.len());
     txns.truncate(end);

@@ -48,7 +48,7 @@ impl Rule for Agree {
         let value = said.field(&self.field)?;
         let new = || (value.clone(), Arc::from(said.to_string()));
         let (first, words) = self.first.entry(key).or_insert_with(new);
-        if value == *first { Ok(()) } else { Err(format!("{said}, and before that {words}")) }
+        if value == *first { Ok(()) } else { Err(format!("{said}, but before, {words}")) }
     }
 
     fn forget(&mut self, client: ClientId) {

@@ -51,7 +51,7 @@ where
     J: Judgement,
 {
     let fold = move |state: &mut S, said: &Said<'_>| {
-        fold(state, said).judged(&|| format!("{said}, and then it does not hold any more"))
+        fold(state, said).judged(&|| format!("{said}, and then the property no longer holds"))
     };
     let fold = Closure(Arc::new(fold) as Arc<Fold<S>>);
     let (states, on) = (BTreeMap::new(), Vec::new());

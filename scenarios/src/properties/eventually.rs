@@ -70,7 +70,7 @@ impl Rule for Eventually {
         match silent.filter(|_| self.each) {
             Some(client) => Err(format!("{client} never said `{}`", self.name)),
             None if self.anybody => Ok(()),
-            None => Err(format!("nobody ever said `{}`", self.name)),
+            None => Err(format!("no client ever said `{}`", self.name)),
         }
     }
 }

@@ -175,7 +175,7 @@ impl Exclusive {
         let why = match (self.strict, held.knows, theirs.knows) {
             (true, ..) => "which nothing excuses here",
             (_, true, _) | (_, _, true) => {
-                "and one of them holds by a session that is over, as its program was told"
+                "and the program of one of them had been notified that its session is over"
             }
             _ if self.is_zombie(view, held) || self.is_zombie(view, theirs) => {
                 "and the session of the smaller token is open"

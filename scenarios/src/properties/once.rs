@@ -105,7 +105,7 @@ impl Once {
         let mut missing =
             all.filter(|(key, value)| !self.said.contains_key(&((*key).clone(), (*value).clone())));
         let (key, value) = missing.next()?;
-        Some(format!("nobody said `{}` with {} = {value}{key}", self.name, self.field))
+        Some(format!("no client said `{}` with {} = {value}{key}", self.name, self.field))
     }
 }
 
@@ -141,7 +141,7 @@ impl Rule for Once {
         }
         match self.said.insert(place, words) {
             None => Ok(()),
-            Some(before) => Err(format!("{said}, and before that {before}")),
+            Some(before) => Err(format!("{said}, but before, {before}")),
         }
     }
 
@@ -157,13 +157,13 @@ impl Rule for Once {
         let missing = self.due.iter().find(|(place, _)| !self.said.contains_key(*place));
         if let Some(((_, value), words)) = missing {
             return Err(format!(
-                "{words}, and nobody said `{}` with {} = {value}",
+                "{words}, but no client said `{}` with {} = {value}",
                 self.name, self.field
             ));
         }
         let nothing_due = self.announced_by.is_none() && self.among.is_empty();
         if nothing_due && self.said.is_empty() {
-            return Err(format!("nobody said `{}`", self.name));
+            return Err(format!("no client said `{}`", self.name));
         }
         self.missing(ended).map_or(Ok(()), Err)
     }

@@ -65,7 +65,7 @@ impl Rule for Grows {
         if let Some((_, words)) = self.last.get(&key) {
             let is_fine = order.is_lt() || order.is_eq() && self.may_stay;
             if !is_fine {
-                return Err(format!("{said}, and before that {words}"));
+                return Err(format!("{said}, but before, {words}"));
             }
         }
         self.last.insert(key, (value, Arc::from(said.to_string())));
@@ -139,9 +139,7 @@ impl Line {
             if let Some((before, earlier)) = last
                 && rank.compare(before)?.is_lt()
             {
-                return Err(format!(
-                    "{words}, whose place is {rank}, behind that {earlier}, whose place is {before}"
-                ));
+                return Err(format!("{words} (place {rank}) after {earlier} (place {before})"));
             }
             last = Some((rank, words));
         }
@@ -181,7 +179,7 @@ impl Rule for SameOrder {
         rank.compare(&rank)?;
         match line.ranks.get(&value) {
             Some((known, before)) if self.ranked_by.is_some() && *known != rank => {
-                Err(format!("{said}, and before that {before}: one value has two places"))
+                Err(format!("{said}, but before, {before}: one value has two places"))
             }
             Some(_) => Ok(()),
             None => {

@@ -211,11 +211,16 @@ impl<R: Rule> Property<R> {
         let all = || ClientId::first(self.clients);
         let clients = self.scope.by.clone().unwrap_or_else(|| all().collect());
         if clients.is_empty() {
-            return Err("it is about no client at all: `by` names none".to_string());
+            return Err(
+                "the property concerns no client, because `by` names none: name at least one"
+                    .to_string(),
+            );
         }
         if let Some(nobody) = clients.iter().find(|client| all().all(|one| one != **client)) {
             let there_are = self.clients;
-            return Err(format!("it is about {nobody}, and the clients are 1 to {there_are}"));
+            return Err(format!(
+                "the property is `by` {nobody}, but the clients are 1 to {there_are}"
+            ));
         }
         let is_keyed = self.scope.per_client || !self.scope.per.is_empty();
         self.rule.end(view, &Ended { clients: &clients, is_keyed })

@@ -79,7 +79,7 @@ impl<'a> Said<'a> {
         match self.field(field)? {
             Datum(Value::Number(number)) => i64::try_from(number).map_err(|_| {
                 format!(
-                    "{self}, whose field `{field}` is more than the {} that fits here",
+                    "{self}, but its field `{field}` is above the largest possible value, {}",
                     i64::MAX
                 )
             }),
@@ -134,15 +134,17 @@ impl<'a> Said<'a> {
     /// Returns a field of any type.
     pub(super) fn field(&self, field: &str) -> Result<Datum, String> {
         let fields = self.observation.fields();
-        let fields = fields.map_err(|_| format!("{self}, and `{field}` is asked for here"))?;
+        let fields = fields.map_err(|_| {
+            format!("{self}, whose observation cannot be serialised, but the property needs its field `{field}`")
+        })?;
         let mut named = fields.iter().filter(|(name, _)| **name == *field);
         match (named.next(), named.next()) {
             (Some((_, value)), None) => Ok(Datum(value.clone())),
             (None, _) => {
-                Err(format!("{self} without the field `{field}`, which is asked for here"))
+                Err(format!("{self} without the field `{field}`, which the property needs"))
             }
             (Some(_), Some(_)) => {
-                Err(format!("{self} with two fields `{field}`, and one is asked for"))
+                Err(format!("{self} with two fields `{field}`, but the property needs exactly one"))
             }
         }
     }
@@ -158,7 +160,7 @@ impl<'a> Said<'a> {
 
     fn is_no(&self, field: &str, is: &Datum, wanted: &str) -> String {
         let kind = is.kind();
-        format!("{self}, whose field `{field}` is {kind}, and {wanted} is asked for here")
+        format!("{self}, but its field `{field}` is {kind}, and the property needs {wanted}")
     }
 }
 
@@ -206,7 +208,7 @@ impl Datum {
         match self {
             Datum(Value::Zxid(_) | Value::Number(_)) => Ok(self),
             other => Err(format!(
-                "the token `{other}` is {}, and has to be a zxid or a number, such as `stat.czxid.into()`",
+                "the token `{other}` is {}, but must be a zxid or a number, such as `stat.czxid.into()`",
                 other.kind()
             )),
         }
@@ -220,7 +222,7 @@ impl Datum {
             (Value::Text(one), Value::Text(other)) => Ok(one.cmp(other)),
             (Value::Zxid(one), Value::Zxid(other)) => Ok(one.cmp(other)),
             _ => Err(format!(
-                "{self} is {} and {other} is {}, and neither comes first",
+                "{self} is {} and {other} is {}, so they cannot be ordered",
                 self.kind(),
                 other.kind()
             )),

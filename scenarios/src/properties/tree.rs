@@ -223,7 +223,7 @@ impl Rule for NoGhosts {
             Some(ghost) => {
                 let czxid = tree.stat(ghost).expect("it stands").czxid;
                 Err(format!(
-                    "{ghost} (czxid {czxid}) still stands, and nobody is left to delete it"
+                    "{ghost} (czxid {czxid}) still exists, but no client is left to delete it"
                 ))
             }
         }

@@ -79,10 +79,10 @@ fn comparison(case: &Case, replayed: &Replayed, recorded: &str) -> String {
     };
     let said = match (&case.violation, objection) {
         (Some(recorded), Some(seen)) if recorded.is_repeated_by(seen) => {
-            "The recorded objection was raised again.\n".to_string()
+            "The recorded violation occurred again.\n".to_string()
         }
         (Some(recorded), Some(_)) => {
-            format!("The recorded objection was another one: {recorded}\n")
+            format!("The recorded violation was a different one: {recorded}\n")
         }
         (Some(recorded), None) => format!("The recorded violation did not occur: {recorded}\n"),
         (None, Some(_)) => "The recorded run violated nothing.\n".to_string(),

@@ -98,7 +98,7 @@ pub(crate) fn sweep(
 fn stuck(beat: Beat) -> String {
     let who = match beat.client {
         // Monitors receive a program's observations within the same step, so a property can be the cause.
-        Some(client) => format!("{client}'s program (or a property that is told of it)"),
+        Some(client) => format!("{client}'s program (or a property that receives its events)"),
         None => "a property".to_string(),
     };
     watchdog::stuck(&format!("seed {}: {who}", beat.seed), PATIENCE)

@@ -149,7 +149,7 @@ fn elections_by_lot_are_for_sweeps() {
     let refused = vivarium::explore(&scenario, &Exploration::new().election(Election::ByLot));
     assert_eq!(
         refused.expect_err("a search tries every outcome").to_string(),
-        "elections by lot are for sweeps; a search tries every outcome: say `--election any`"
+        "elections by lot are for sweeps; a search tries every outcome: use `--election any`"
     );
 }
 

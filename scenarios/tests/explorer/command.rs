@@ -134,7 +134,7 @@ fn a_violation_is_told_step_by_step_and_its_case_replays() {
     let words = ["explore", "lock", "--lost", "1", "--bug", "NoGuid"];
     let text = said(&directory, &words, 1);
     assert_eq!(field(&text, "property"), "lock M6 no self-wait");
-    assert!(field(&text, "way").ends_with(", and no way is shorter"), "{text}");
+    assert!(field(&text, "way").ends_with(", and no shorter violation exists"), "{text}");
     let (file, hash) = (field(&text, "case file"), field(&text, "hash"));
     assert_eq!(file, "cases/lock-NoGuid-explored.json");
     assert!(field(&text, "replay").ends_with(&format!(" replay {file} --timeline")), "{text}");
@@ -142,7 +142,7 @@ fn a_violation_is_told_step_by_step_and_its_case_replays() {
     let again = said(&directory, &["replay", file, "--timeline"], 1);
     assert_eq!((field(&again, "hash"), field(&again, "saw")), (hash, field(&text, "saw")));
     assert!(again.contains(&format!("gave the recorded run: hash {hash}\n")), "{again}");
-    assert!(again.ends_with("The recorded objection was raised again.\n"), "{again}");
+    assert!(again.ends_with("The recorded violation occurred again.\n"), "{again}");
     let steps = |text: &str| {
         let from = text.find("Step by step:\n").expect("they are told");
         let told = text[from..].lines().skip(1).take_while(|line| !line.is_empty());
@@ -225,7 +225,7 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
     }
     let too_little = |arguments: &[&str], bug: &str, flags: &str| {
         let sentence = asked(&[arguments, &["--bug", bug]].concat());
-        let why = format!("so little is not known to show it; add `{flags}`");
+        let why = format!("no search this small is known to show it; add `{flags}`");
         assert!(sentence.ends_with(&why), "{sentence}");
     };
     too_little(&["broadcast", "--txns", "0"], "TruncCutsCommitted", "--txns 1");
@@ -323,7 +323,7 @@ fn assert_replays(directory: &Path, words: &[&str], property: &str) -> String {
     let again = said(directory, &["replay", file, "--timeline"], 1);
     assert_eq!((field(&again, "hash"), field(&again, "saw")), (hash, field(&text, "saw")));
     assert!(again.contains(&format!("gave the recorded run: hash {hash}\n")), "{again}");
-    assert!(again.ends_with("The recorded objection was raised again.\n"), "{again}");
+    assert!(again.ends_with("The recorded violation occurred again.\n"), "{again}");
     assert_eq!(told(&text), told(&again), "every step is told, by both");
     text
 }

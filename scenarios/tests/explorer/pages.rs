@@ -82,10 +82,7 @@ fn every_recipe_says_how_far_it_was_swept_and_that_nothing_objects() {
         for (asked, says) in &page {
             let is_right = match seeds(asked) {
                 Some(seeds) => seeds >= 5_000 && says == "held, with every fault",
-                None => {
-                    states(says).is_some()
-                        || says.starts_with("held as far as it went: stopped by ")
-                }
+                None => states(says).is_some() || says.starts_with("held until it was stopped by "),
             };
             assert!(is_right, "{name}, {asked}: {says}");
         }

@@ -103,5 +103,5 @@ fn a_mistake_that_an_early_timeout_shows_is_found() {
     let exploration = || Exploration::new().clients(1);
     assert!(verdict(hurries(), &exploration()).violation().is_some());
     let text = verdict(hurries(), &exploration().timers(0)).to_string();
-    assert!(text.contains("the budget of timers (with 1 a property falls)"), "{text}");
+    assert!(text.contains("the budget of timers (with 1 a property is violated)"), "{text}");
 }

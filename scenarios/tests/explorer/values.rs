@@ -73,12 +73,15 @@ fn a_program_that_goes_by_a_random_number_meets_others() {
     falls(draws(|number| number > u64::MAX / 2), &asked);
     let report = holds(draws(|number| number % 3 == 3), &asked);
     let (is_in, says) = row(&report, "random numbers");
-    assert!(!is_in && says.contains("told others, programs did the same"), "{says}");
+    assert!(!is_in && says.contains("with other values, programs did the same"), "{says}");
     // A condition that is true for one in 1,000 numbers is not detected, and is true for none of the numbers that are
     // tried: the report says so.
     let report = holds(draws(|number| number % 1_000 == 555), &asked);
     assert!(
-        report.claims.iter().any(|claim| claim.starts_with("if no property goes by which random"))
+        report
+            .claims
+            .iter()
+            .any(|claim| claim.starts_with("if no property depends on the values of random"))
     );
 }
 
@@ -159,7 +162,7 @@ fn a_program_that_goes_by_the_times_of_znodes_gets_no_answer() {
     });
     let report = explored(ages, &Exploration::new().clients(1));
     let Verdict::Bounded { by, .. } = &report.verdict else { panic!("{}", report.verdict) };
-    assert!(by.contains("goes by the times of znodes"), "{by}");
+    assert!(by.contains("depends on the times of znodes"), "{by}");
 }
 
 /// The same through rounds whose state contains the number.

@@ -36,8 +36,8 @@ fn sleeps(class: Asked) -> Test {
 fn a_property_that_looks_at_the_time_must_be_one_of_runs() {
     let text = super::fails(sleeps(Asked::InSweeps), 3);
     assert!(text.contains("it is late"), "{text}");
-    let sentence = "a property of `Asked::Everywhere` looks at the time, and a search has none: it must be of \
-                    `Asked::InSweeps`";
+    let sentence = "a property declared as `Asked::Everywhere` reads the time, which a search does not have: \
+                    declare it as `Asked::InSweeps`";
     let text = super::fails(sleeps(Asked::Everywhere), 3);
     assert!(text.contains(sentence), "{text}");
     #[cfg(feature = "explore")]
@@ -81,12 +81,19 @@ impl Monitor for LooksTooFar {
 #[test]
 fn a_property_that_looks_further_back_than_it_says_is_told() {
     let text = super::fails(super::connects().monitor(LooksTooFar), 3);
-    assert!(text.contains("a monitor looks further back than it says"), "{text}");
+    assert!(
+        text.contains("a monitor reads the whole history, but its declared `LooksBack` is less"),
+        "{text}"
+    );
     #[cfg(feature = "explore")]
     {
         let test = super::connects().monitor(LooksTooFar);
         let report = test.explored(&Exploration::new().clients(1)).expect("it can be");
         let objection = &report.verdict.violation().expect("it panics").objection;
-        assert!(objection.saw.contains("a monitor looks further back than it says"));
+        assert!(
+            objection.saw.contains(
+                "a monitor reads the whole history, but its declared `LooksBack` is less"
+            )
+        );
     }
 }

@@ -21,7 +21,7 @@ async fn loops(zookeeper: ZooKeeper) -> Result<(), String> {
 fn a_program_that_loops_without_awaiting_is_named() {
     let begun = Instant::now();
     let text = fails(Test::new("loops", loops).clients(1), 10);
-    let sentence = "client 1's program (or a property that is told of it) has not come back to an await \
+    let sentence = "client 1's program (or a property that receives its events) has not come back to an await \
                     for 10 s: does it loop without awaiting?";
     assert!(text.starts_with("loops: seed "), "{text}");
     assert!(text.ends_with(sentence), "{text}");
@@ -29,7 +29,7 @@ fn a_program_that_loops_without_awaiting_is_named() {
     {
         let test = || Test::new("loops", loops);
         let explored = test().explored(&Exploration::new().clients(1)).expect_err("it loops");
-        let sentence = "loops: client 1's program, told \"NoNode (call 0)\", has not come back to \
+        let sentence = "loops: client 1's program, after the input \"NoNode (call 0)\", has not come back to \
                         an await for 10 s: does it loop without awaiting?";
         assert_eq!(explored.to_string(), sentence);
         // With a shorter time limit the error comes sooner.

@@ -166,8 +166,7 @@ mod searched {
             assert!(verdict.violation().is_some(), "{time}: {verdict}");
         }
         let claims = explored(u64::MAX).claims;
-        let claim =
-            "if copies of a property share no memory, and all that it goes by is in its hash (";
+        let claim = "if copies of a property share no memory, and its hash includes all state that its judgement depends on (";
         assert!(claims.iter().any(|claimed| claimed.starts_with(claim)), "{claims:?}");
     }
 }

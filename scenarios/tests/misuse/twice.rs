@@ -88,8 +88,7 @@ fn says(concerned: bool, objects: bool) -> Test {
 fn a_property_that_is_concerned_with_more_than_it_says() {
     for objects in [false, true] {
         let (text, saw) = falls(says(false, objects), OF_ITSELF);
-        let told =
-            "`counts` says of an event that it does not concern it, and it does (`concerns`)";
+        let told = "`counts` depends on an event that its `concerns` excludes";
         assert!(saw.contains(told) && saw.contains("here"), "{text}");
         assert!(!text.contains("gave a different run"), "{text}");
     }
@@ -123,5 +122,5 @@ impl Monitor for Remembers {
 fn a_property_whose_copies_share_what_they_know() {
     let test = says(true, false).monitor(Remembers(Arc::default()));
     let (text, saw) = falls(test, OF_ITSELF);
-    assert!(saw.contains("the state of `remembers` is another one at the end"), "{text}");
+    assert!(saw.contains("the state of `remembers` differs at the end"), "{text}");
 }

@@ -101,7 +101,7 @@ impl Monitor for SawNothing {
 fn a_property_that_says_what_is_so_holds() {
     let report = held(lookers().monitor(SawNothing::that_is(Untrue::Nothing)), &two());
     let text = report.claims.join("\n");
-    assert!(text.contains("minds the order of events as it says (checked in all "), "{text}");
+    assert!(text.contains("only as its `minds_order` declares (checked in all "), "{text}");
     assert!(text.contains("through them taken again in another order"), "{text}");
 }
 
@@ -109,7 +109,10 @@ fn a_property_that_says_what_is_so_holds() {
 fn a_property_that_an_event_concerns_and_says_no() {
     let test = lookers().monitor(SawNothing::that_is(Untrue::Concern));
     let saw = falls(test, &two(), CONDITION);
-    assert!(saw.contains("`saw nothing` says of an event that it does not concern it"), "{saw}");
+    assert!(
+        saw.contains("`saw nothing` depends on an event that its `concerns` excludes"),
+        "{saw}"
+    );
 }
 
 #[test]
@@ -121,10 +124,7 @@ fn a_property_that_minds_the_order_and_says_no() {
 #[test]
 fn a_property_with_a_mark_outside_of_its_hash() {
     let saw = falls(lookers().monitor(SawNothing::that_is(Untrue::Mark)), &two(), CONDITION);
-    assert!(
-        saw.contains("two copies of `saw nothing` have one hash and are not the same"),
-        "{saw}"
-    );
+    assert!(saw.contains("two copies of `saw nothing` have equal hashes but differ"), "{saw}");
 }
 
 /// The state between rounds. Its `Eq` compares only a part.
@@ -194,7 +194,7 @@ fn a_round_whose_state_is_more_than_its_eq_and_that_only_says_so() {
         Ok(Round::Done)
     });
     let saw = falls(test, &two().threads(std::num::NonZeroUsize::MIN), FUNCTION);
-    assert!(saw.contains("what they hand on does not tell all"), "{saw}");
+    assert!(saw.contains("so the state that rounds hand on is incomplete"), "{saw}");
 }
 
 /// One program sets a flag after its last await; the other one reads it after its own.

@@ -29,7 +29,7 @@ fn always_folds_what_is_said() {
             test.clients(2).setup("/stock").monitor(stock)
         }
     };
-    let says = "said `moved` (by = -1, shelf = top), and then it does not hold any more";
+    let says = "said `moved` (by = -1, shelf = top), and then the property no longer holds";
     falls(make(false), 200, &two(), says);
     holds(make(true), 100, &two());
 }
@@ -58,7 +58,7 @@ fn jobs(mistake: u32) -> Test {
 #[test]
 fn at_most_once_is_said() {
     let make = |mistake| move || jobs(mistake).monitor(at_most_once("consumed", "job"));
-    falls(make(1), 200, &two(), "said `consumed` (job = job-1), and before that client");
+    falls(make(1), 200, &two(), "said `consumed` (job = job-1), but before, client");
     holds(make(0), 100, &two());
 }
 
@@ -66,15 +66,15 @@ fn at_most_once_is_said() {
 fn exactly_once_is_said() {
     let once = || exactly_once("consumed", "job").announced_by("produced");
     let make = |mistake| move || jobs(mistake).monitor(once());
-    falls(make(1), 200, &two(), ", and before that client");
+    falls(make(1), 200, &two(), ", but before, client");
     let says =
-        "client 1 said `produced` (job = job-1), and nobody said `consumed` with job = job-1";
+        "client 1 said `produced` (job = job-1), and no client said `consumed` with job = job-1";
     falls(|| jobs(2).monitor(once().with("job", "job-1")), 200, &two(), says);
     holds(make(0), 100, &two());
     let listed =
         |jobs: &'static [&'static str]| exactly_once("consumed", "job").among(jobs.to_vec());
     holds(|| self::jobs(0).monitor(listed(&["job-1", "job-2"])), 50, &two());
-    let says = "nobody said `consumed` with job = job-3";
+    let says = "no client said `consumed` with job = job-3";
     falls(|| self::jobs(0).monitor(listed(&["job-1", "job-3"])), 5, &two(), says);
 }
 
@@ -95,7 +95,7 @@ fn eventually_it_is_said() {
     let make = |property: fn() -> _| move || Test::new("lead", lead).clients(2).monitor(property());
     holds(make(|| eventually("led")), 50, &two());
     holds(make(|| eventually("slept")), 50, &two());
-    falls(make(|| eventually("was elected")), 5, &two(), "nobody ever said `was elected`");
+    falls(make(|| eventually("was elected")), 5, &two(), "no client ever said `was elected`");
     falls(make(|| eventually("led").by_every_client()), 5, &two(), "never said `led`");
     let first = || eventually("led").by([ClientId(1)]).by_every_client();
     falls(make(first), 100, &two(), "client 1 never said `led`");

@@ -96,7 +96,7 @@ fn leader(careful: bool, says: bool) -> Test {
 fn who_goes_on_in_another_session_is_excused_no_more() {
     let make =
         |careful| move || leader(careful, true).monitor(never_two_at_once("leads", "resigned"));
-    let says = "one of them holds by a session that is over, as its program was told";
+    let says = "the program of one of them had been notified that its session is over";
     falls_in_a_search(make(false), &two().expiries(1), says);
     holds(make(true), 50, &two().expiries(1));
 }
@@ -131,7 +131,7 @@ fn an_answer_of_the_handle_ends_the_excuse() {
                 .monitor(never_two_at_once("leads", "resigned"))
         }
     };
-    let says = "one of them holds by a session that is over, as its program was told";
+    let says = "the program of one of them had been notified that its session is over";
     falls_in_a_search(make(false), &two().expiries(1), says);
     holds(make(true), 300, &two().expiries(1));
 }
@@ -145,7 +145,7 @@ fn a_belief_can_have_to_end_with_its_session() {
             leader(careful, false).monitor(exclusive)
         }
     };
-    let says = "one of them holds by a session that is over, as its program was told";
+    let says = "the program of one of them had been notified that its session is over";
     falls_in_a_search(make(false), &two().expiries(1), says);
     holds(make(true), 50, &two().expiries(1));
 }

@@ -21,7 +21,7 @@ fn one() -> Exploration {
 
 #[test]
 fn a_field_that_is_not_there() {
-    let sentence = "client 1 said `granted` without the field `path`, which is asked for here";
+    let sentence = "client 1 said `granted` without the field `path`, which the property needs";
     let make =
         || says("granted", &[]).monitor(never_two_at_once("granted", "released").per("path"));
     falls(|| make().clients(1), 1, &one(), sentence);
@@ -34,15 +34,16 @@ fn a_field_that_is_not_there() {
 
 #[test]
 fn a_field_that_is_there_twice() {
-    let sentence = "client 1 said `at` (n = 1, n = 2) with two fields `n`, and one is asked for";
+    let sentence =
+        "client 1 said `at` (n = 1, n = 2) with two fields `n`, but the property needs exactly one";
     let make = || says("at", &[("n", 1), ("n", 2)]).clients(1).monitor(grows("at", "n"));
     falls(make, 1, &one(), sentence);
 }
 
 #[test]
 fn a_field_of_another_type() {
-    let sentence = "client 1 said `left` (worker = 1), whose field `worker` is a number, and text is \
-                    asked for here";
+    let sentence = "client 1 said `left` (worker = 1), but its field `worker` is a number, and the \
+                    property needs text";
     let make = || {
         let left = always("left", 0, |_: &mut u8, said| said.text("worker").map(|_| true));
         says("left", &[("worker", 1)]).clients(1).monitor(left)
@@ -62,7 +63,7 @@ fn values_without_an_order() {
         .clients(1)
         .monitor(grows("at", "n"))
     };
-    falls(make, 1, &one(), "1 is a number and two is text, and neither comes first");
+    falls(make, 1, &one(), "1 is a number and two is text, so they cannot be ordered");
     let flags = || {
         Test::new("flags", |zookeeper: ZooKeeper| async move {
             zookeeper.custom("at", &[("n", true.into())]);
@@ -77,7 +78,7 @@ fn values_without_an_order() {
 #[test]
 fn a_client_that_there_is_not() {
     let make = || says("led", &[]).clients(1).monitor(eventually("led").by([ClientId(7)]));
-    falls(make, 1, &one(), "it is about client 7, and the clients are 1 to 1");
+    falls(make, 1, &one(), "the property is `by` client 7, but the clients are 1 to 1");
 }
 
 /// A client that holds without ever having had a session has no excuse.
@@ -156,8 +157,7 @@ fn a_closure_that_remembers_by_itself_is_told_of() {
     #[cfg(feature = "explore")]
     {
         let claims = make().explored(&one()).expect("it can be").claims;
-        let claim =
-            "if copies of a property share no memory, and all that it goes by is in its hash (";
+        let claim = "if copies of a property share no memory, and its hash includes all state that its judgement depends on (";
         assert!(claims.iter().any(|said| said.starts_with(claim)), "{claims:?}");
     }
 }
@@ -174,7 +174,7 @@ fn a_token_that_is_text_is_refused() {
         .clients(1)
         .monitor(never_two_at_once("granted", "released").token("token"))
     };
-    let sentence = "the token `1:5` is text, and has to be a zxid or a number";
+    let sentence = "the token `1:5` is text, but must be a zxid or a number";
     falls(make, 1, &one(), sentence);
 }
 
@@ -182,14 +182,19 @@ fn a_token_that_is_text_is_refused() {
 #[test]
 fn a_filter_of_another_type_is_refused() {
     let make = || leads().monitor(at_most_once("leads", "term").with("term", "1"));
-    let sentence = "whose field `term` is a number, and text is asked for here";
+    let sentence = "but its field `term` is a number, and the property needs text";
     falls(make, 1, &one(), sentence);
 }
 
 #[test]
 fn a_property_about_no_client_is_refused() {
     let make = || leads().monitor(at_most_once("leads", "term").by([]));
-    falls(make, 1, &one(), "it is about no client at all: `by` names none");
+    falls(
+        make,
+        1,
+        &one(),
+        "the property concerns no client, because `by` names none: name at least one",
+    );
 }
 
 fn leads() -> Test {

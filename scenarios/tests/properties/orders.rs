@@ -29,7 +29,7 @@ fn values_grow() {
             test.clients(2).setup("/count").monitor(grows("counted", "to").per_client())
         }
     };
-    let says = "client 1 said `counted` (to = 2), and before that client 1 said `counted` (to = ";
+    let says = "client 1 said `counted` (to = 2), but before, client 1 said `counted` (to = ";
     falls(make(false), 500, &two(), says);
     holds(make(true), 100, &two());
 }
@@ -68,10 +68,10 @@ fn what_is_consumed_comes_in_the_order_of_what_is_produced() {
             test.clients(2).setup("/jobs").monitor(order)
         }
     };
-    falls(make(false, true), 200, &two(), ", whose place is ");
+    falls(make(false, true), 200, &two(), " (place ");
     holds(make(true, true), 100, &two());
     // Clients report their products in another order than that of the commits.
-    falls(make(true, false), 500, &two(), ", behind that client 1 said `consumed` (job = ");
+    falls(make(true, false), 500, &two(), ") after client 1 said `consumed` (job = ");
 }
 
 /// Votes for itself, and follows the first vote. The mistake: follows its own.

@@ -64,7 +64,7 @@ fn scratches(mode: CreateMode, cleans: bool) -> Test {
 fn no_ghost_is_left() {
     let make = |mode, cleans| move || scratches(mode, cleans).monitor(no_ghosts_under("/scratch"));
     let persistent = CreateMode::PersistentSequential;
-    falls(make(persistent, false), 200, &two(), "still stands, and nobody is left to delete it");
+    falls(make(persistent, false), 200, &two(), "still exists, but no client is left to delete it");
     holds(make(persistent, true), 100, &two());
     // An ephemeral is deleted with its session.
     holds(make(CreateMode::EphemeralSequential, false), 100, &two());

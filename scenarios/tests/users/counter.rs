@@ -85,7 +85,7 @@ fn clients_count_through_every_fault() {
 /// The mistake that the version prevents: a client that writes without a version undoes what another client has
 /// counted in the meantime.
 #[test]
-#[should_panic(expected = ", and before that client")]
+#[should_panic(expected = ", but before, client")]
 fn a_careless_write_takes_back_what_others_counted() {
     Test::with_rounds("careless counter", 5, |zookeeper, rounds| {
         count_up(zookeeper, rounds, false)

@@ -53,7 +53,7 @@ fn asking(pause: Duration) -> Test {
 fn a_program_that_asks_without_end_is_told_of() {
     let sentence = fails(asking(Duration::ZERO).finishes_within(Duration::from_secs(60)));
     told(&sentence, "livelock");
-    told(&sentence, "client 1 was answered the same to exists /go 1001 times");
+    told(&sentence, "client 1 received the same answer to exists /go 1001 times");
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn without_its_timeout_ending_early_the_mistake_does_not_show() {
     let report = workers(CleansUp::WhatItKnows)
         .explore(&exploration().clients(1).lost(1).timers(0).may_be_bounded());
     let Verdict::Bounded { by, .. } = report.verdict else { panic!("{:?}", report.verdict) };
-    let says = "the budget of timers (with 1 a property falls)";
+    let says = "the budget of timers (with 1 a property is violated)";
     assert_eq!(by, says, "a search must say that it kept timers from ending");
 }
 

@@ -50,7 +50,8 @@ fn a_property_of_zookeeper_is_left_out() {
 fn what_is_no_property_cannot_be_left_out() {
     let failure = writes().without("S99").run_seeds(&SeedRange::only(0)).expect_err("no such one");
     let TestFailure::Refused { sentence, .. } = failure else { panic!("{failure}") };
-    let told = "`without(\"S99\")`: ZooKeeper has no such property here; these can be left out: ";
+    let told =
+        "`without(\"S99\")`: there is no such property of ZooKeeper; these can be left out: ";
     assert!(sentence.starts_with(told), "{sentence}");
     assert!(sentence.contains(", S7") && sentence.contains("livelock"), "{sentence}");
 }

@@ -144,7 +144,7 @@ fn who_asks_again_for_ever_is_left_where_it_is_and_the_verdict_says_so() {
             let Verdict::Bounded { by, .. } = &report.verdict else {
                 panic!("{:?}", report.verdict)
             };
-            assert_eq!(by, "a program that was answered 2,000 times and goes on");
+            assert_eq!(by, "a program that has received 2,000 answers and still runs");
         }
     }
 }

@@ -290,7 +290,7 @@ fn hand_over(
     after: &mut After,
 ) -> io::Result<()> {
     let invalid = |error: &dyn std::fmt::Display| {
-        tracing::warn!(%error, "the server sent what is no packet");
+        tracing::warn!(%error, "the server sent bytes that are not a packet");
         io::Error::new(io::ErrorKind::InvalidData, error.to_string())
     };
     while state.link.generation == generation {

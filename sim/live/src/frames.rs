@@ -8,7 +8,7 @@ const LENGTH: usize = 4;
 /// Why bytes are no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum FrameError {
-    #[error("a frame of {0} bytes, though the largest packet is of {1}")]
+    #[error("a frame of {0} bytes, although the largest packet has {1}")]
     TooLong(usize, usize),
     #[error("a frame of {0} bytes")]
     Negative(i32),

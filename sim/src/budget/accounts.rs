@@ -42,7 +42,7 @@ macro_rules! accounts {
                     usual: 0,
                     bounds: 0..=63,
                     row: "session expiry",
-                    how: "at any moment, known to nobody at first",
+                    how: "at any moment; the client learns of it later",
                     words: ["expiries", "expiries"],
                 }
                 /// Cancellations of programs, each where a program lets itself be cancelled.

@@ -111,7 +111,7 @@ impl<'a> Guide<'a> {
             self.compared += here.len() as u64;
             return Ok(());
         }
-        Err(format!("the run has {expected:?}, and the service grain {here:?}"))
+        Err(format!("the run reports {expected:?}, but the service grain reports {here:?}"))
     }
 
     // ---- steps ----
@@ -249,10 +249,12 @@ impl<'a> Guide<'a> {
             _ => return self.serve(client),
         };
         let Some(here) = asked else {
-            return Err(format!("{client} was given a session that was never committed"));
+            return Err(format!("{client} was connected with a session that was never committed"));
         };
         if self.names.sessions.get(&session) != Some(&here) {
-            return Err(format!("{client} asked for session {here} and got {session}"));
+            return Err(format!(
+                "{client} asked for session {here}, but was connected with {session}"
+            ));
         }
         match (state, self.service().is_alive(here)) {
             (SessionState::Expired, true) => self.expire(client, here)?,

@@ -130,7 +130,7 @@ fn is_offered(run: &Run) -> Result<(), String> {
     }
     if clients().any(|client| client.expires_locally) {
         return Err(
-            "runs in which clients give up sessions by their own clocks are not taken again yet"
+            "runs in which clients give up sessions by their own clocks cannot be embedded yet"
                 .into(),
         );
     }

@@ -91,7 +91,11 @@ impl Script {
             match does {
                 Some(does) => turns.push(Turn { number, at: *at, step: *step, does, events }),
                 None if events.is_empty() => {}
-                None => return Err(format!("step {number} ({step}) told clients {events:?}")),
+                None => {
+                    return Err(format!(
+                        "step {number} ({step}) caused events of clients: {events:?}"
+                    ));
+                }
             }
         }
         Ok(Script::gather(turns, &committed))

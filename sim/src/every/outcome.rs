@@ -193,7 +193,10 @@ impl fmt::Display for Cycles {
             Cycles::Found { count } => write!(f, "{} actions close a cycle", grouped(*count)),
             Cycles::NotExamined { edges_back } => {
                 let edges = grouped(*edges_back);
-                write!(f, "cycles were not examined ({edges} actions lead to a state no deeper)")
+                write!(
+                    f,
+                    "cycles were not examined ({edges} actions lead to a state of the same or a smaller depth)"
+                )
             }
         }
     }

@@ -47,8 +47,8 @@ pub(crate) fn sessions_are_over(history: &History, when: &str) -> Result<(), Obj
         return Ok(());
     };
     let saw = format!(
-        "{when}: the session {session} (timeout {timeout:?}) is still open, though no program is left that keeps \
-         it alive"
+        "{when}: session {session} (timeout {timeout:?}) is still open, although no running program keeps it \
+         alive"
     );
     Err(Objection::new(PROGRESS, saw).about(*session))
 }

@@ -69,7 +69,7 @@ impl Caused {
             missing.map(|line| format!("{}\n", line.trim())).collect::<String>()
         };
         let same = |text: String| {
-            let none = "nothing that the other did not: they differ in what was sent\n";
+            let none = "nothing that the other run did not: the runs differ in the packets sent\n";
             if text.is_empty() { none.to_string() } else { text }
         };
         [same(lacks(one, other)), same(lacks(other, one))]
@@ -80,7 +80,10 @@ impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "seed {} is not deterministic: step {} differs", self.seed, self.step)?;
         if self.one.step.is_none() && self.other.step.is_none() {
-            return writeln!(f, "all steps are the same, but not what was made of them");
+            return writeln!(
+                f,
+                "all steps are the same, but the results of the programs or properties differ"
+            );
         }
         for side in [&self.one, &self.other] {
             match &side.step {
@@ -98,7 +101,11 @@ impl fmt::Display for Difference {
                 writeln!(f, "{} caused:", side.way)?;
                 text.lines().try_for_each(|line| writeln!(f, "  {line}"))?;
             } else if side.step.is_some() {
-                writeln!(f, "{}: another run went elsewhere, so there is no text", side.way)?;
+                writeln!(
+                    f,
+                    "{}: a repeat of the run took other steps, so there is no text",
+                    side.way
+                )?;
             }
         }
         Ok(())

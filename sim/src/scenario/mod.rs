@@ -129,8 +129,8 @@ impl Scenario {
         let said = |kind: &Fault| self.faults.rate(*kind) != Rate::USUAL;
         match [Fault::CounterWrap, Fault::ContainerDeletion].iter().find(|kind| said(kind)) {
             Some(kind) => Err(format!(
-                "{kind}: no znode of the setup is a container, so this never strikes: say \
-                 `container(..)`, or leave its rate out"
+                "{kind}: no znode of the setup is a container, so this fault never strikes: add \
+                 `container(..)`, or leave out its rate"
             )),
             None => Ok(()),
         }

@@ -149,8 +149,8 @@ fn twice(
         let mut states = first.monitors.iter().zip(&second.monitors);
         let name = states.find(|(one, other)| one != other).map_or("a property", |(one, _)| &one.0);
         let saw = format!(
-            "seed {seed}, run twice, gave the same run, and the state of `{name}` is another one at the end: it goes by \
-             something other than its events"
+            "seed {seed}, run twice, gave the same run, but the state of `{name}` differs at the end: this property \
+             depends on something other than its events"
         );
         let step = first.report.steps;
         return (violating(first, OF_ITSELF, saw, step), Some(Twice { difference: None }));

@@ -96,7 +96,12 @@ fn done(
         (asking.acl, body)
     {
         match who.stored(asked) {
-            None => return Err(format!("the ACL {asked} is to be refused with InvalidACL")),
+            None => {
+                return Err(format!(
+                    "it succeeded with the ACL {asked}, which a server must \
+                     refuse with InvalidACL"
+                ));
+            }
             Some(expected) if sorted(acl.entries()) != expected => {
                 return Err(format!("the ACL {asked} is stored as {acl}"));
             }
@@ -116,7 +121,7 @@ fn failed(who: &Who, asking: Asking<'_>, error: Error, draft: &Draft<'_>) -> Res
             Err("it was refused with InvalidACL, though its ACL is valid".to_owned())
         }
         Error::NoAuth => match draft.find(of) {
-            None => Err(format!("it was refused with NoAuth, though there is no {of} to ask")),
+            None => Err(format!("it was refused with NoAuth, although {of} does not exist")),
             Some(acl) if who.may(acl, wanted) => Err(format!(
                 "it was refused with NoAuth, though its connection has {wanted} on {of}, whose ACL is {acl}"
             )),
@@ -177,7 +182,7 @@ pub(super) fn read(
                 "it was refused at {zxid} with NoAuth, though its connection may read {path}, whose ACL is {acl}"
             )),
             (None, Some(Error::NoAuth)) => {
-                Err(format!("it was refused at {zxid} with NoAuth, though there is no {path}"))
+                Err(format!("it was refused at {zxid} with NoAuth, although {path} does not exist"))
             }
             (Some(acl), None) if !who.may(acl, wanted) => Err(format!(
                 "it was answered at {zxid}, though its connection may not read {path}, whose ACL is {acl}"

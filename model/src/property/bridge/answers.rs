@@ -134,7 +134,8 @@ impl Bridge {
         let seen = self.clients[&client].last_zxid;
         if seen != relative_zxid {
             return Err(format!(
-                "{client} said that it has seen {relative_zxid}, but it was {seen}."
+                "{client} sent SetWatches with relativeZxid {relative_zxid}, but the last zxid \
+                 that it has seen is {seen}."
             ));
         }
         Ok(())
@@ -184,7 +185,7 @@ impl Bridge {
                 Ok(())
             }
             _ => Err(format!(
-                "{client} was told that an identity was accepted, but it has sent none that a \
+                "{client} received a successful addAuth reply, but it has sent no identity that a \
                  server accepts."
             )),
         }
@@ -277,9 +278,9 @@ impl Bridge {
                 connection.doubt = None;
             }
             Some(due) => {
-                return Err(who(format!("was read before this, which comes first: {due}")));
+                return Err(who(format!("was read before an earlier packet: {due}")));
             }
-            None => return Err(who("comes of no watch of its connection".to_string())),
+            None => return Err(who("belongs to no watch of its connection".to_string())),
         }
         let counts = &mut self.counts;
         *if made_up { &mut counts.made_up } else { &mut counts.fired } += 1;
@@ -353,7 +354,9 @@ impl Connection {
                 Ok(())
             }
             Some(oldest) => Err(format!("was answered before {oldest}, which was sent earlier")),
-            None => Err("was answered, though nothing was asked on this connection".to_string()),
+            None => {
+                Err("was answered, although no request is in flight on this connection".to_string())
+            }
         }
     }
 
@@ -362,9 +365,7 @@ impl Connection {
     fn is_not_behind(&self, zxid: Zxid) -> Result<(), String> {
         let view = self.link.view;
         if zxid < view {
-            return Err(format!(
-                "stands at {zxid}, though the session had been shown {view} before"
-            ));
+            return Err(format!("has zxid {zxid}, although the session had seen {view} before"));
         }
         Ok(())
     }
@@ -373,9 +374,7 @@ impl Connection {
     fn nothing_is_due(&self) -> Result<(), String> {
         match self.link.to_client.front() {
             None => Ok(()),
-            Some(due) => {
-                Err(format!("was answered before this was read, which comes first: {due}"))
-            }
+            Some(due) => Err(format!("was answered before an earlier packet was read: {due}")),
         }
     }
 
@@ -401,16 +400,20 @@ fn check_write(entry: &Entry, session: SessionId, reply: &Reply<'_>) -> Result<(
         return Err(format!("was answered at {zxid}, where nothing is committed"));
     };
     if txn.zxid != zxid || txn.session != session || txn.cxid != xid {
-        return Err(format!("was answered at {zxid}, where {txn} has its place"));
+        return Err(format!(
+            "was answered at {zxid}, but the transaction committed there is {txn}"
+        ));
     }
     if *result == Err(Error::SessionMoved) {
-        return Err("was answered with SessionMoved, where a server hangs up".to_string());
+        return Err("was answered with SessionMoved, although a server closes the connection \
+                    instead of answering"
+            .to_string());
     }
     if quota::same_answer(request, result, &applied.result) {
         return Ok(());
     }
     let (said, should) = told_apart(result, &applied.result);
-    Err(format!("was answered with {said}, but {txn} comes to {should}"))
+    Err(format!("was answered with {said}, but the result of {txn} is {should}"))
 }
 
 /// Fails unless a read shows the tree at the reply's zxid.
@@ -420,7 +423,7 @@ fn check_read(reply: &Reply<'_>, expected: &Result<Response, Error>) -> Result<(
         return Ok(());
     }
     let (said, should) = told_apart(result, expected);
-    Err(format!("was answered with {said}, but at {zxid} the tree says {should}"))
+    Err(format!("was answered with {said}, but the tree at {zxid} gives {should}"))
 }
 
 /// Formats two different results, in debug form if their display forms are equal.

@@ -74,7 +74,7 @@ impl Bridge {
                 let account = self.sessions.get(&txn.session);
                 match account.is_some_and(|account| !account.may_be_local()) {
                     true => Err(Saw::from(format!(
-                        "{txn} was committed, although that session began before."
+                        "{txn} was committed, although this session had been created before."
                     ))),
                     false => Ok(()),
                 }
@@ -91,7 +91,7 @@ impl Bridge {
         let tree = &self.log.last().tree;
         if !tree.sessions().contains_key(&txn.session) {
             return Err(Saw::from(format!(
-                "{txn} was committed, although no such session is alive."
+                "{txn} was committed, although this session is not open."
             )));
         }
         let mut prep = Prep::new(Epoch(1), tree);
@@ -107,7 +107,7 @@ impl Bridge {
             TxnBody::Error(_) => return Ok(()),
             _ => {
                 return Err(Saw::from(format!(
-                    "{txn} was committed, which is not the leader's to do."
+                    "{txn} was committed, but the leader itself deletes only containers and TTL znodes."
                 )));
             }
         };
@@ -281,7 +281,7 @@ fn compare(txn: &Txn, expected: &TxnBody, what: &str) -> Result<(), Saw> {
         sentences => sentences,
     };
     Err(Saw::from(format!(
-        "{} is {was} by session {}, but at this place of the log {what} comes to {should}.",
+        "{} is {was} by session {}, but the result of {what} at this place of the log is {should}.",
         txn.zxid, txn.session
     )))
 }

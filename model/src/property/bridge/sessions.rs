@@ -89,7 +89,7 @@ impl Bridge {
             // A program can close a session before any server has accepted it.
             return match state {
                 SessionState::Closed => Ok(()),
-                _ => Err(format!("{client} was told {state} of a session that it has not.")),
+                _ => Err(format!("{client} was notified of {state}, although it has no session.")),
             };
         };
         if self.is_read_only(client, session) && state != SessionState::ConnectedReadOnly {
@@ -160,7 +160,10 @@ impl Bridge {
     fn accepted_read_only(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
         let its = self.clients.entry(client).or_default();
         if its.connection.is_some() || its.session.is_some_and(|other| other != session) {
-            return Err(format!("{client} was given session {session} beside the one it has."));
+            return Err(format!(
+                "{client} was connected with session {session} while it still had \
+                 another session or connection."
+            ));
         }
         its.read_only = Some(session);
         its.unknown = false;
@@ -177,7 +180,7 @@ impl Bridge {
     ) -> Result<(), String> {
         match state {
             SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
-                Err(format!("{client} was given session {session} of a read-only server."))
+                Err(format!("{client} was connected with session {session} of a read-only server."))
             }
             SessionState::Disconnected => Ok(()),
             SessionState::Expired | SessionState::Closed | SessionState::AuthFailed => {
@@ -199,17 +202,22 @@ impl Bridge {
             self.counts.local += 1;
         }
         let Some(account) = self.sessions.get(&session) else {
-            return Err(format!("{client} was given session {session}, which has not begun."));
+            return Err(format!(
+                "{client} was connected with session {session}, which was never created."
+            ));
         };
         let its = self.clients.entry(client).or_default();
         if its.connection.is_some() || its.session.is_some_and(|other| other != session) {
-            return Err(format!("{client} was given session {session} beside the one it has."));
+            return Err(format!(
+                "{client} was connected with session {session} while it still had \
+                 another session or connection."
+            ));
         }
         if let Home::Server(home) = account.home
             && home != server
         {
             return Err(format!(
-                "{client}'s local session {session} was accepted by another server than it began at."
+                "{client}'s local session {session} was accepted by a server other than the one that created it."
             ));
         }
         let view = match account.client {
@@ -223,7 +231,7 @@ impl Bridge {
             }
             Some(other) if other != client || its.session.is_none() => {
                 return Err(format!(
-                    "{client} was given session {session}, which {other} has or had."
+                    "{client} was connected with session {session}, which belongs to {other}."
                 ));
             }
             Some(_) => {
@@ -265,8 +273,8 @@ impl Bridge {
             return Ok(());
         }
         Err(format!(
-            "{client}'s session {session} began at {created}, before session {old}, of which it was \
-             told that it has expired, was closed."
+            "{client}'s session {session} was created at {created}, before its expired session \
+             {old} was closed."
         ))
     }
 
@@ -288,7 +296,7 @@ impl Bridge {
         }
         Err(format!(
             "{client}'s session {session} was accepted again, although it was closed at {closed} \
-             and no leader could still take it for alive."
+             and no leader could still track it."
         ))
     }
 
@@ -296,7 +304,7 @@ impl Bridge {
         let its = self.clients.get_mut(&client).filter(|its| its.session == Some(session));
         let (Some(its), Some(account)) = (its, self.sessions.get(&session)) else {
             return Err(format!(
-                "{client} was told that session {session} is expired, which it has not."
+                "{client} learned that session {session} has expired, but this session is not its own."
             ));
         };
         let since = account.disconnected.unwrap_or_default();
@@ -311,7 +319,7 @@ impl Bridge {
         let unheard = account.may_be_local() || account.refused_before || behind;
         if account.closed.is_none() && refusers.is_empty() && !unheard {
             return Err(format!(
-                "{client} was told that session {session} is expired, but nobody has closed it."
+                "{client} learned that session {session} has expired, but no leader has closed it."
             ));
         }
         *its = Client { refused: Some((session, refusers)), ..Client::default() };
@@ -327,10 +335,10 @@ impl Bridge {
     fn given_up(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
         let its = self.clients.get_mut(&client).filter(|its| its.session == Some(session));
         let Some(its) = its else {
-            return Err(format!("{client} gave up session {session}, which it has not."));
+            return Err(format!("{client} gave up session {session}, which is not its own."));
         };
         if its.connection.is_some() || its.unknown {
-            return Err(format!("{client} gave up session {session}, to which it is connected."));
+            return Err(format!("{client} gave up session {session} while it was connected."));
         }
         *its = Client::default();
         Ok(())
@@ -347,8 +355,8 @@ impl Bridge {
             };
             if !connection.link.to_server.iter().any(refused) {
                 return Err(format!(
-                    "{client} was told that an identity was refused, but it has sent none that \
-                     a server refuses."
+                    "{client} received AuthFailed, but it has sent no identity that a server \
+                     refuses."
                 ));
             }
         }
@@ -361,11 +369,14 @@ impl Bridge {
     fn closed_by_client(&mut self, client: ClientId, session: SessionId) -> Result<(), String> {
         let its = self.clients.get_mut(&client).filter(|its| its.session == Some(session));
         let Some(its) = its else {
-            return Err(format!("{client} closed session {session}, which it has not."));
+            return Err(format!("{client} closed session {session}, which is not its own."));
         };
         let open = its.connection.as_ref().filter(|_| !its.unknown);
         if open.is_some_and(|connection| !connection.link.hung_up) {
-            return Err(format!("{client} took session {session} for closed without an answer."));
+            return Err(format!(
+                "{client} considered session {session} closed before the server had \
+                 answered its closeSession."
+            ));
         }
         *its = Client::default();
         Ok(())

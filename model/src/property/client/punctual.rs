@@ -141,7 +141,7 @@ impl Watched {
         let early = self.due(timer).filter(|due| now + SLACK < *due);
         if let Some(due) = early {
             return Err(format!(
-                "lets {timer:?} strike {:?} too early for a timeout of {:?}",
+                "lets its {timer:?} timer end {:?} too early for a timeout of {:?}",
                 due.since(now),
                 self.timeout
             ));
@@ -193,7 +193,7 @@ impl Watched {
             },
             Input::Reply { call, outcome: Outcome::Now(said) } => match self.clocks.remove(call) {
                 Some(asked) if asked != *said => {
-                    Err(format!("was told that it is {said} when it asked at {asked}"))
+                    Err(format!("read {said} from its clock at {asked}"))
                 }
                 _ => Ok(()),
             },

@@ -138,7 +138,7 @@ fn what_has_taken_its_place_stays() {
         before.into_iter().chain([gone, create(by), Deletes]).map(|it| (1, it)).collect()
     };
     objects(replaced(EphemeralType::Container), "it never had a child");
-    objects(replaced(EphemeralType::Void), "what is there is no container");
+    objects(replaced(EphemeralType::Void), "the znode there is neither a container");
     objects(replaced(EphemeralType::Ttl(TTL)), "its time to live is 5s");
 }
 
@@ -158,7 +158,10 @@ fn one_that_never_had_any_stays_for_a_while() {
     assert_eq!(judged(run(5)), Ok(()));
     let set = vec![(1, create(EphemeralType::Container)), (4, set()), (5, Deletes)];
     objects(set, "its data were last changed 1s ago");
-    objects(vec![(1, create(EphemeralType::Void)), (1, Applied), (9, Deletes)], "no container");
+    objects(
+        vec![(1, create(EphemeralType::Void)), (1, Applied), (9, Deletes)],
+        "neither a container",
+    );
 }
 
 #[test]
@@ -180,7 +183,7 @@ fn what_is_due_does_not_stay() {
     // The znode is due from the sixth second on, and the deletions take 12 ms.
     assert_eq!(run(None, 8), Ok(()));
     let saw = run(None, 9).expect_err("two intervals are over");
-    assert!(saw.contains("/c has been due in its tree for 3s"), "{saw}");
+    assert!(saw.contains("/c, which has been due in its tree for 3s"), "{saw}");
     assert_eq!(run(Some(Refused), 9), Ok(()));
     assert!(run(Some(Refused), 10).is_err());
     // A deletion may stay outstanding for any time.

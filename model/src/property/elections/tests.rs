@@ -46,12 +46,18 @@ fn a_quorum_of_the_round_with_the_largest_vote() {
     let best = vote(TWO, 5);
     let agrees = [(TWO, said(Looking, best, ROUND))];
     assert_eq!(decides(vote(ONE, 5), best, &agrees, TWO), "it has the votes");
-    assert_eq!(decides(best, best, &[], TWO), "no quorum has told it so.");
+    assert_eq!(decides(best, best, &[], TWO), "it has read no quorum of votes for this leader.");
     let earlier = [(TWO, said(Looking, best, ROUND - 1))];
-    assert_eq!(decides(vote(ONE, 5), best, &earlier, TWO), "no quorum has told it so.");
+    assert_eq!(
+        decides(vote(ONE, 5), best, &earlier, TWO),
+        "it has read no quorum of votes for this leader."
+    );
     // Two notifications of one server count once.
     let twice = [(ONE, said(Looking, best, ROUND)), (ONE, said(Following, best, ROUND))];
-    assert_eq!(decides(vote(ONE, 5), best, &twice, TWO), "no quorum has told it so.");
+    assert_eq!(
+        decides(vote(ONE, 5), best, &twice, TWO),
+        "it has read no quorum of votes for this leader."
+    );
 }
 
 /// Votes are compared by epoch, then zxid, then id.
@@ -71,7 +77,7 @@ fn a_vote_that_is_not_the_largest() {
 
     let with = |said| [read[0], (THREE, said)];
     let better = decides(vote(ONE, 1), small, &with(said(Looking, vote(THREE, 6), ROUND)), TWO);
-    assert!(better.starts_with("server 3 had said vote for server 3 ("), "{better}");
+    assert!(better.starts_with("server 3 had sent vote for server 3 ("), "{better}");
     // A notification of another round, or of a server that is not looking, does not count.
     for other in [said(Looking, vote(THREE, 6), ROUND - 1), said(Leading, vote(THREE, 6), ROUND)] {
         assert_eq!(decides(vote(ONE, 1), small, &with(other), TWO), "it has the votes");
@@ -87,13 +93,16 @@ fn a_leader_that_others_follow_already() {
     assert_eq!(decides(own, own, &[follows, leads], TWO), "it has the votes");
     let silent = decides(own, own, &[follows, (TWO, said(Looking, led, ROUND))], TWO);
     assert_eq!(silent, "it has read no LEADING notification from server 2.");
-    assert_eq!(decides(own, own, &[leads], TWO), "no quorum has told it so.");
+    assert_eq!(decides(own, own, &[leads], TWO), "it has read no quorum of votes for this leader.");
     // The zxid and the round may differ, but not the epoch (ZOOKEEPER-1732).
     let other_zxid = (THREE, said(Following, vote(TWO, 3), ROUND - 1));
     assert_eq!(decides(own, own, &[other_zxid, leads], TWO), "it has the votes");
     let later = Vote { peer_epoch: Epoch(2), ..led };
     let other_epoch = (THREE, said(Following, later, ROUND));
-    assert_eq!(decides(own, own, &[other_epoch, leads], TWO), "no quorum has told it so.");
+    assert_eq!(
+        decides(own, own, &[other_epoch, leads], TWO),
+        "it has read no quorum of votes for this leader."
+    );
     let of_itself = [TWO, THREE].map(|from| (from, said(Following, own, ROUND)));
     assert_eq!(decides(own, own, &of_itself, ONE), "it has the votes");
 }
@@ -154,9 +163,9 @@ fn what_is_dropped_while_it_waits_for_a_better_vote() {
     };
     assert_eq!(decides_after(other), Ok(()));
     let saw = decides_after(vote(THREE, 10)).expect_err("that one is better").saw;
-    assert!(saw.contains("server 3 had said vote for server 3 ("), "{saw}");
+    assert!(saw.contains("server 3 had sent vote for server 3 ("), "{saw}");
     elections.read[ONE.index()].clear();
     elections.stands = stands(best, ROUND, true, next(other, ROUND));
     let saw = elections.after(&[], &config).expect_err("it has no quorum").saw;
-    assert!(saw.starts_with("server 1 drops what server 3 says"), "{saw}");
+    assert!(saw.starts_with("server 1 drops the notification of server 3"), "{saw}");
 }

@@ -189,7 +189,8 @@ impl Watches {
             }
             if !owed.hidden {
                 return Err(Saw::from(format!(
-                    "was shown the tree at {zxid}, and was not told {kind:?} of {path} at {at}, though it watches it"
+                    "read the tree at {zxid} without a notification of {kind:?} of {path} at {at}, although it \
+                     watches this path"
                 ))
                 .about(*at)
                 .about(Arc::clone(path)));
@@ -231,8 +232,8 @@ impl Watches {
                 }
                 Missed::Surely(event) => {
                     return Err(Saw::from(format!(
-                        "was told that its watches are set at {zxid}, and not {event:?} of {path}, which it watches; \
-                         it had seen {}",
+                        "received the reply to SetWatches at {zxid} without a notification of {event:?} of {path}, \
+                         which it watches; it had seen {}",
                         lists.relative_zxid
                     ))
                     .about(lists.relative_zxid)

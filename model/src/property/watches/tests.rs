@@ -91,7 +91,7 @@ fn what_was_watched_must_be_told_before_it_shows() {
     trial.accepts(shown(z(1, 2)));
     let saw = trial.clone_and_object(shown(z(1, 3)));
     assert!(
-        saw.contains("shown the tree at 1:3, and was not told NodeDataChanged of /a at 1:3"),
+        saw.contains("read the tree at 1:3 without a notification of NodeDataChanged of /a at 1:3"),
         "{saw}"
     );
     trial.accepts(told(EventType::NodeDataChanged, "/a", z(1, 3)));
@@ -115,7 +115,7 @@ fn a_server_that_was_behind_fires_what_was_committed_before_the_watch_was_read()
     trial.create(z(1, 3), "/a/c", "");
     trial.accepts(child_watch("/a", z(1, 2)));
     let saw = trial.clone_and_object(shown(z(1, 3)));
-    assert!(saw.contains("not told NodeChildrenChanged of /a at 1:3"), "{saw}");
+    assert!(saw.contains("without a notification of NodeChildrenChanged of /a at 1:3"), "{saw}");
     trial.accepts(told(EventType::NodeChildrenChanged, "/a", z(1, 3)));
     trial.accepts(shown(z(1, 3)));
 }
@@ -200,7 +200,9 @@ fn what_was_missed_while_away_must_be_made_up() {
     trial.accepts(rearming(z(1, 2), [&["/c"], &["/a", "/a/b"], &["/", "/a"]]));
     let saw = trial.clone_and_object(rearmed(z(1, 4)));
     assert!(
-        saw.contains("and not NodeDataChanged of /a, which it watches; it had seen 1:2"),
+        saw.contains(
+            "without a notification of NodeDataChanged of /a, which it watches; it had seen 1:2"
+        ),
         "{saw}"
     );
     let wanted = [

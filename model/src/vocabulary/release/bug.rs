@@ -92,7 +92,7 @@ named! {
         /// change record gets the new aversion and keeps the old list). Repaired: the record gets the new list too.
         /// Found here, by reading; the bridge objects if a client has writes in flight when its permission is
         /// revoked.
-        OutstandingAclIsOld => "a setACL under way is not yet asked (HEAD)",
+        OutstandingAclIsOld => "requests after a pending setACL are checked against the old ACL (HEAD)",
         /// The container manager lists what to delete and then requests one deletion after the other, without
         /// checking the znodes again (`ContainerManager.checkContainers`; rules 1.5.4 and 1.5.5). Any znode without
         /// children that is not ephemeral is deleted: a TTL znode that has just changed, a container that was created
@@ -147,7 +147,7 @@ named! {
         /// Watch events are sent to clients without READ too (up to 3.8.3 and 3.9.1; ZOOKEEPER-4799).
         EventsAskNoAcl => "watch events need no READ (ZOOKEEPER-4799)",
         /// A `create2` inside a multi is executed as a `create` and returns no Stat (3.8.0; `MultiOperationRecord`).
-        MultiTellsNoStat => "create2 in a multi tells no Stat",
+        MultiTellsNoStat => "create2 in a multi returns no Stat",
         /// A start replays a log with a gap, and a learner accepts a DIFF with a gap (up to 3.9.3; ZOOKEEPER-4925).
         /// Since then a start refuses a log with a gap after its snapshot (`ZKDatabase.addCommittedProposal`).
         GapsAreReplayed => "a log with a gap is replayed (ZOOKEEPER-4925)",
@@ -188,7 +188,7 @@ named! {
         /// Planted: a deletion fires no child watches of the parent.
         PlantedChildWatch => "planted: deletions fire no child watch of the parent",
         /// Planted: a delete checks the znode's ACL instead of the parent's.
-        PlantedDeleteAcl => "planted: delete asks the znode's own ACL",
+        PlantedDeleteAcl => "planted: delete checks the znode's own ACL",
         /// Planted: an ephemeral can have children.
         PlantedEphemeralParent => "planted: ephemerals can have children",
         /// Planted: a closing session's connection is closed before its ephemerals are deleted, so it receives no
@@ -219,16 +219,16 @@ named! {
         PlantedOwnerStays => "planted: revalidation does not change the owner of a session",
         /// Planted: SetWatches ignores an exist watch if the znode was created meanwhile: no notification, no watch.
         PlantedExistForgotten =>
-            "planted: SetWatches tells nothing of a znode that was awaited and stands",
+            "planted: SetWatches sends no event for an awaited znode that exists",
         /// Planted: SetWatches compares the znode's czxid instead of its pzxid for child watches.
         PlantedChildByCzxid =>
-            "planted: SetWatches asks when a znode was created, not when its children changed",
+            "planted: SetWatches checks when a znode was created, not when its children changed",
         /// Planted: a client does not send its watches after a reconnect.
         PlantedWatchesNotSetAgain => "planted: clients do not set their watches again",
         /// Planted: a client's new session keeps the last zxid seen by the old one.
         PlantedZxidOutlivesSession => "planted: a new session keeps the old one's last zxid",
         /// Planted: a client does not pass a deletion to child watches of the deleted znode.
-        PlantedDeletionMissesChildWatch => "planted: clients tell child watches of no deletion",
+        PlantedDeletionMissesChildWatch => "planted: clients fire no child watch on a deletion",
         /// Planted: the requests that wait for a connection fail newest first.
         PlantedNewestFailsFirst => "planted: of requests that were not sent the newest fails first",
         /// Planted: a call pinned to an old session is sent on the new one.
@@ -264,7 +264,7 @@ named! {
         /// Planted: a server keeps a session's old connection when the session re-attaches.
         PlantedOldConnectionStays => "planted: a server keeps a session's old connection",
         /// Planted: a create does not check the parent's ACL.
-        PlantedCreateAsksNoAcl => "planted: creates ask for no permission",
+        PlantedCreateAsksNoAcl => "planted: creates check no permission",
         /// Planted: an identity that a connection proves replaces those that it proved before.
         PlantedIdentitiesReplaced => "planted: addAuth replaces a connection's identities",
         /// Planted: the vote for the larger server id wins, whatever the zxids.

@@ -73,26 +73,26 @@ fn sentence(event: &Event) -> String {
         Event::Reattached { server, session } => {
             format!("{session} is back at {server}, which has its old connection")
         }
-        Event::Heard { server, session } => format!("{server} hears of {session}"),
+        Event::Heard { server, session } => format!("{server} receives a packet of {session}"),
         Event::TouchesForwarded { learner, sessions } => {
             let sessions = plural(sessions.len(), "session");
-            format!("{} tells its leader that it has heard of {sessions}", learner.learner)
+            format!("{} reports {sessions} as active to its leader", learner.learner)
         }
         Event::Touched { leader, sessions } => {
-            format!("{leader} learns of {}", plural(sessions.len(), "session"))
+            format!("{leader} learns that {} had activity", plural(sessions.len(), "session"))
         }
         Event::SyncRead { leader, session, xid, by_learner } => {
             let whose = if *by_learner { "a learner's" } else { "its own" };
             format!("{leader} reads the sync xid {} of {session}, {whose} client", xid.0)
         }
         Event::TakenForExpired { leader, session } => {
-            format!("{leader} takes {session} for expired, though its time is not up")
+            format!("{leader} expires {session} before its timeout has passed")
         }
 
         // ---- client machines ----
         Event::Mismatched { client, packet, awaited, .. } => match awaited {
             Some(xid) => format!("{client} reads {packet} where xid {} is due: it hangs up", xid.0),
-            None => format!("{client} reads {packet}, which nothing asked for: it hangs up"),
+            None => format!("{client} reads {packet}, which answers no request: it hangs up"),
         },
         Event::Sent { client, xid, request, connection, .. } => {
             format!("{client} sends xid {} on connection {}: {request}", xid.0, connection.slot)

@@ -60,7 +60,7 @@ impl Display for Note {
             }
             Note::Written { server, writing } => write!(f, "{server} has written {writing}"),
             Note::TruncUndone { server } => {
-                write!(f, "what a TRUNC has cut from the log of {server} is back")
+                write!(f, "the transactions that a TRUNC cut from the log of {server} are back")
             }
             Note::Takes { client, packet } => write!(f, "the server of {client} takes: {packet}"),
             Note::Applies { client, zxid } => write!(f, "the server of {client} applies {zxid}"),

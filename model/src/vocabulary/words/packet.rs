@@ -97,7 +97,7 @@ impl Display for LearnerPacket {
             LearnerPacket::Ack(zxid) => write!(f, "ACK {zxid}"),
             LearnerPacket::Ping { touched } if touched.is_empty() => f.write_str("PING"),
             LearnerPacket::Ping { touched } => {
-                write!(f, "PING(heard from {})", list(touched.iter()))
+                write!(f, "PING(active sessions {})", list(touched.iter()))
             }
             LearnerPacket::Request { session, xid, request, .. } => {
                 write!(f, "REQUEST of session {session} xid {}: {request}", xid.0)

@@ -40,7 +40,7 @@ impl FencedWork {
         let largest = self.written.entry(Arc::clone(resource)).or_insert(*token);
         if token < largest {
             let saw = format!(
-                "{client} worked on {resource} by token {token} after somebody had by token {largest}"
+                "{client} worked on {resource} with token {token} after the resource had seen token {largest}"
             );
             let (token, largest) = (*token, *largest);
             return Err(self.objection(saw).about(token).about(largest));

@@ -33,8 +33,10 @@ impl GoneByClaimer {
         match self.claims.see(view, txn).iter().find(|gone| gone.claimer != Some(txn.session)) {
             None => Ok(()),
             Some(gone) => {
-                let claimer = gone.claimer.map_or("nobody".to_string(), |owner| owner.to_string());
-                let saw = format!("{} went by {txn}, and {claimer} had claimed it", gone.item);
+                let claimer =
+                    gone.claimer.map_or("no session".to_string(), |owner| owner.to_string());
+                let saw =
+                    format!("{} was deleted by {txn}, but it was claimed by {claimer}", gone.item);
                 let objection = self.objection(saw);
                 Err(gone.claimer.into_iter().fold(objection, Objection::about))
             }
@@ -75,14 +77,14 @@ mod tests {
     fn an_item_that_somebody_else_deletes_is_missed() {
         let mut scene = scene(EphemeralType::Void);
         scene.commit(S2, 3, done());
-        assert!(scene.end().is_some_and(|saw| saw.contains("0x1 had claimed it")));
+        assert!(scene.end().is_some_and(|saw| saw.contains("it was claimed by 0x1")));
     }
 
     #[test]
     fn so_is_one_that_goes_with_a_session() {
         let mut scene = scene(EphemeralType::Normal(S2));
         scene.close(S2);
-        assert!(scene.end().is_some_and(|saw| saw.contains("nobody had claimed it")));
+        assert!(scene.end().is_some_and(|saw| saw.contains("claimed by no session")));
     }
 
     #[test]

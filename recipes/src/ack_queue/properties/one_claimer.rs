@@ -44,11 +44,16 @@ impl OneClaimer {
         token: Zxid,
     ) -> Result<(), Objection> {
         if self.claims.maker(token).is_none() {
-            let saw = format!("{client} has claimed {item} by {token}, which made no claim");
+            let saw = format!(
+                "{client} has claimed {item} with token {token}, which is the czxid of no claim"
+            );
             return Err(self.objection(saw));
         }
         if let Some(gone) = self.gone.get(item).filter(|gone| **gone < token) {
-            let saw = format!("{client} has claimed {item} at {token}, which was gone at {gone}");
+            let saw = format!(
+                "{client} has claimed {item} with token {token}, although the item \
+                 was deleted at {gone}"
+            );
             return Err(self.objection(saw).about(*gone));
         }
         let is_open = |token: Zxid| {
@@ -153,7 +158,7 @@ mod tests {
         let item = TxnBody::Delete { path: path(&format!("/lock/{ITEM}")) };
         scene.commit(S1, 3, item);
         claim(&mut scene, 2, S2);
-        assert!(scene.end().is_some_and(|saw| saw.contains("was gone at")));
+        assert!(scene.end().is_some_and(|saw| saw.contains("the item was deleted at")));
     }
 
     #[test]

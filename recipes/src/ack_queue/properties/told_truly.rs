@@ -47,13 +47,15 @@ impl ToldTruly {
         let is_done = self.gone.get(&item) == Some(&session);
         match seen {
             AckSeen::Acked { .. } if !is_done => {
-                let saw =
-                    format!("{session} was told that it has acknowledged {item}, which it has not");
+                let saw = format!(
+                    "the client of session {session} learned that it has acknowledged {item}, but it has not"
+                );
                 Err(self.objection(saw))
             }
             AckSeen::NotAcked { .. } if is_done => {
-                let saw =
-                    format!("{session} was told that it has not acknowledged {item}, which it has");
+                let saw = format!(
+                    "the client of session {session} learned that it has not acknowledged {item}, but it has"
+                );
                 Err(self.objection(saw))
             }
             AckSeen::NotAcked { .. } => {
@@ -88,7 +90,8 @@ impl ToldTruly {
         for gone in self.claims.see(view, txn) {
             if self.refused.contains(&(Arc::clone(&gone.item), txn.session)) {
                 let saw = format!(
-                    "{} went by {txn}, which had been told that it has not acknowledged it",
+                    "{} was deleted by {txn}, although the client of that session had learned that \
+                     it has not acknowledged the item",
                     gone.item
                 );
                 return Err(self.objection(saw));

@@ -76,8 +76,8 @@ impl Complete {
             };
             let saw = || {
                 let saw = Saw::from(format!(
-                    "{client} has {what} in its complete copy of {root}, which was so at no time since it \
-                     began to copy"
+                    "{client} has {what} in its complete copy of {root}, but this was true at no time \
+                     since it began to copy"
                 ));
                 let saw = saw.about(Arc::clone(path));
                 copy.into_iter().fold(saw, |saw, (_, mzxid)| saw.about(mzxid))
@@ -155,7 +155,7 @@ impl Owed for Initialized {
         let cache = self.0.caches.get(&client)?;
         let root = &self.0.root;
         (!cache.is_initialized).then(|| {
-            format!("{client} has not been told that its copy of {root} is complete").into()
+            format!("{client} has not been notified that its copy of {root} is complete").into()
         })
     }
 }

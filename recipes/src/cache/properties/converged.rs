@@ -51,14 +51,15 @@ impl Owed for Converged {
                 let node = view.history.tree().node(path);
                 let is = node.map_or("gone".to_string(), |node| format!("of {}", node.mzxid));
                 let had = copy.mzxid;
-                let saw = format!("{client} has {path} as of {had} in its copy, and it is {is}");
+                let saw =
+                    format!("{client} has {path} as of {had} in its copy, but the znode is {is}");
                 let saw = Saw::from(saw).about(Arc::clone(path)).about(had);
                 return Some(node.into_iter().fold(saw, |saw, node| saw.about(node.mzxid)));
             }
         }
         let (path, node) = is.into_iter().next()?;
         let mzxid = node.mzxid;
-        let saw = format!("{client} has no {path} in its copy, which is there as of {mzxid}");
+        let saw = format!("{client} has no {path} in its copy, but the znode exists as of {mzxid}");
         Some(Saw::from(saw).about(path).about(mzxid))
     }
 }

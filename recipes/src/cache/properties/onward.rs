@@ -82,7 +82,7 @@ impl Onward {
         }
         let gone = if last.is_removed { ", which was gone" } else { "" };
         let saw = format!(
-            "{client} is told of {path} with czxid {} and mzxid {} after czxid {} and mzxid {}{gone}",
+            "{client} is notified of {path} with czxid {} and mzxid {} after czxid {} and mzxid {}{gone}",
             now.czxid, now.mzxid, last.czxid, last.mzxid
         );
         Err(self.objection(saw))

@@ -70,7 +70,7 @@ impl RealStates {
             return Ok(());
         }
         let saw = format!(
-            "{client} is told of a {path} with czxid {} that {} has not written so",
+            "{client} is notified of a state of {path} with czxid {} that transaction {} did not write",
             znode.czxid, znode.mzxid
         );
         Err(self.objection(saw))

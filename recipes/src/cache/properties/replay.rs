@@ -179,7 +179,8 @@ impl Replayed {
         };
         let is = paths(znodes.iter().map(|(path, _)| path).collect());
         let told = paths(cache.content.keys().collect());
-        let saw = format!("{client} has [{is}] in its copy of {root}, and was told of [{told}]");
+        let saw =
+            format!("{client} has [{is}] in its copy of {root}, but its events add up to [{told}]");
         Err(self.objection(saw))
     }
 }
@@ -216,7 +217,7 @@ impl Silent {
         if *root != self.0.root || self.0.caches.contains_key(&client) {
             return Ok(());
         }
-        let saw = format!("{client} is told of {root} by a cache that has ended, or not begun");
+        let saw = format!("{client} is notified of {root} by a cache that has ended or not begun");
         Err(self.objection(saw))
     }
 }
@@ -290,7 +291,7 @@ mod tests {
             run(Replayed::new(ROOT), [begun(), added(ROOT, 1), seen(content)])
         };
         assert_eq!(content(&[(ROOT, 1)]), None);
-        assert!(content(&[]).is_some_and(|saw| saw.contains("was told of [/cache]")));
+        assert!(content(&[]).is_some_and(|saw| saw.contains("its events add up to [/cache]")));
         assert!(content(&[(ROOT, 2)]).is_some());
         assert!(content(&[(ROOT, 1), ("/cache/a", 2)]).is_some());
     }

@@ -65,9 +65,8 @@ impl Owed for UpToDate {
         let [told, is] =
             zxids.map(|mzxid| mzxid.map_or("none".to_string(), |zxid| zxid.to_string()));
         let path = &self.path;
-        let saw = format!(
-            "{client} goes by the value of {path} as of {told}, and the last one is of {is}"
-        );
+        let saw =
+            format!("{client} uses the value of {path} as of {told}, but the last one is of {is}");
         Some(zxids.into_iter().flatten().fold(Saw::from(saw), Saw::about))
     }
 }

@@ -63,7 +63,7 @@ impl Increasing {
         }
         match self.last.insert(client, mzxid) {
             Some(last) if last >= mzxid => {
-                let saw = format!("{client} is told of {path} as of {mzxid} after {last}");
+                let saw = format!("{client} is notified of {path} as of {mzxid} after {last}");
                 Err(self.objection(saw))
             }
             _ => Ok(()),
@@ -117,8 +117,9 @@ impl RealValues {
             Setting::Value { mzxid, data }
                 if *path == self.path && self.written.get(mzxid) != Some(data) =>
             {
-                let saw =
-                    format!("{client} is told of a value of {path} that {mzxid} has not written");
+                let saw = format!(
+                    "{client} is notified of a value of {path} that transaction {mzxid} did not write"
+                );
                 Err(self.objection(saw))
             }
             _ => Ok(()),
@@ -171,6 +172,6 @@ mod tests {
             scene.end()
         };
         assert_eq!(deliver("a"), None);
-        assert!(deliver("b").is_some_and(|saw| saw.contains("has not written")));
+        assert!(deliver("b").is_some_and(|saw| saw.contains("did not write")));
     }
 }

@@ -78,8 +78,8 @@ impl NoLeakAtRest {
         for (path, id, node) in contenders(view, &self.lock) {
             if let Some(attempt) = self.leaked(id.as_deref(), node.ephemeral_owner()) {
                 let saw = format!(
-                    "attempt {} of {} has ended and nobody is about to delete {path} (czxid {}), \
-                     which still stands",
+                    "attempt {} of {} has ended and no client is about to delete {path} (czxid \
+                     {}), which still exists",
                     attempt.id, attempt.client, node.czxid
                 );
                 return Err(self.objection(saw));
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn a_znode_left_behind_is_refused_at_rest() {
         let mut scene = abandoned(&node("a", 0));
-        insta::assert_snapshot!(scene.at_rest().unwrap_or_default(), @"lock M5 no leak at rest: attempt a of client 1 has ended and nobody is about to delete /lock/a-lock-0000000000 (czxid 1:4), which still stands");
+        insta::assert_snapshot!(scene.at_rest().unwrap_or_default(), @"lock M5 no leak at rest: attempt a of client 1 has ended and no client is about to delete /lock/a-lock-0000000000 (czxid 1:4), which still exists");
         assert!(scene.end().is_some());
     }
 

@@ -50,8 +50,8 @@ impl CountedOnce {
             return Ok(());
         }
         let saw = format!(
-            "{} stands at {value}, though {} is acknowledged and no more than {} besides may \
-             have been added",
+            "{} has the value {value}, although {} is acknowledged and at most {} more may have \
+             been added",
             self.counter, self.acknowledged, self.open
         );
         Err(self.objection(saw))

@@ -77,8 +77,8 @@ impl Patience {
         wait.asked = wait.asked.map(|asked| asked + 1);
         if wait.asked.is_some_and(|asked| asked >= SPINS) {
             let saw = format!(
-                "{client} waits no longer for the others to leave, and has asked {SPINS} times \
-                 since who is in {path}"
+                "{client} no longer waits for the others to leave, but has listed the members in \
+                 {path} {SPINS} times since"
             );
             return Err(self.objection(saw));
         }

@@ -269,5 +269,5 @@ fn one_that_asks_on_when_its_time_is_up_is_refused() {
         scene.objection
     };
     assert_eq!(run(2), None);
-    insta::assert_snapshot!(run(3).unwrap_or_default(), @"double barrier DB5 patience: client 1 waits no longer for the others to leave, and has asked 3 times since who is in /b/0");
+    insta::assert_snapshot!(run(3).unwrap_or_default(), @"double barrier DB5 patience: client 1 no longer waits for the others to leave, but has listed the members in /b/0 3 times since");
 }

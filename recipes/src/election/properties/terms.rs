@@ -53,7 +53,7 @@ impl Terms {
         match last.filter(|last| term <= *last) {
             None => Ok(()),
             Some(last) => {
-                let saw = format!("{client} was told of term {term} after term {last}");
+                let saw = format!("{client} learned of term {term} after term {last}");
                 Err(self.objection(saw))
             }
         }
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn a_term_that_is_told_again_is_refused() {
         assert_eq!(told(&[(1, 4), (2, 4), (1, 7), (2, 5)]), None);
-        insta::assert_snapshot!(told(&[(1, 4), (2, 9), (1, 4)]).unwrap_or_default(), @"election E3 terms: client 1 was told of term 0:4 after term 0:4");
+        insta::assert_snapshot!(told(&[(1, 4), (2, 9), (1, 4)]).unwrap_or_default(), @"election E3 terms: client 1 learned of term 0:4 after term 0:4");
         assert!(told(&[(1, 4), (1, 3)]).is_some());
     }
 }

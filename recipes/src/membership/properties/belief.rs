@@ -70,8 +70,8 @@ impl OwnNode {
             return Ok(());
         }
         let saw = format!(
-            "{client} believes to be a member by {member} (czxid {token}), which session {session} has not \
-             created"
+            "{client} believes that it is a member by {member} (czxid {token}), which session {session} \
+             did not create"
         );
         Err(self.objection(saw))
     }

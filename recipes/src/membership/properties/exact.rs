@@ -87,8 +87,8 @@ impl Owed for Exact {
         });
         let (path, czxid) = own?;
         let saw = format!(
-            "{client} does not believe that it is a member by {path} (czxid {czxid}), which is its \
-             session's and stands"
+            "{client} does not believe that it is a member by {path} (czxid {czxid}), although its \
+             session owns this znode"
         );
         Some(Saw::from(saw).about(&*path).about(czxid))
     }

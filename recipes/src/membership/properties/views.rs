@@ -44,7 +44,7 @@ impl Declared for RealViews {
             Observed(client, MembershipSeen::View { group, members }) => {
                 match *group == this.group && !this.were.contains(members) {
                     true => Err(this.objection(format!(
-                        "{client} takes [{}] for the members of {group}, which they were at no time",
+                        "{client} takes [{}] for the members of {group}, but the group never had these members",
                         members.join(", ")
                     ))),
                     false => Ok(()),
@@ -102,7 +102,12 @@ impl Owed for Converged {
         }
         let [seen, is] = [seen, &is].map(|members| members.join(", "));
         let group = &self.group;
-        Some(format!("{client} takes [{seen}] for the members of {group}, which are [{is}]").into())
+        Some(
+            format!(
+                "{client} takes [{seen}] for the members of {group}, but the members are [{is}]"
+            )
+            .into(),
+        )
     }
 }
 
@@ -130,6 +135,6 @@ mod tests {
         for was in [&[][..], &["a"], &["a", "b"], &["b"]] {
             assert_eq!(looks(was), None);
         }
-        assert!(looks(&["b", "c"]).is_some_and(|saw| saw.contains("at no time")));
+        assert!(looks(&["b", "c"]).is_some_and(|saw| saw.contains("never had these members")));
     }
 }

@@ -116,13 +116,13 @@ impl Owed for Shares {
         let used = self.used.get(&client).unwrap_or(&nothing);
         let partition = &self.partition;
         if let Some(item) = used.iter().find(|item| !share.contains(item)) {
-            let saw = format!("{client} uses {item} of {partition}, which is not of its share");
+            let saw = format!("{client} uses {item} of {partition}, which is not in its share");
             return Some(Saw::from(saw).about(Arc::clone(item)));
         }
         let is_own = |item: &&Arc<str>| self.first(view, item) == Some(*session);
         if let Some(item) = items.iter().filter(|item| !share.contains(item)).find(is_own) {
             let saw = format!(
-                "{client} has the lock of {item} of {partition}, which is not of its share"
+                "{client} has the lock of {item} of {partition}, which is not in its share"
             );
             return Some(Saw::from(saw).about(Arc::clone(item)));
         }
@@ -131,7 +131,7 @@ impl Owed for Shares {
             !used.contains(item) && first.is_none_or(|first| first == *session)
         };
         let item = share.iter().find(is_owed)?;
-        let saw = format!("{client} does not use {item} of {partition}, which is of its share");
+        let saw = format!("{client} does not use {item} of {partition}, which is in its share");
         Some(Saw::from(saw).about(Arc::clone(item)))
     }
 }
@@ -197,7 +197,7 @@ mod tests {
         let mut two = scene(2);
         uses(&mut two, 1, &["a"]);
         assert_eq!(uses(&mut two, 2, &["b"]), None);
-        insta::assert_snapshot!(uses(&mut two, 2, &["a", "b"]).unwrap_or_default(), @"partitioner PT2 shares at rest: client 2 uses a of /lock, which is not of its share, and nothing else can happen");
+        insta::assert_snapshot!(uses(&mut two, 2, &["a", "b"]).unwrap_or_default(), @"partitioner PT2 shares at rest: client 2 uses a of /lock, which is not in its share, and nothing else can happen");
     }
 
     #[test]

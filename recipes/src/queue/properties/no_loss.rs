@@ -67,8 +67,10 @@ impl NoLoss {
         match self.due.iter().find(is_lost) {
             None => Ok(()),
             Some(item) => {
-                let saw =
-                    format!("{item} was put, is not in {} any more, and nobody has it", self.queue);
+                let saw = format!(
+                    "{item} was put and is no longer in {}, but no client has it",
+                    self.queue
+                );
                 Err(self.objection(saw))
             }
         }

@@ -33,7 +33,7 @@ impl TakenInOrder {
 
     fn taken(&mut self, client: ClientId, item: &Arc<str>) -> Result<(), Objection> {
         let Some(put) = self.put.get(item).copied() else {
-            let saw = format!("{client} has taken {item}, which nobody has put");
+            let saw = format!("{client} has taken {item}, which no client has put");
             return Err(self.objection(saw));
         };
         let youngest = self.youngest.entry(client).or_insert(put);
@@ -116,7 +116,7 @@ mod tests {
     fn so_is_one_that_nobody_has_put() {
         let mut scene = scene();
         take(&mut scene, 1, S1, "c");
-        assert!(scene.end().is_some_and(|saw| saw.contains("nobody has put")));
+        assert!(scene.end().is_some_and(|saw| saw.contains("no client has put")));
     }
 
     #[test]

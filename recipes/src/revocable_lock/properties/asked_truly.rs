@@ -37,7 +37,8 @@ impl Declared for AskedTruly {
             #[needed]
             Observed(client, RevocationSeen::Requested { lock, node }) => {
                 match *lock == this.lock && !this.asked.contains(&**node) {
-                    true => Err(this.objection(format!("{client} believes that it has asked {node}, which nobody has"))),
+                    true => Err(this.objection(format!("{client} believes that it has asked {node}, but no client \
+                                                        has"))),
                     false => Ok(()),
                 }
             },
@@ -67,6 +68,6 @@ mod tests {
             scene.end()
         };
         assert_eq!(believes(None), None);
-        insta::assert_snapshot!(believes(Some(b"note")).unwrap_or_default(), @"revocable lock RV5 asked truly: client 2 believes that it has asked /lock/a-lock-0000000000, which nobody has");
+        insta::assert_snapshot!(believes(Some(b"note")).unwrap_or_default(), @"revocable lock RV5 asked truly: client 2 believes that it has asked /lock/a-lock-0000000000, but no client has");
     }
 }

@@ -46,7 +46,8 @@ impl Grace {
                     let had = view.at().since(*at);
                     if had < self.grace {
                         let saw = format!(
-                            "session {by} has deleted {} {had:?} after the request, and not {:?}",
+                            "session {by} has deleted {} {had:?} after the request, before the \
+                             grace time of {:?} was over",
                             change.path, self.grace
                         );
                         return Err(self.objection(saw));
@@ -78,6 +79,6 @@ mod tests {
             scene.end()
         };
         assert_eq!(taken(grace), None);
-        insta::assert_snapshot!(taken(grace / 2).unwrap_or_default(), @"revocable lock RV4 grace: session 0x2 has deleted /lock/a-lock-0000000000 2.5s after the request, and not 5s");
+        insta::assert_snapshot!(taken(grace / 2).unwrap_or_default(), @"revocable lock RV4 grace: session 0x2 has deleted /lock/a-lock-0000000000 2.5s after the request, before the grace time of 5s was over");
     }
 }

@@ -69,7 +69,7 @@ impl Notified {
     fn told(&mut self, client: ClientId, token: Zxid) -> Result<(), Objection> {
         if !self.asked.contains(&token) {
             let saw = format!(
-                "{client} is told to give {} back (token {token}), and nobody has asked",
+                "{client} is asked to release {} (token {token}), although no client has written a request",
                 self.lock
             );
             return Err(self.objection(saw));
@@ -83,8 +83,8 @@ impl Notified {
         self.asked.remove(&token);
         if self.missed.remove(&token) {
             let saw = format!(
-                "{client} has released {} (token {token}) without a word of the request \
-                 that it has deleted with its znode",
+                "{client} has released {} (token {token}) without being notified of the request \
+                 that it deleted with its znode",
                 self.lock
             );
             return Err(self.objection(saw));
@@ -129,7 +129,7 @@ mod tests {
         scene.delete(S1, 4, &node("a", 0));
         seen(&mut scene, 1, S1, told(token));
         seen(&mut scene, 1, S1, let_go(token));
-        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"revocable lock RV1 told: client 1 has released /lock (token 1:4) without a word of the request that it has deleted with its znode");
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"revocable lock RV1 told: client 1 has released /lock (token 1:4) without being notified of the request that it deleted with its znode");
     }
 
     #[test]
@@ -139,7 +139,7 @@ mod tests {
         // The owner's own note.
         super::super::consent::tests::set(&mut scene, S1, &node("a", 0), b"note");
         seen(&mut scene, 1, S1, told(token));
-        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"revocable lock RV1 told: client 1 is told to give /lock back (token 1:4), and nobody has asked");
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"revocable lock RV1 told: client 1 is asked to release /lock (token 1:4), although no client has written a request");
     }
 
     #[test]

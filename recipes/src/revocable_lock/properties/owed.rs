@@ -79,12 +79,14 @@ impl Owed for Informed {
         }
         match tree.node(node).filter(|stands| stands.czxid == *token) {
             None => Some(
-                Saw::from(format!("{client} believes that it holds {node}, which was taken away"))
-                    .about(Arc::clone(node))
-                    .about(*token),
+                Saw::from(format!(
+                    "{client} believes that it holds {node}, although another client has deleted it"
+                ))
+                .about(Arc::clone(node))
+                .about(*token),
             ),
             Some(stands) if is_request(&stands.data) && !is_told => Some(
-                Saw::from(format!("{client} has not been told of the request in {node}"))
+                Saw::from(format!("{client} has not been notified of the request in {node}"))
                     .about(Arc::clone(node))
                     .about(*token),
             ),
@@ -112,7 +114,7 @@ mod tests {
     fn an_owner_that_was_not_told_is_refused_until_it_is() {
         let (mut scene, token) = scene();
         ask(&mut scene, S2, &node("a", 0));
-        insta::assert_snapshot!(scene.at_rest().unwrap_or_default(), @"revocable lock RV1 informed at rest: client 1 has not been told of the request in /lock/a-lock-0000000000, and nothing else can happen");
+        insta::assert_snapshot!(scene.at_rest().unwrap_or_default(), @"revocable lock RV1 informed at rest: client 1 has not been notified of the request in /lock/a-lock-0000000000, and nothing else can happen");
         seen(&mut scene, 1, S1, RevocationSeen::Told { lock: LOCK.into(), token });
         assert_eq!(scene.at_rest(), None);
     }
@@ -121,7 +123,7 @@ mod tests {
     fn an_owner_whose_lock_was_taken_away_is_refused_until_it_knows() {
         let (mut scene, token) = scene();
         scene.delete(S2, 4, &node("a", 0));
-        assert!(scene.at_rest().is_some_and(|saw| saw.contains("was taken away")));
+        assert!(scene.at_rest().is_some_and(|saw| saw.contains("another client has deleted it")));
         scene.observe(1, S1, 5, lost(token));
         assert_eq!(scene.at_rest(), None);
         let (mut scene, _) = self::scene();

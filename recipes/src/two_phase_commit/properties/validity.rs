@@ -42,10 +42,14 @@ impl Account {
     fn refuses(&self, decision: Decision) -> Option<String> {
         let silent = self.sites.iter().find(|site| !self.commit.contains(*site));
         match decision {
-            Decision::Commit if self.sites.is_empty() => Some("nobody knows its sites".into()),
-            Decision::Commit => silent.map(|site| format!("{site} has not voted for that")),
+            Decision::Commit if self.sites.is_empty() => {
+                Some("no participant has named its sites".into())
+            }
+            Decision::Commit => silent.map(|site| format!("{site} has not voted to commit")),
             Decision::Abort if self.may_abort => None,
-            Decision::Abort => Some("nobody has voted for that or told why".into()),
+            Decision::Abort => {
+                Some("no site has voted to abort and no participant has given a reason".into())
+            }
         }
     }
 }
@@ -86,7 +90,7 @@ impl Validity {
                 account.may_abort = true;
                 if !is_true {
                     return Err(format!(
-                        "{transaction} is aborted since {why}, and that is not so"
+                        "{transaction} is aborted because {why}, which is not true"
                     ));
                 }
             }
@@ -170,7 +174,7 @@ mod tests {
         let mut one = scene();
         one.event(vote("a"));
         one.event(decided(Decision::Commit));
-        assert!(one.end().is_some_and(|saw| saw.ends_with("b has not voted for that")));
+        assert!(one.end().is_some_and(|saw| saw.ends_with("b has not voted to commit")));
     }
 
     #[test]
@@ -188,9 +192,9 @@ mod tests {
         let mut there = scene();
         there.create(S1, 2, "/lock/0/present/b");
         abort(&mut there);
-        assert!(there.end().is_some_and(|saw| saw.ends_with("and that is not so")));
+        assert!(there.end().is_some_and(|saw| saw.ends_with("which is not true")));
         let mut silent = scene();
         silent.event(decided(Decision::Abort));
-        assert!(silent.end().is_some_and(|saw| saw.ends_with("told why")));
+        assert!(silent.end().is_some_and(|saw| saw.ends_with("has given a reason")));
     }
 }

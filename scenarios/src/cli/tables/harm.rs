@@ -78,7 +78,7 @@ fn harmed(entry: &Entry, bugs: Bugs, how: &How) -> Result<Vec<Harm>, String> {
 }
 
 fn just(seed: u64) -> Result<SeedRange, String> {
-    let end = seed.checked_add(1).ok_or("the last seed of all cannot be taken alone")?;
+    let end = seed.checked_add(1).ok_or("the largest possible seed cannot be run alone")?;
     SeedRange::parse(&format!("{seed}..{end}")).map_err(|error| error.to_string())
 }
 

@@ -136,7 +136,7 @@ impl Shown {
                     format!("held in all {} states", grouped(*states))
                 }
                 // The exact end of a bounded search depends on its threads.
-                Verdict::Bounded { by, .. } => format!("held as far as it went: stopped by {by}"),
+                Verdict::Bounded { by, .. } => format!("held until it was stopped by {by}"),
                 other => other.to_string(),
             };
             format!("| {} | {came} |\n", line.asked)
@@ -147,7 +147,7 @@ impl Shown {
                 format!("\nOne change may wake {may} other clients; {woken} were woken at most.\n")
             }
             (None, Some(woken)) => {
-                format!("\nOne change may wake everybody who waits; {woken} were woken at most.\n")
+                format!("\nOne change may wake every waiting client; {woken} were woken at most.\n")
             }
             _ => String::new(),
         };

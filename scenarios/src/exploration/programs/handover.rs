@@ -44,10 +44,10 @@ pub(crate) fn hand_over(scenario: &Scenario, run: &RunReport, objection: &Object
     let (Some(clients), Ok(scenario)) =
         (clients_of(scenario, run), Exploration::new().set_up(scenario, setup))
     else {
-        return no(&format!("it would take more than {SEARCHED_CLIENTS} clients"));
+        return no(&format!("the run needs more than {SEARCHED_CLIENTS} clients"));
     };
     if !is_asked(&scenario, clients, objection) {
-        return no(&format!("it does not ask `{}`", objection.property));
+        return no(&format!("a search does not check `{}`", objection.property));
     }
     panics::programs();
     let budgets = budgets(run);

@@ -12,7 +12,7 @@ use vivarium_sim::{Run, Scenario};
 pub(super) fn rows(scenario: &Scenario, run: &Run, budget: Budget) -> Vec<Dimension> {
     let out = |name: &str, why: String| Dimension::new(name, false, why);
     let defects = match scenario.bugs {
-        Bugs::NONE => "the service grain has no servers to have any".to_string(),
+        Bugs::NONE => "the service grain has no servers".to_string(),
         bugs => {
             let many = plural(bugs.iter().count(), "defect");
             format!("the service grain has no servers to have the {many} of the scenario: sweep it")

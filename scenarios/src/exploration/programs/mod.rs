@@ -147,7 +147,7 @@ fn on_watch<T: Send + 'static>(
     let done = watchdog::watched(patience, work, || locked(&trie).running(), |()| ());
     done.map_err(|ended| match ended {
         Ended::Stuck(Told { client, input, .. }) => {
-            let program = format!("{client}'s program, told \"{input}\",");
+            let program = format!("{client}'s program, after the input \"{input}\",");
             ExploreError::Stuck(watchdog::stuck(&program, patience))
         }
         Ended::Panicked(message) => ExploreError::Panicked(panics::unexpected(message)),
@@ -279,18 +279,19 @@ impl Question {
         let Checked { monitors, programs } = checked;
         if asks {
             claims.push(format!(
-                "if copies of a property share no memory, and all that it goes by is in its hash (checked on {})",
+                "if copies of a property share no memory, and its hash includes all state that its judgement \
+                 depends on (checked on {})",
                 counted(monitors.walks, "walk")
             ));
             claims.push(format!(
-                "if each property is concerned with events as it says (checked at {})",
+                "if each property depends on no event that its `concerns` excludes (checked at {})",
                 counted(monitors.steps, "step")
             ));
         }
         if asks && self.exploration.reductions {
             let distinct = outcome.statistics.distinct;
             claims.push(format!(
-                "if each property minds the order of events as it says (checked in {})",
+                "if each property depends on the order of events only as its `minds_order` declares (checked in {})",
                 some_of(monitors.states, distinct, "state")
             ));
         }
@@ -301,14 +302,14 @@ impl Question {
         );
         if programs.walks > 0 {
             let walks = counted(programs.walks, "walk");
-            shared.push_str(&format!("; {walks} through rounds that were begun another way"));
+            shared.push_str(&format!("; {walks} through rounds that began after other rounds"));
         }
         claims.push(shared + ")");
         if self.exploration.interchangeable {
             claims.push(
-                "if the clients are interchangeable, as was claimed: no property goes by a client's id, \
-                 and nothing that a round hands on puts names, sessions or random numbers in an order \
-                 (that programs tell no clients apart is checked along all that they were told)"
+                "if the clients are interchangeable, as was claimed: no property depends on a client's \
+                 id, and no state that a round hands on puts names, sessions or random numbers in an \
+                 order (a check along all inputs found no program that distinguishes clients)"
                     .to_string(),
             );
         }

@@ -55,7 +55,7 @@ pub(super) fn raised(
                     tell(&mut answer, &format!("{timers} would be enough"))
                 }
                 Verdict::Violated(_) => {
-                    tell(&mut answer, &format!("with {timers} a property falls"))
+                    tell(&mut answer, &format!("with {timers} a property is violated"))
                 }
                 _ => {}
             }

@@ -47,8 +47,8 @@ pub(super) fn raised(
         (answer.told_again.goes_by.get(&Valued::ZnodeTimes), &answer.report.verdict)
     {
         let by = format!(
-            "a program that goes by the times of znodes (ctime, mtime), which a search does not vary and a sweep does: \
-             {sentence}"
+            "a program that depends on the times of znodes (ctime, mtime), which a search does not vary but a sweep \
+             does: {sentence}"
         );
         answer.report.verdict = Verdict::Bounded { by, states: *states, frontier: 0 };
     }
@@ -121,11 +121,13 @@ pub(super) fn dimensions(
     told: &ToldAgain,
 ) -> [Dimension; 3] {
     let same = |kind: Valued, values: &str| match told.goes_by.contains_key(&kind) {
-        true => format!("{values}; a program goes by them: {}", told.goes_by[&kind]),
-        false => format!("{values}; told others, programs did the same along {}", along(told)),
+        true => format!("{values}; a program depends on them: {}", told.goes_by[&kind]),
+        false => {
+            format!("{values}; with other values, programs did the same along {}", along(told))
+        }
     };
     let because = |kind: Valued, values: &str| match varied.because.get(&kind) {
-        Some(sentence) => format!("{values}, because a program goes by which it is: {sentence}"),
+        Some(sentence) => format!("{values}, because a program depends on the value: {sentence}"),
         None => values.to_string(),
     };
     let random = match varied.draws {
@@ -159,8 +161,8 @@ pub(super) fn dimensions(
 /// Returns the claim that a verdict rests on if values were not varied.
 pub(super) fn claim(told: &ToldAgain) -> String {
     format!(
-        "if no property goes by which random numbers, session ids or times of znodes there are, and no program in another \
-         way than along {}",
+        "if no property depends on the values of random numbers, session ids or times of znodes, and no program does \
+         so other than along {}",
         along(told)
     )
 }

@@ -81,8 +81,8 @@ impl Asked {
             Election::Oracle => Dimension::new(
                 "elections",
                 true,
-                "by oracle: each quorum elects whom it would; --election fast brings in the votes, --election \
-             any whomever it could be made to follow",
+                "by oracle: each quorum elects its best candidate; --election fast brings in the votes, \
+                 --election any every other candidate",
             ),
             Election::Any => Dimension::new(
                 "elections",
@@ -98,7 +98,7 @@ impl Asked {
         };
         let applied = match applies_at_once {
             true => "--coarse commit-apply: in the step in which a server learns of the commit",
-            false => "at any later moment than a server learns of the commit",
+            false => "at any moment after a server has learned of the commit",
         };
         let mut rows = Vec::new();
         for (account, number) in budget.each() {

@@ -232,7 +232,7 @@ impl MonitorsStep {
         pieces: &'a BTreeMap<Fingerprint, Piece>,
     ) -> Result<Option<&'a Piece>, Objection> {
         let last = self.told.last().map_or_else(String::new, |(event, _)| event.to_string());
-        let told = format!("told that {last}");
+        let told = format!("after the event \"{last}\"");
         for (event, shown) in &*self.told {
             monitors
                 .event(shown.view(Time::ZERO), event)
@@ -247,14 +247,15 @@ impl MonitorsStep {
             let differ = both.find(|(one, other)| Fingerprint::of(one) != Fingerprint::of(other));
             differ.map(|(one, _)| one.name())
         });
-        Err(differs(name.unwrap_or("a property"), &told, "its state is another one then"))
+        Err(differs(name.unwrap_or("a property"), &told, "its state changes"))
     }
 }
 
 fn differs(name: &str, when: &str, saw: &str) -> Objection {
     let saw = format!(
-        "two copies of `{name}` have one hash and are not the same: {when}, one goes on and the other one does \
-         not (\"{saw}\"). All that a property goes by must be part of its hash, and copies must share no memory"
+        "two copies of `{name}` have equal hashes but differ: {when}, one goes on and the other one does not \
+         (\"{saw}\"). A property's hash must include all state that its judgement depends on, and copies must \
+         share no memory"
     );
     Objection::new(REDUCTION, saw)
 }

@@ -84,7 +84,7 @@ impl ProgramModel {
             let behind = find(&ahead, other).unwrap_or_else(|| pieces(&ahead));
             if before.as_ref() != Some(&behind) {
                 let saw = format!(
-                    "`{}` was taken at once, and it makes a difference to `{}`",
+                    "`{}` was taken at once, but the result of `{}` depends on it",
                     first.step, other.step
                 );
                 return Err(Objection::new(REDUCTION, saw));
@@ -120,9 +120,9 @@ impl ProgramModel {
                 return Err(Objection::new(
                     REDUCTION,
                     format!(
-                        "`{}` was taken for a step that `{}` can as well come before, which is not so: a \
-                         monitor that minds the order of clients' events must say so (`minds_order`), or a program \
-                         depends on something other than its handle",
+                        "the reductions assume that `{}` and the later step `{}` commute, but they do not: a \
+                         monitor that depends on the order of clients' events must declare it (`minds_order`), or \
+                         a program depends on something other than its handle",
                         took.step, theirs.step
                     ),
                 ));

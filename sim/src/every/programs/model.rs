@@ -47,7 +47,7 @@ impl Kind {
 pub const TIMERS_KEPT: &str = "the budget of timers";
 
 /// The bound of a search that stopped a program after too many inputs.
-pub const INPUTS_KEPT: &str = "a program that was answered 2,000 times and goes on";
+pub const INPUTS_KEPT: &str = "a program that has received 2,000 answers and still runs";
 
 const _: () = assert!(SEARCHED_INPUTS == 2_000, "the sentence above says how many");
 

@@ -64,8 +64,8 @@ impl ProgramModel {
             Some(monitor) => Err(Objection::new(
                 REDUCTION,
                 format!(
-                    "`{}` takes notice of something that a client sends or is told, and said of others that it does not: what a monitor \
-                     says of its concern is about kinds of events (`concerns`)",
+                    "`{}` depends on an event at which a client sends or receives something, but excluded other events \
+                     of this kind: `concerns` must give the same answer for all events of a kind",
                     monitor.name()
                 ),
             )),

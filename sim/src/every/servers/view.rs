@@ -285,7 +285,7 @@ impl EnsembleModel {
         let mut changes = Vec::new();
         let mut difference = Fingerprint::default();
         for place in (0..PLACES).filter(|place| before[*place] != after[*place]) {
-            assert!(may_change[place], "{step} of {taker:?} changed what is out of its reach");
+            assert!(may_change[place], "{step} of {taker:?} changed state out of its reach");
             changes.push((place as u8, after[place]));
             difference.subtract(self.fingerprint_at(place, before[place]));
             difference.add(self.fingerprint_at(place, after[place]));

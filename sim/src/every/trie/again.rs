@@ -196,7 +196,7 @@ fn chosen<'a, 'b>(lasts: &'b [Last<'a>], most: usize) -> Vec<&'b Last<'a>> {
 /// Extends the sentence about a program that did something else when it ran at another time.
 fn in_another_order(why: String) -> String {
     format!(
-        "{why}; the later one ran when other programs had run, or had not: programs share something (an `Arc`, \
-         a static)"
+        "{why}; other programs ran before one of these two runs only, so programs share something (an `Arc`, a \
+         static)"
     )
 }

@@ -264,8 +264,8 @@ impl Trie {
     ) -> String {
         let (here, done) = parted(here, done);
         format!(
-            "the clients are not interchangeable: told \"{input}\", {client}'s program {here}, and \
-             {there}'s, told the same under its own names, {done}"
+            "the clients are not interchangeable: after the input \"{input}\", {client}'s program \
+             {here}, and {there}'s, after the same input with its own names, {done}"
         )
     }
 }
@@ -293,7 +293,7 @@ pub(super) fn does_the_same(
     there: &[Output],
 ) -> Result<bool, String> {
     let untold = |why: String| {
-        format!("{client}'s program is not to be held against other clients', for {why}")
+        format!("{client}'s program cannot be compared with other clients' programs: {why}")
     };
     let written = plain(&here).map_err(untold)?;
     let renamed = renaming.renamed(written.clone());
@@ -301,8 +301,8 @@ pub(super) fn does_the_same(
     if same && renamed == written && here != there {
         let (here, there) = parted(here, there);
         return Err(untold(format!(
-            "{here} and {there} are not equal and are written down alike: an observation's `Serialize` \
-             must take in all that its `Eq` does (derive both)"
+            "{here} and {there} are not equal, but serialise alike: an observation's `Serialize` must \
+             include every field that its `Eq` compares (derive both)"
         )));
     }
     Ok(same)
@@ -347,7 +347,7 @@ mod tests {
         };
         assert_eq!(same(false, 1, 1), Ok(true));
         let why = same(false, 1, 2).expect_err("they are not equal");
-        assert!(why.contains("are not equal and are written down alike"), "{why}");
+        assert!(why.contains("are not equal, but serialise alike"), "{why}");
         let why = same(true, 1, 1).expect_err("nothing is written");
         assert!(why.ends_with("cannot be written down: it is torn"), "{why}");
     }

@@ -152,7 +152,7 @@ pub(super) fn difference(client: ClientId, number: usize, edge: &Edge, now: &[Ou
     };
     format!(
         "{client}'s program depends on something other than its handle: at {place}{input} the first \
-         run {before} and a later one, told the same, {now}"
+         run {before} and a later one, with the same inputs, {now}"
     )
 }
 

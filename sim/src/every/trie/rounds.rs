@@ -252,30 +252,32 @@ fn carried_on(client: ClientId, input: &Input, came: &[Output], began: &[Output]
         false => parted(came, began),
     };
     format!(
-        "{client}'s program depends on something other than its handle and what its rounds hand on: \
-         behind its input \"{input}\" the next round {came} and, begun with the same state in a new \
-         process, {began}"
+        "{client}'s program depends on something other than its handle and the state that its \
+         rounds hand on: after its input \"{input}\" the next round {came} and, begun with the same \
+         state in a new process, {began}"
     )
 }
 
 /// Says that a process waits at the beginning of a round where a new process with the same state does not.
 fn moved_on(client: ClientId) -> String {
     format!(
-        "{client}'s program depends on something other than its handle and what its rounds hand on: \
-         a round waits for an input that does not when it is begun with the same state in a new \
-         process"
+        "{client}'s program depends on something other than its handle and the state that its \
+         rounds hand on: a round waits for an input, but does not when it is begun with the same \
+         state in a new process"
     )
 }
 
 /// Says that two unequal states have equal hashes.
 fn alike(client: ClientId) -> String {
     format!(
-        "{client}'s program hands on two states that are not equal and hash alike: their `Hash` must \
-         take in all that their `Eq` does (derive both)"
+        "{client}'s program hands on two states that are not equal, but hash alike: their `Hash` \
+         must include every field that their `Eq` compares (derive both)"
     )
 }
 
 /// Extends the sentence about a process that had been through other rounds.
 pub(super) fn other_rounds(why: String) -> String {
-    format!("{why}; it had been through other rounds, and what they hand on does not tell all")
+    format!(
+        "{why}; its earlier rounds were different, so the state that rounds hand on is incomplete"
+    )
 }

@@ -238,7 +238,8 @@ impl Trie {
         }
         if found.is_empty() {
             let all = others.all().iter().find_map(|variation| self.parts(variation, history));
-            let sentence = all.unwrap_or_else(|| "it does not always do the same".to_string());
+            let sentence =
+                all.unwrap_or_else(|| "its outputs vary although its inputs do not".to_string());
             found.extend(others.valued.iter().map(|kind| (*kind, sentence.clone())));
         }
         let mut goes_by = lock(&others.goes_by);
@@ -268,7 +269,7 @@ impl Trie {
             if !same {
                 let (here, there) = parted(outputs, &done);
                 return Some(format!(
-                    "told \"{input}\", {client}'s program {here}, and told other values {there}"
+                    "after the input \"{input}\", {client}'s program {here}, and with other values {there}"
                 ));
             }
         }

@@ -95,5 +95,5 @@ fn where_the_words_are_the_same_the_fields_that_differ_are_shown() {
     let [one, other] = Caused::sides(&caused(1), &caused(2));
     assert_eq!((one.as_str(), other.as_str()), ("data: [1],\n", "data: [2],\n"));
     let [one, other] = Caused::sides(&caused(1), &caused(1));
-    assert!(one == other && one.contains("what was sent"), "{one}");
+    assert!(one == other && one.contains("the packets sent"), "{one}");
 }

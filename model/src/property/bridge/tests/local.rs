@@ -40,7 +40,7 @@ fn a_session_without_a_transaction_begins_only_where_sessions_are_local() {
     let mut trial = trial(|_| ());
     assert_eq!(
         trial.objects(session(SessionState::SyncConnected, Some(ONE))),
-        "bridge: client 1 was given session 0x10, which has not begun."
+        "bridge: client 1 was connected with session 0x10, which was never created."
     );
 }
 
@@ -50,7 +50,7 @@ fn a_local_session_cannot_move() {
     trial.accepts(session(SessionState::Disconnected, None));
     assert_eq!(
         trial.clone_and_object(session(SessionState::SyncConnected, Some(TWO))),
-        "bridge: client 1's local session 0x10 was accepted by another server than it began at."
+        "bridge: client 1's local session 0x10 was accepted by a server other than the one that created it."
     );
     trial.accepts(session(SessionState::SyncConnected, Some(ONE)));
     trial.accepts(session(SessionState::Disconnected, None));
@@ -70,7 +70,7 @@ fn a_local_session_begins_wherever_its_server_stands() {
     // The replies of a lagging server are compared like all others.
     let there = replied(1, z(1, 3), exists("/a"), Ok(Response::Exists(Stat::default())));
     let saw = trial.clone_and_object(there);
-    assert!(saw.contains("but at 1:3 the tree says"), "{saw}");
+    assert!(saw.contains("but the tree at 1:3 gives"), "{saw}");
     trial.accepts(replied(1, z(1, 3), exists("/a"), Err(Error::NoNode)));
     trial.accepts(sent(2, create_request("/a", "x")));
     let end = z(1, 2 * pairs + 1);
@@ -157,7 +157,7 @@ fn what_a_read_only_connection_shows_is_not_compared() {
     }
     trial.accepts(behind);
     let saw = trial.objects(answer);
-    assert!(saw.contains("stands at 1:1, though the session had been shown 7:7 before"), "{saw}");
+    assert!(saw.contains("has zxid 1:1, although the session had seen 7:7 before"), "{saw}");
 }
 
 #[test]
@@ -168,5 +168,8 @@ fn a_plain_connection_is_compared_all_the_same() {
     // A client with a connection cannot be given a read-only one besides.
     let mut trial = local();
     let beside = trial.objects(session(SessionState::ConnectedReadOnly, Some(TWO)));
-    assert!(beside.contains(&format!("{SESSION} beside the one it has")), "{beside}");
+    assert!(
+        beside.contains(&format!("{SESSION} while it still had another session or connection")),
+        "{beside}"
+    );
 }

@@ -97,7 +97,7 @@ fn a_deposed_leader_may_accept_a_closed_session() {
         assert_eq!(
             trial.objects(connected()),
             "bridge: client 1's session 0x10 was accepted again, although it was closed at 2:1 and \
-             no leader could still take it for alive."
+             no leader could still track it."
         );
     }
 }
@@ -138,8 +138,8 @@ fn the_next_session_is_behind_the_closed_one_unless_its_leader_fell() {
             trial.accepts(created);
             assert_eq!(
                 trial.objects(connected),
-                "bridge: client 1's session 0x20 began at 1:4, before session 0x10, of which it \
-                 was told that it has expired, was closed."
+                "bridge: client 1's session 0x20 was created at 1:4, before its expired session \
+                 0x10 was closed."
             );
         }
     }
@@ -248,15 +248,15 @@ fn set_watches_is_answered_at_a_prefix() {
     ahead.accepts(rearmed(z(1, 4)));
     assert_eq!(
         ahead.objects(notified(z(1, 4))),
-        "bridge: the notification NodeDataChanged /a (zxid 1:4) to client 1 comes of no watch of \
-         its connection."
+        "bridge: the notification NodeDataChanged /a (zxid 1:4) to client 1 belongs to no watch \
+         of its connection."
     );
     // A server that has applied the change must send the event before its reply; a server with a lower zxid than the
     // client's must refuse the session.
-    assert!(start().objects(rearmed(z(1, 4))).contains("before this was read"));
-    assert!(start().objects(rearmed(z(1, 1))).contains("had been shown 1:2 before"));
+    assert!(start().objects(rearmed(z(1, 4))).contains("before an earlier packet was read"));
+    assert!(start().objects(rearmed(z(1, 1))).contains("had seen 1:2 before"));
     // A generated event is wrong if the client has missed no change.
-    assert!(start().objects(notified(z(1, 3))).contains("comes of no watch"));
+    assert!(start().objects(notified(z(1, 3))).contains("belongs to no watch"));
 }
 
 #[test]
@@ -273,8 +273,8 @@ fn an_answer_after_a_watch_that_it_sets_is_followed_by_its_event() {
     let result = trial.history.applied(z(1, 3)).expect("committed").result.clone();
     assert_eq!(
         trial.objects(replied(3, z(1, 3), set_data_request("/a", "y"), result)),
-        "bridge: request 3 of session 0x10 (setData /a, client 1) was answered before this was \
-         read, which comes first: notification NodeDataChanged /a (zxid 1:3)."
+        "bridge: request 3 of session 0x10 (setData /a, client 1) was answered before an \
+         earlier packet was read: notification NodeDataChanged /a (zxid 1:3)."
     );
 }
 
@@ -294,7 +294,7 @@ fn a_client_may_give_its_session_up() {
         trial.accepts(connected());
         if gives_up && by.is_none() {
             let saw = trial.clone_and_object(session(SessionState::Expired, None));
-            assert!(saw.ends_with("to which it is connected."), "{saw}");
+            assert!(saw.ends_with("while it was connected."), "{saw}");
         }
         trial.accepts(session(SessionState::Disconnected, None));
         let expired = session(SessionState::Expired, by);
@@ -327,7 +327,7 @@ fn an_identity_is_refused_only_if_it_was_sent() {
         trial.accepts(sent(1, exists("/")));
         if scheme == "digest" {
             let saw = trial.objects(failed());
-            assert!(saw.ends_with("it has sent none that a server refuses."), "{saw}");
+            assert!(saw.ends_with("it has sent no identity that a server refuses."), "{saw}");
             continue;
         }
         // The server answers nothing after it has refused a proof, and the refused proof is not an accepted one.
@@ -366,7 +366,7 @@ fn statistics_of_quotas_may_say_anything() {
         if path == statistics {
             trial.accepts(event);
         } else {
-            assert!(trial.objects(event).contains("but at 1:4 the tree says"));
+            assert!(trial.objects(event).contains("but the tree at 1:4 gives"));
         }
     }
 }
@@ -443,12 +443,12 @@ fn a_counter_past_its_end_goes_on_or_stays() {
         trial.clone_and_object(committed(txn(zxid, xid, body)))
     };
     let early = refused(&trial, z(1, 2), 1, node(1, "-2147483648", i32::MIN + 1));
-    assert!(early.contains("comes to create /q/1-2147483647"), "{early}");
+    assert!(early.contains("at this place of the log is create /q/1-2147483647"), "{early}");
     trial.commit(z(1, 2), 1, node(1, "2147483647", i32::MIN));
     trial.commit(z(1, 3), 2, node(2, "-2147483648", i32::MIN + 1));
     for (number, counter) in [("-2147483646", i32::MIN + 3), ("-2147483648", i32::MIN + 1)] {
         let other = refused(&trial, z(1, 4), 3, node(3, number, counter));
-        assert!(other.contains("comes to create /q/3-2147483647"), "{other}");
+        assert!(other.contains("at this place of the log is create /q/3-2147483647"), "{other}");
     }
     // The outstanding creates are committed now.
     trial.commit(z(1, 4), 3, node(3, "2147483647", i32::MIN));
@@ -461,6 +461,9 @@ fn a_counter_past_its_end_goes_on_or_stays() {
         .expect("it is outstanding");
     trial.accepts(established(TWO, 2));
     let inherited = refused(&trial, z(2, 1), 4, next);
-    assert!(inherited.contains("comes to create /q/4-2147483647"), "{inherited}");
+    assert!(
+        inherited.contains("at this place of the log is create /q/4-2147483647"),
+        "{inherited}"
+    );
     trial.accepts(committed(txn(z(2, 1), 4, node(4, "2147483647", i32::MIN))));
 }

@@ -28,14 +28,14 @@ impl Account {
 
     pub(in crate::property::client) fn opened(&mut self, server: ServerId) -> Judged {
         if self.duties.hang_up || self.stage != Stage::Waiting {
-            return Err(format!("opens a connection to {server} beside the one that it has"));
+            return Err(format!("opens a connection to {server} while it has another one"));
         }
         if !take(&mut self.duties.open) {
             return Err(format!("opens a connection to {server}, though it is not time to"));
         }
         let next = self.servers[self.next_server];
         if server != next {
-            return Err(format!("tries {server}, and its list says {next}"));
+            return Err(format!("connects to {server}, but the next server of its list is {next}"));
         }
         self.next_server = (self.next_server + 1) % self.servers.len();
         self.stage = Stage::Connecting;
@@ -54,13 +54,13 @@ impl Account {
                 let says = (*last_zxid_seen, *timeout, *session);
                 if says != own || *read_only != self.read_only {
                     return Err(format!(
-                        "says in its ConnectRequest (zxid, timeout, session) {says:?}, and it is {own:?}"
+                        "sends a ConnectRequest with (zxid, timeout, session) {says:?}, but its own are {own:?}"
                     ));
                 }
                 Ok(())
             }
             _ if self.duties.connect || !is_connected => {
-                Err("sends something else before it is connected".into())
+                Err("sends another packet before it is connected".into())
             }
             ClientPacket::Auth { scheme, auth } => match self.duties.auths.pop_front() {
                 Some((its, proof)) if (&its, &proof) == (scheme, auth) => Ok(()),
@@ -83,17 +83,22 @@ impl Account {
     fn set_watches(&mut self, relative: Zxid, lists: [&Vec<Arc<str>>; 5]) -> Judged {
         const NAMES: [&str; 5] = ["data", "exist", "child", "persistent", "recursive"];
         let Some((zxid, due)) = &mut self.duties.watches else {
-            return Err("tells a server of its watches, which it has or which there are not".into());
+            return Err("sends SetWatches, although no watches remain to be set".into());
         };
         if !self.duties.auths.is_empty() {
-            return Err("tells a server of its watches before its identities".into());
+            return Err("sends SetWatches before its identities".into());
         }
         if *zxid != relative {
-            return Err(format!("sets its watches again as of {relative}, and has seen {zxid}"));
+            return Err(format!(
+                "sends SetWatches with relativeZxid {relative}, but the last zxid \
+                 that it has seen is {zxid}"
+            ));
         }
         for ((list, due), name) in lists.into_iter().zip(due.iter_mut()).zip(NAMES) {
             if let Some(path) = list.iter().find(|path| !due.remove(*path)) {
-                return Err(format!("tells a server of a {name} watch on {path}, and has none"));
+                return Err(format!(
+                    "sends SetWatches with a {name} watch on {path}, but it has no such watch"
+                ));
             }
         }
         if due.iter().all(|paths| paths.is_empty()) {
@@ -110,16 +115,16 @@ impl Account {
             Some(taken) if taken.request == *request => taken.xid = Some(xid),
             Some(taken) => {
                 return Err(format!(
-                    "sends {request}, and the next to be sent is {}",
+                    "sends {request}, but the next request to send is {}",
                     taken.request
                 ));
             }
-            None => return Err(format!("sends {request}, for which nobody has asked")),
+            None => return Err(format!("sends {request}, which its program has not requested")),
         }
         let used = self.last_xid.unwrap_or(Xid(0));
         if xid <= used || xid > self.last_made {
             return Err(format!(
-                "sends {request} with the number {}, and one above {} and up to {} is due",
+                "sends {request} with xid {}, but its xid must be above {} and at most {}",
                 xid.0, used.0, self.last_made.0
             ));
         }
@@ -152,7 +157,7 @@ impl Account {
             }
         };
         if !may {
-            return Err(format!("lets {timer:?} strike where it waits for nothing of the kind"));
+            return Err(format!("lets its {timer:?} timer end, although that timer is not armed"));
         }
         match timer {
             ClientTimer::Reconnect => self.duties.open = true,

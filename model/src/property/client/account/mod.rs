@@ -160,7 +160,7 @@ impl Account {
     pub(super) fn end(&self, at: Time) -> Judged {
         match self.owed.front() {
             Some((_, since, input)) if !self.paused && at.since(*since) > LOST => {
-                Err(format!("was never told: {input}"))
+                Err(format!("never received: {input}"))
             }
             _ => Ok(()),
         }
@@ -170,7 +170,7 @@ impl Account {
     pub(super) fn settled(&self) -> Judged {
         let Duties { hang_up, open, connect, ping, auths, watches } = &self.duties;
         if *hang_up {
-            return Err("keeps a connection that is over".into());
+            return Err("does not close a connection that has ended".into());
         }
         if *open {
             return Err("opens no connection, though it is time to".into());
@@ -226,11 +226,11 @@ impl Account {
         {
             return match self.locals.remove(call) {
                 Some(asked) if asked == local => Ok(()),
-                _ => Err(format!("was told that {outcome}, for which it has not asked")),
+                _ => Err(format!("received a reply to a call that it has not made: {outcome}")),
             };
         }
         let Some((turn, _, first)) = self.owed.front() else {
-            return Err(format!("was told: {input}; nothing that has happened says so"));
+            return Err(format!("received an input that no event explains: {input}"));
         };
         let turn = *turn;
         let now = self.owed.iter().take_while(|(its, ..)| *its == turn);
@@ -239,7 +239,7 @@ impl Account {
                 self.owed.remove(at);
                 Ok(())
             }
-            None => Err(format!("was told: {input}; it should have been: {first}")),
+            None => Err(format!("received: {input}; it should have received: {first}")),
         }
     }
 }

@@ -17,8 +17,8 @@ fn a_program_that_counts_in_a_static_is_named() {
     assert_eq!(memo.dependent(), None, "it has run once");
     assert_eq!(reply(&mut memo, 0, Outcome::Elapsed), []);
     let sentence = "client 1's program depends on something other than its handle: at its input 1 \
-                    (\"begin\") the first run \"asks: sleep 1s (call 0)\" and a later one, told \
-                    the same, \"asks: sleep 2s (call 0)\"";
+                    (\"begin\") the first run \"asks: sleep 1s (call 0)\" and a later one, with \
+                    the same inputs, \"asks: sleep 2s (call 0)\"";
     assert_eq!(memo.dependent(), Some(sentence));
     assert_eq!(state(&memo), &NodeState::Dependent(sentence.to_owned()));
     // Its further behaviour is unknown.
@@ -47,7 +47,7 @@ fn a_program_whose_last_word_differs_is_named() {
     let named = "client 2's program depends on something other than its handle: at its input 2 \
                  (\"the sleep is over (call 0)\") the first run ";
     assert!(sentence.starts_with(named), "{sentence}");
-    assert!(sentence.ends_with("told the same, \"returns Ok\""), "{sentence}");
+    assert!(sentence.ends_with("with the same inputs, \"returns Ok\""), "{sentence}");
 }
 
 /// A queue in a static: a replay of one program finds what the other program put there.

@@ -266,7 +266,7 @@ fn a_count_that_eq_leaves_out_is_found_out() {
     let round = memo.fingerprint();
     lose(&mut memo);
     assert_ne!(memo.fingerprint(), round);
-    assert!(memo.dependent().is_some_and(|why| why.contains("been through other rounds")));
+    assert!(memo.dependent().is_some_and(|why| why.contains("its earlier rounds were different")));
 }
 
 /// A count that `Hash` ignores.
@@ -284,8 +284,8 @@ fn states_that_hash_alike_are_refused() {
         Ok(Round::Again(Unhashed(tries.0 + 1)))
     });
     draw(&mut memo, 1);
-    let sentence = "client 1's program hands on two states that are not equal and hash alike: their \
-                    `Hash` must take in all that their `Eq` does (derive both)";
+    let sentence = "client 1's program hands on two states that are not equal, but hash alike: \
+                    their `Hash` must include every field that their `Eq` compares (derive both)";
     assert_eq!(memo.dependent(), Some(sentence));
 }
 
@@ -304,8 +304,8 @@ fn a_round_that_begins_otherwise_is_found_out() {
     });
     assert_eq!(memo.dependent(), None);
     draw(&mut memo, 1);
-    let sentence = "client 1's program depends on something other than its handle and what its \
-                    rounds hand on: behind its input \"random number 1 (call 0)\" the \
+    let sentence = "client 1's program depends on something other than its handle and the state \
+                    that its rounds hand on: after its input \"random number 1 (call 0)\" the \
                     next round";
     let why = memo.dependent().expect("it greets once");
     assert!(why.starts_with(sentence), "{why}");
@@ -363,14 +363,22 @@ fn a_count_that_another_way_tells_is_found_out() {
     draw(&mut first_counts, 1);
     assert_eq!(first_counts.dependent(), None);
     draw(&mut first_counts, 2);
-    assert!(first_counts.dependent().is_some_and(|why| why.contains("been through other rounds")));
+    assert!(
+        first_counts
+            .dependent()
+            .is_some_and(|why| why.contains("its earlier rounds were different"))
+    );
 
     let mut first_tells = counting();
     draw(&mut first_tells, 1);
     draw(&mut first_tells.clone(), 2);
     assert_eq!(first_tells.dependent(), None);
     draw(&mut first_tells, 1);
-    assert!(first_tells.dependent().is_some_and(|why| why.contains("been through other rounds")));
+    assert!(
+        first_tells
+            .dependent()
+            .is_some_and(|why| why.contains("its earlier rounds were different"))
+    );
 }
 
 /// No round leads to itself; two rounds lead to each other.
@@ -395,5 +403,5 @@ fn a_count_round_two_rounds_is_found_out() {
     for _ in 0..3 {
         draw(&mut memo, 0);
     }
-    assert!(memo.dependent().is_some_and(|why| why.contains("been through other rounds")));
+    assert!(memo.dependent().is_some_and(|why| why.contains("its earlier rounds were different")));
 }
