@@ -112,8 +112,19 @@ impl Replica {
 
     /// Sends a packet and runs all steps that it causes.
     pub fn send(&mut self, connection: ClientConnection, packet: ClientPacket) {
+        self.send_together(connection, [packet]);
+    }
+
+    /// Sends packets without waiting between them, and runs all steps that they cause.
+    pub fn send_together(
+        &mut self,
+        connection: ClientConnection,
+        packets: impl IntoIterator<Item = ClientPacket>,
+    ) {
         self.now = self.now + PACE;
-        self.outside(Outside::Sends { connection, packet });
+        for packet in packets {
+            self.outside(Outside::Sends { connection, packet });
+        }
         self.settle();
     }
 
@@ -389,6 +400,25 @@ mod tests {
             assert_eq!((replayed.hash, replayed.skipped.len()), (case.hash, 0));
             assert_eq!(replayed.objection, None);
         }
+    }
+
+    /// A leader's own sync waits for what is committed and not applied, but not for a write that its client has sent after
+    /// it: that one is answered after the sync.
+    #[test]
+    fn a_sync_between_two_writes_of_its_client_is_answered_in_its_turn() {
+        let mut replica = Replica::new(1, Release::Repaired.bugs(), ServerOptions::default());
+        let (connection, _) = session(&mut replica, 1).expect("the server answers");
+        let sync = Arc::new(Request::Sync { path: "/".into() });
+        let sync = ClientPacket::Request { xid: Xid(2), request: sync };
+        replica.send_together(connection, [create(1, "/a"), sync, create(3, "/b")]);
+        let mut answered = Vec::new();
+        while let Some(Delivered::Packet(ServerPacket::Reply { xid, result, .. })) =
+            replica.receive(connection)
+        {
+            assert!(result.is_ok());
+            answered.push(xid.0);
+        }
+        assert_eq!((answered, replica.violation()), (vec![1, 2, 3], None));
     }
 
     /// Another packet results in another hash.

@@ -46,6 +46,23 @@ impl CommitProcessor {
         }
     }
 
+    /// Queues a sync of this server's own client after the first `place` entries; there are more than none.
+    pub(super) fn insert_sync(&mut self, place: usize, session: SessionId, xid: Xid) {
+        debug_assert!(0 < place && place < self.committed.len(), "it goes between two entries");
+        self.committed.insert(place, Committed::Sync(session, xid));
+    }
+
+    /// Returns the number of entries before the first transaction that fits, or of all entries.
+    pub(super) fn before(&self, fits: impl Fn(&Txn) -> bool) -> usize {
+        let fits = |entry: &Committed| matches!(entry, Committed::Txn(txn) if fits(txn));
+        self.committed.iter().position(fits).unwrap_or(self.committed.len())
+    }
+
+    /// Returns the number of entries.
+    pub(super) fn len(&self) -> usize {
+        self.committed.len()
+    }
+
     /// Wakes the processor after a request or a commit; if it was sleeping, it now sees its queue.
     pub(super) fn wake(&mut self, context: &mut Context<'_>) {
         if std::mem::take(&mut self.sleeps) {

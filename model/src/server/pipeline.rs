@@ -58,11 +58,12 @@ impl Serving<'_> {
                 let Some(attachment) = self.clients.attachments.get(&connection) else { return };
                 self.close_local(connection, attachment.session, xid, context);
             }
-            ClientPacket::Request { xid, request } if self.waits_for_commits(&request, context) => {
-                self.sync_behind_commits(connection, xid, context);
-            }
             ClientPacket::Request { xid, request } => {
-                self.read(connection, xid, &request, auth, context);
+                let Some(attachment) = self.clients.attachments.get(&connection) else { return };
+                match self.commits_before(attachment.session, &request, context) {
+                    0 => self.read(connection, xid, &request, auth, context),
+                    place => self.sync_after_commits(place, connection, xid, context),
+                }
             }
             ClientPacket::Ping => context.to_client(connection, ServerPacket::Pong),
             ref packet @ ClientPacket::SetWatches { .. } => {
@@ -82,17 +83,32 @@ impl Serving<'_> {
         }
     }
 
-    /// Returns true if a leader's own sync must wait for transactions that are committed and not applied yet (see
-    /// [`Bug::SyncOvertakesCommits`]).
-    fn waits_for_commits(&self, request: &Request, context: &Context<'_>) -> bool {
-        matches!(request, Request::Sync { .. })
-            && !self.commits.is_empty()
-            && !context.config.bugs.has(Bug::SyncOvertakesCommits)
+    /// Returns the number of committed and not yet applied transactions for which a leader's own sync must wait (see
+    /// [`Bug::SyncOvertakesCommits`]): those before the first write that its session has submitted here after it.
+    fn commits_before(
+        &self,
+        session: SessionId,
+        request: &Request,
+        context: &Context<'_>,
+    ) -> usize {
+        let waits = matches!(request, Request::Sync { .. })
+            && !context.config.bugs.has(Bug::SyncOvertakesCommits);
+        if !waits {
+            return 0;
+        }
+        let later = self.clients.pending.get(&session);
+        let is_later = |txn: &Txn| {
+            let write = Pending::Write(txn.cxid);
+            let mut later = later.into_iter().flatten();
+            txn.session == session && later.any(|waiting| waiting.what == write)
+        };
+        self.commits.before(is_later)
     }
 
-    /// Queues a sync after the commits; later requests of its session wait for it.
-    fn sync_behind_commits(
+    /// Queues a sync after the first `place` commits; later requests of its session wait for it.
+    fn sync_after_commits(
         &mut self,
+        place: usize,
         connection: ClientConnection,
         xid: Xid,
         context: &mut Context<'_>,
@@ -102,7 +118,11 @@ impl Serving<'_> {
         let (what, exception) = (Pending::Sync(xid), None);
         let waiting = Waiting { connection: Some(connection), what, exception };
         self.clients.pending.entry(session).or_default().push_front(waiting);
-        self.commits.push(Committed::Sync(session, xid), context);
+        if place < self.commits.len() {
+            self.commits.insert_sync(place, session, xid);
+        } else {
+            self.commits.push(Committed::Sync(session, xid), context);
+        }
     }
 
     /// Executes a read on this server's own tree (rules 1.8.1 and 1.8.2).

@@ -2,6 +2,7 @@
 //! not installed, the tests that need them say so and pass.
 #![cfg(feature = "live")]
 
+mod both;
 mod client;
 mod conform;
 mod counter;

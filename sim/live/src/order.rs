@@ -7,6 +7,9 @@
 //! one waits for the same task. The task is woken again at once. If it has then had its chance to take the earlier one
 //! and did not, it does not wait for that one at present, and the later one is given to it.
 //!
+//! A task that has taken an answer goes on until it blocks before an engine feeds it the next one. So here too: another
+//! answer that was there already is deferred until the task is polled anew, which shows when it asks a source again.
+//!
 //! A task is known by its waker. Two wakers that are taken for one task by mistake cost a deferral and nothing more.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -30,6 +33,21 @@ pub(crate) struct Order {
     sources: HashMap<Source, Waiting>,
     /// By task, the first answer of each source that it asks.
     tasks: HashMap<Task, BTreeSet<(u64, Source)>>,
+    /// Tasks that have taken an answer and may not have blocked since.
+    taking: HashMap<Task, Taking>,
+    /// The number of answers that were taken.
+    taken: u64,
+}
+
+/// A task that has taken an answer.
+#[derive(Debug)]
+struct Taking {
+    /// Which of all taken answers it is.
+    number: u64,
+    /// The last answer that had arrived by then.
+    last: u64,
+    /// The sources that it has asked since. It has blocked meanwhile if it asks one again.
+    asked: BTreeSet<Source>,
 }
 
 #[derive(Debug, Default)]
@@ -77,6 +95,15 @@ impl Order {
             return true;
         };
         let Some(answers) = self.tasks.get_mut(&task) else { return true };
+        let is_first = answers.first().is_none_or(|(earliest, _)| *earliest >= first);
+        if let Some(taking) = self.taking.get_mut(&task)
+            && (first <= taking.last || !is_first)
+        {
+            if taking.asked.insert(source) {
+                return false;
+            }
+            self.taking.remove(&task);
+        }
         while let Some(earliest) = answers.first().copied().filter(|(number, _)| *number < first) {
             if waiting.deferred_for != Some(earliest.0) {
                 waiting.deferred_for = Some(earliest.0);
@@ -101,6 +128,20 @@ impl Order {
         }
         if let (Some(task), Some(next)) = (task, next) {
             self.tasks.entry(task).or_default().insert((next, source));
+        }
+        if let Some(task) = task {
+            self.begin_taking(task);
+        }
+    }
+
+    fn begin_taking(&mut self, task: Task) {
+        self.taken += 1;
+        let taking = Taking { number: self.taken, last: self.arrived, asked: BTreeSet::new() };
+        self.taking.insert(task, taking);
+        // Tasks that have ended are never asked about again: only the newer half can be running still.
+        if self.taking.len() > 2 * self.sources.len() + 64 {
+            let half = self.taken - (self.taking.len() / 2) as u64;
+            self.taking.retain(|_, taking| taking.number > half);
         }
     }
 
@@ -217,6 +258,56 @@ mod tests {
             let due: Vec<u8> = arrivals.iter().copied().filter(|at| polled.contains(at)).collect();
             prop_assert_eq!(takes_all(&mut order, &waker, polled), due);
         }
+    }
+
+    /// An engine runs a program until it blocks before it feeds it the next input: a task that goes on after an answer
+    /// does not find another one, though it had arrived, until it is polled anew.
+    #[test]
+    fn a_task_takes_one_answer_before_it_blocks() {
+        let waker = Waker::from(Arc::new(Nothing(0)));
+        let mut order = Order::default();
+        (0..4).for_each(|at| order.asked(source(at), &waker));
+        (0..3).for_each(|at| order.arrived(source(at)));
+        let mut polls = Vec::new();
+        for _ in 0..3 {
+            let mut taken = Vec::new();
+            // In each poll the task goes on after an answer, and asks the others, the later ones first.
+            for _ in 0..2 {
+                for at in (0..4).rev() {
+                    order.asked(source(at), &waker);
+                    if order.unread(source(at)) > 0
+                        && !taken.contains(&at)
+                        && order.may_take(source(at))
+                    {
+                        order.took(source(at));
+                        taken.push(at);
+                        break;
+                    }
+                }
+            }
+            polls.push(taken);
+        }
+        assert_eq!(polls, [[0], [1], [2]]);
+        // What arrives after that is given at once.
+        order.arrived(source(3));
+        assert!(order.may_take(source(3)));
+    }
+
+    /// What is remembered of tasks does not grow with their number.
+    #[test]
+    fn tasks_that_have_ended_are_forgotten() {
+        let mut order = Order::default();
+        let mut wakers = Vec::new();
+        for _ in 0..10_000 {
+            let waker = Waker::from(Arc::new(Nothing(0)));
+            order.asked(source(0), &waker);
+            order.arrived(source(0));
+            assert!(order.may_take(source(0)));
+            order.took(source(0));
+            order.forget(source(0));
+            wakers.push(waker);
+        }
+        assert!(order.taking.len() < 200, "{}", order.taking.len());
     }
 
     #[test]

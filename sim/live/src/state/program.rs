@@ -160,10 +160,13 @@ impl State {
             return Poll::Pending;
         }
         let (polled, old) = poll(&mut self.calls);
-        match source {
-            _ if polled.is_pending() => {}
-            Source::Call(ticket) if self.calls.is_free(ticket) => self.order.forget(source),
-            _ => self.order.took(source),
+        if polled.is_ready() {
+            self.order.took(source);
+            if let Source::Call(ticket) = source
+                && self.calls.is_free(ticket)
+            {
+                self.order.forget(source);
+            }
         }
         after.replace(old);
         polled
