@@ -62,8 +62,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let minutes: u64 = arguments.next().map_or(Ok(60), |text| text.parse())?;
     let clients: usize = arguments.next().map_or(Ok(50), |text| text.parse())?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all();
-    let runtime = { runtime }.build()?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let leaks = runtime.block_on(soak(Duration::from_secs(60 * minutes), clients))?;
     match leaks.is_empty() {
         true => println!("nothing is left"),

@@ -121,6 +121,13 @@ fn names_without_a_near_one_get_the_list() {
     );
     let sentence = refused(&["live"]);
     assert_eq!(sentence, "`live` needs a scenario, such as `vivarium live lock`");
+    let sentence = refused(&["live", "lock", "--connect", "127.0.0.1:1"]);
+    assert_eq!(
+        sentence,
+        "`--connect 127.0.0.1:1` names no znode to work below, as `zk1:2181/vivarium` does"
+    );
+    let sentence = refused(&["live", "lock", "--connect", "nowhere/a"]);
+    assert_eq!(sentence, "`nowhere` is not the address of a server, such as `zk1:2181`");
     let sentence = refused(&["run", "--frobnicate"]);
     assert_eq!(sentence, "unknown flag `--frobnicate`: `vivarium run --help` lists the flags");
 }

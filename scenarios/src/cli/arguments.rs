@@ -223,6 +223,10 @@ pub(super) struct LiveArguments {
     /// [default: 3]
     #[arg(long, value_name = "A..B", allow_hyphen_values = true)]
     pub(super) seeds: Option<String>,
+    /// Work on servers that exist, below this znode, as in 'zk1:2181,zk2:2181/vivarium': they are not harmed, and only what
+    /// programs return is judged
+    #[arg(long, value_name = "HOSTS", conflicts_with_all = ["ensemble", "class_path", "zookeeper"])]
+    pub(super) connect: Option<String>,
     /// How many servers each seed starts [default: 3]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) ensemble: Option<String>,

@@ -6,9 +6,11 @@ use super::progress::Meter;
 use super::select;
 use crate::catalogue::Entry;
 use crate::conform::Installation;
-use crate::live::{LivePlan, report, run};
+use crate::live::{LivePlan, Place, report, run};
 use crate::sweeping::seeds::SeedRange;
+use std::net::ToSocketAddrs;
 use std::time::Duration;
+use vivarium_model::path::ZnodePath;
 
 /// The default number of seeds.
 const SEEDS: u64 = 3;
@@ -36,13 +38,11 @@ pub(super) fn live(arguments: &LiveArguments, entries: &[Entry]) -> Result<u8, S
         Some(seeds) => SeedRange::parse(seeds),
     };
     let seeds = seeds.map_err(|error| error.to_string())?;
-    let servers = number("--ensemble", arguments.ensemble.as_deref(), SERVERS, MOST_SERVERS)?;
     let faults = number("--faults-for", arguments.faults_for.as_deref(), FAULTS_FOR, LONGEST)?;
     let plan = LivePlan {
-        servers: usize::try_from(servers).expect("a few servers"),
+        place: place(arguments)?,
         faults_for: Duration::from_secs(faults),
         finish_within: FINISH_WITHIN,
-        installation: installation(arguments)?,
     };
     let meter = Meter::new(format!("{} on real servers", entry.name), seeds.len());
     let mut runs = Vec::new();
@@ -58,6 +58,33 @@ pub(super) fn live(arguments: &LiveArguments, entries: &[Entry]) -> Result<u8, S
     meter.finish();
     let code = u8::from(runs.iter().any(|(_, ended)| ended.violation.is_some()));
     Ok(emit(&report(entry.name, &runs, |seed| again(entry.name, arguments, seed)), code))
+}
+
+fn place(arguments: &LiveArguments) -> Result<Place, String> {
+    if let Some(hosts) = &arguments.connect {
+        return existing(hosts);
+    }
+    let servers = number("--ensemble", arguments.ensemble.as_deref(), SERVERS, MOST_SERVERS)?;
+    let servers = usize::try_from(servers).expect("a few servers");
+    Ok(Place::Started { servers, installation: installation(arguments)? })
+}
+
+/// Reads a connect string whose servers exist. All seeds work below its path.
+fn existing(hosts: &str) -> Result<Place, String> {
+    let (servers, root) = hosts.find('/').map_or((hosts, ""), |at| hosts.split_at(at));
+    if ZnodePath::new(root).is_err() || root == "/" {
+        return Err(format!(
+            "`--connect {hosts}` names no znode to work below, as `zk1:2181/vivarium` does"
+        ));
+    }
+    let mut addresses = Vec::new();
+    for server in servers.split(',') {
+        let found = server.to_socket_addrs().ok().and_then(|mut found| found.next());
+        addresses.push(found.ok_or_else(|| {
+            format!("`{server}` is not the address of a server, such as `zk1:2181`")
+        })?);
+    }
+    Ok(Place::Existing { addresses, root: root.to_owned() })
 }
 
 fn installation(arguments: &LiveArguments) -> Result<Option<Installation>, String> {
@@ -83,6 +110,7 @@ fn again(entry: &str, arguments: &LiveArguments, seed: u64) -> String {
     words.extend(arguments.bugs.iter().map(|bug| format!("--bug {bug}")));
     words.push(format!("--seeds {seed}..{}", seed + 1));
     let options = [
+        ("--connect", &arguments.connect),
         ("--ensemble", &arguments.ensemble),
         ("--faults-for", &arguments.faults_for),
         ("--class-path", &arguments.class_path),

@@ -6,15 +6,22 @@
 //! clients are judged together with the transactions that the servers have logged.
 //!
 //! A seed names the plan and not the run: real time decides the rest.
+//!
+//! On an ensemble that exists already, whose servers are not ours, only clients are struck, and only what programs return is
+//! judged: properties need the servers' logs.
 
+mod error;
 mod judge;
 mod plan;
 mod proxy;
 mod report;
 mod run;
+mod servers;
 mod surroundings;
 
+pub use error::LiveError;
 pub use plan::Strike;
 pub use proxy::{Loss, Proxy, Write};
 pub use report::report;
-pub use run::{Ended, LiveError, LivePlan, run};
+pub use run::{Ended, LivePlan, run};
+pub use servers::Place;

@@ -82,6 +82,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// Draws for this many clients and servers. Without servers only clients are struck.
     pub(super) fn new(seed: u64, clients: usize, servers: usize) -> Plan {
         let random = Seeds::new(seed).stream("strikes on real servers", 0);
         Plan { random, clients: clients as u64, servers: servers as u64 }
@@ -92,14 +93,15 @@ impl Plan {
         let random = &mut self.random;
         let pause = random.span(PAUSE.0, PAUSE.1);
         let client = random.below(self.clients) as usize;
-        let server = random.below(self.servers) as usize;
+        let server = random.below(self.servers.max(1)) as usize;
         let lasting = random.span(Duration::from_millis(200), Duration::from_secs(3));
         let write = match random.below(4) {
             0 => Write::Any,
             1 => Write::Delete,
             _ => Write::Create,
         };
-        let strike = match random.below(12) {
+        let kinds = if self.servers == 0 { 10 } else { 12 };
+        let strike = match random.below(kinds) {
             0..=2 => Strike::Cut { client },
             3..=5 => Strike::LoseReply { client, write },
             6 | 7 => Strike::Hold { client, lasting },
@@ -127,5 +129,12 @@ mod tests {
         let mut kinds = [0; Strike::KINDS.len()];
         draw(1).iter().for_each(|(_, strike)| kinds[strike.kind()] += 1);
         assert!(kinds.iter().all(|count| *count > 5), "{kinds:?}");
+    }
+
+    #[test]
+    fn servers_that_are_not_ours_are_not_struck() {
+        let mut plan = Plan::new(1, 3, 0);
+        let is_of_a_server = |strike| matches!(strike, Strike::Kill { .. } | Strike::Pause { .. });
+        assert!((0..200).all(|_| !is_of_a_server(plan.next().1)));
     }
 }

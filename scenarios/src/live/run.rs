@@ -1,50 +1,33 @@
 //! One seed's run on a real ensemble.
 
+use super::error::{LiveError, machine};
 use super::judge::{Judged, Timed, judge, judging};
 use super::plan::{Plan, Strike};
 use super::proxy::{Loss, Proxy};
+use super::servers::{Place, SESSION_TIMEOUTS, SOON, Servers};
 use super::surroundings::Around;
-use crate::conform::{ConformError, Installation, Options, RealEnsemble};
-use std::fs;
-use std::path::Path;
-use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use thiserror::Error;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
-use vivarium_client::{Client, ConnectError, CreateMode, ZooKeeper};
+use vivarium_client::Client;
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
 use vivarium_model::property::Objection;
-use vivarium_model::setup::Setup;
-use vivarium_model::txn::{Txn, TxnBody};
-use vivarium_model::wire::log::read_log;
 use vivarium_sim::{Drawn, Run, Scenario};
-
-/// The shortest and longest session timeout of clients: those that a seed draws are for virtual time.
-const SESSION_TIMEOUTS: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(6));
-
-/// The longest wait for what needs no fault to end.
-const SOON: Duration = Duration::from_secs(60);
 
 /// The number of events that are shown before a violation.
 const LAST_EVENTS: usize = 30;
 
-/// The znode whose creation is the last transaction of a run.
-const LAST: &str = "/vivarium-live-end";
-
 /// How runs are made.
 #[derive(Clone, Debug)]
 pub struct LivePlan {
-    /// The number of servers.
-    pub servers: usize,
+    /// Where the programs work.
+    pub place: Place,
     /// The duration of the faults.
     pub faults_for: Duration,
     /// The time that programs have to finish after the faults.
     pub finish_within: Duration,
-    /// The ZooKeeper to start; that of the machine if there is none.
-    pub installation: Option<Installation>,
 }
 
 /// The end of a run.
@@ -66,52 +49,16 @@ pub struct Ended {
     pub violation: Option<(Objection, Vec<String>)>,
 }
 
-/// Why a run has no result.
-#[derive(Debug, Error)]
-pub enum LiveError {
-    /// There are no servers to run on.
-    #[error(transparent)]
-    Servers(#[from] ConformError),
-    /// A client could not connect while nothing was at fault.
-    #[error(transparent)]
-    Connect(#[from] ConnectError),
-    /// The scenario's znodes could not be created.
-    #[error("the scenario's znodes cannot be created: {0}")]
-    Setup(vivarium_client::Error),
-    /// A file or a socket failed.
-    #[error("{what}: {why}")]
-    Machine {
-        /// What failed.
-        what: &'static str,
-        /// The reason.
-        why: String,
-    },
-    /// The servers' logs do not have the whole run.
-    #[error("no server's log contains the whole run: {0}")]
-    Log(String),
-}
-
-fn machine<E: std::fmt::Display>(what: &'static str) -> impl FnOnce(E) -> LiveError {
-    move |why| LiveError::Machine { what, why: why.to_string() }
-}
-
 /// Runs one seed of a scenario.
 ///
 /// # Errors
 /// If the run has no result. A violation is a result.
 pub fn run(scenario: &Scenario, seed: u64, plan: &LivePlan) -> Result<Ended, LiveError> {
-    let options = Options {
-        tick_time: Duration::from_millis(500),
-        session_timeouts: SESSION_TIMEOUTS.0..=SESSION_TIMEOUTS.1,
-        settings: vec!["4lw.commands.whitelist=srvr,isro".to_owned()],
-        ..Options::default()
-    };
-    let installation = plan.installation.clone().map_or_else(Installation::find, Ok)?;
-    let ensemble = RealEnsemble::start_with(&installation, plan.servers, &options)?;
+    let servers = Servers::of(&plan.place, seed)?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(machine("no runtime can be started"))?;
-    let ended = runtime.block_on(Live::new(scenario, seed, plan, ensemble)?.go());
+    let ended = runtime.block_on(Live::new(scenario, seed, plan, servers).go());
     runtime.shutdown_background();
     ended
 }
@@ -121,7 +68,7 @@ struct Live {
     run: Run,
     scenario: Scenario,
     plan: LivePlan,
-    ensemble: RealEnsemble,
+    servers: Servers,
     events: Arc<Mutex<Timed>>,
     since: Instant,
     struck: Vec<(Duration, Strike)>,
@@ -137,27 +84,24 @@ struct OneClient {
 }
 
 impl Live {
-    fn new(
-        scenario: &Scenario,
-        seed: u64,
-        plan: &LivePlan,
-        ensemble: RealEnsemble,
-    ) -> Result<Live, LiveError> {
-        Ok(Live {
+    fn new(scenario: &Scenario, seed: u64, plan: &LivePlan, servers: Servers) -> Live {
+        Live {
             run: Drawn::draw(scenario, seed).run,
             scenario: scenario.clone(),
             plan: plan.clone(),
-            ensemble,
+            servers,
             events: Arc::default(),
             since: Instant::now(),
             struck: Vec::new(),
             clients: Vec::new(),
-        })
+        }
     }
 
     async fn go(mut self) -> Result<Ended, LiveError> {
-        let direct = Client::builder(&self.servers()).connect_within(SOON).connect().await?;
-        prepare(&direct, &self.run.config.setup).await.map_err(LiveError::Setup)?;
+        let direct = Client::builder(&self.servers.connect_string()).connect_within(SOON);
+        let direct = direct.connect().await?;
+        let prepared = self.servers.prepare(&direct, &self.run.config.setup).await;
+        prepared.map_err(LiveError::Setup)?;
         let setup = direct.session().expect("it is connected");
         direct.close().await;
         self.start_clients().await?;
@@ -165,9 +109,14 @@ impl Live {
         let stuck = self.finish().await;
         // What clients do from here on is no part of the run.
         let events = std::mem::take(&mut *lock(&self.events));
-        let txns = self.logged().await?;
+        let txns = self.servers.logged().await?;
+        self.servers.clean().await;
         let (clients, count) = (self.clients.len(), txns.len());
-        let (monitors, not_judged) = judging((self.scenario.monitors)(&self.run));
+        let (mut monitors, mut not_judged) = judging((self.scenario.monitors)(&self.run));
+        if self.servers.strikable() == 0 {
+            // Monitors cannot judge without the servers' logs.
+            not_judged.extend(monitors.drain(..).map(|monitor| monitor.name().to_owned()));
+        }
         let judging_count = monitors.len();
         let config = Arc::new(self.run.config.clone());
         let is_finished = stuck.is_none();
@@ -183,19 +132,13 @@ impl Live {
         Ok(Ended { strikes, clients, txns, events, judged: judging_count, not_judged, violation })
     }
 
-    /// Returns the connect string of the servers themselves.
-    fn servers(&self) -> String {
-        let all = (0..self.ensemble.len()).map(|index| self.ensemble.address(index).to_string());
-        all.collect::<Vec<_>>().join(",")
-    }
-
     async fn start_clients(&mut self) -> Result<(), LiveError> {
         let (around, mut posted) = Around::new();
         let programs = (self.scenario.programs)(&self.run);
         for (index, program) in programs.into_iter().enumerate() {
             let (mut proxies, loss) = (Vec::new(), Arc::new(Loss::default()));
-            for server in 0..self.ensemble.len() {
-                let proxy = Proxy::new(self.ensemble.address(server), Arc::clone(&loss)).await;
+            for server in self.servers.addresses() {
+                let proxy = Proxy::new(*server, Arc::clone(&loss)).await;
                 proxies.push(proxy.map_err(machine("a proxy cannot listen"))?);
             }
             let client = self.client(index, &proxies, around.clone())?;
@@ -224,11 +167,12 @@ impl Live {
 
     fn client(&self, index: usize, proxies: &[Proxy], around: Around) -> Result<Client, LiveError> {
         let config = &self.run.config.clients[index];
-        let servers: Vec<String> =
+        let proxies: Vec<String> =
             proxies.iter().map(|proxy| proxy.address().to_string()).collect();
+        let chroot = format!("{}{}", self.servers.root, config.chroot);
         let events = (Arc::clone(&self.events), self.since);
         let timeout = config.session_timeout.clamp(SESSION_TIMEOUTS.0, SESSION_TIMEOUTS.1);
-        let client = Client::builder(&format!("{}{}", servers.join(","), config.chroot))
+        let client = Client::builder(&format!("{}{chroot}", proxies.join(",")))
             .session_timeout(timeout)
             .expires_locally(config.expires_locally)
             .client_id(id_of(index))
@@ -244,7 +188,7 @@ impl Live {
     }
 
     async fn strike_until_the_end(&mut self) {
-        let mut plan = Plan::new(self.run.seed, self.clients.len(), self.ensemble.len());
+        let mut plan = Plan::new(self.run.seed, self.clients.len(), self.servers.strikable());
         let end = Instant::now() + self.plan.faults_for;
         loop {
             let (pause, strike) = plan.next();
@@ -272,7 +216,7 @@ impl Live {
             }
             Strike::Expire { client } => {
                 let Some(resumed) = self.clients[client].client.resumed() else { return };
-                let thief = Client::builder(&self.servers()).resume(resumed);
+                let thief = Client::builder(&self.servers.connect_string()).resume(resumed);
                 // Without a quorum no server closes it.
                 let thief = thief.connect_within(Duration::from_secs(3)).connect().await;
                 if let Ok(thief) = thief {
@@ -281,15 +225,14 @@ impl Live {
             }
             Strike::Cancel { client } => self.clients[client].client.cancel(),
             Strike::Kill { server, lasting } => {
-                self.ensemble.kill(server);
+                self.servers.kill(server);
                 sleep(lasting).await;
-                // Tried again when the faults end.
-                let _ = self.ensemble.restart(server);
+                self.servers.restart();
             }
             Strike::Pause { server, lasting } => {
-                self.signal(server, "STOP");
+                self.servers.signal(server, "STOP");
                 sleep(lasting).await;
-                self.signal(server, "CONT");
+                self.servers.signal(server, "CONT");
             }
         }
     }
@@ -298,21 +241,9 @@ impl Live {
         self.clients[client].proxies.iter().for_each(act);
     }
 
-    fn signal(&self, server: usize, name: &str) {
-        if let Some(process) = self.ensemble.process(server) {
-            // Without `kill` nothing is paused, and the run is only quieter.
-            let _ = Command::new("kill").args(["-s", name, &process.to_string()]).status();
-        }
-    }
-
     /// Waits until all programs have finished that must. Returns an objection if one does not, or panics.
     async fn finish(&mut self) -> Option<Objection> {
-        for server in 0..self.ensemble.len() {
-            if self.ensemble.process(server).is_none() {
-                // A server that cannot be started again shows as programs that do not finish.
-                let _ = self.ensemble.restart(server);
-            }
-        }
+        self.servers.restart();
         let end = Instant::now() + self.plan.finish_within;
         for index in 0..self.clients.len() {
             let serves = self.run.config.clients[index].serves;
@@ -348,36 +279,6 @@ impl Live {
         lines.sort_by_key(|(at, _)| *at);
         lines.iter().map(|(at, line)| format!("{:9.3} s  {line}", at.as_secs_f64())).collect()
     }
-
-    /// Returns all transactions of the run, from a server's log.
-    async fn logged(&mut self) -> Result<Vec<Txn>, LiveError> {
-        let direct = Client::builder(&self.servers()).connect_within(SOON).connect().await?;
-        let writing = async {
-            while let Err(error) = direct.create(LAST, b"", CreateMode::Persistent).await {
-                match error {
-                    vivarium_client::Error::NodeExists => return,
-                    vivarium_client::Error::SessionExpired => drop(direct.connect().await),
-                    _ => {}
-                }
-            }
-        };
-        let written = timeout(SOON, writing).await;
-        written.map_err(|_| LiveError::Log("the last write was not answered".to_owned()))?;
-        let end = Instant::now() + SOON;
-        loop {
-            let mut why = String::new();
-            for server in 0..self.ensemble.len() {
-                match whole_log(&self.ensemble.data(server)) {
-                    Ok(txns) => return Ok(txns),
-                    Err(error) => why = error,
-                }
-            }
-            if Instant::now() > end {
-                return Err(LiveError::Log(why));
-            }
-            sleep(Duration::from_millis(200)).await;
-        }
-    }
 }
 
 fn id_of(index: usize) -> ClientId {
@@ -391,65 +292,4 @@ fn lock(events: &Mutex<Timed>) -> std::sync::MutexGuard<'_, Timed> {
 fn tell((events, since): &(Arc<Mutex<Timed>>, Instant), event: Event) {
     let at = since.elapsed();
     lock(events).push((at, event));
-}
-
-/// Creates the scenario's znodes. The counters of containers cannot be set on real servers.
-async fn prepare(zookeeper: &ZooKeeper, setup: &Setup) -> Result<(), vivarium_client::Error> {
-    for znode in setup.znodes() {
-        let mode = match znode.container {
-            Some(_) => CreateMode::Container,
-            None => CreateMode::Persistent,
-        };
-        match zookeeper.create(znode.path.as_str(), b"", mode).await {
-            Ok(_) | Err(vivarium_client::Error::NodeExists) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Returns the transactions of a server's log before the session that has made the last one, if they are those of the
-/// whole run: without a gap, from the first.
-fn whole_log(data: &Path) -> Result<Vec<Txn>, String> {
-    let directory = data.join("version-2");
-    let entries = fs::read_dir(&directory).map_err(|error| error.to_string())?;
-    let zxid = |path: &Path| {
-        u64::from_str_radix(path.file_name()?.to_str()?.strip_prefix("log.")?, 16).ok()
-    };
-    let mut files: Vec<_> = entries
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter_map(|path| Some((zxid(&path)?, path)))
-        .collect();
-    files.sort();
-    let mut txns: Vec<Txn> = Vec::new();
-    for (_, path) in files {
-        let bytes = fs::read(&path).map_err(|error| error.to_string())?;
-        txns.extend(read_log(&bytes).map_err(|error| error.to_string())?);
-    }
-    for pair in txns.windows(2) {
-        let follows = pair[0].zxid.next() == Some(pair[1].zxid)
-            || pair[1].zxid.epoch() > pair[0].zxid.epoch() && pair[1].zxid.counter() == 1;
-        if !follows {
-            return Err(format!(
-                "its transaction {} follows {}, so transactions are missing in \
-                 between",
-                pair[1].zxid, pair[0].zxid
-            ));
-        }
-    }
-    let is_last =
-        |txn: &&Txn| matches!(&txn.body, TxnBody::Create { path, .. } if path.as_str() == LAST);
-    let last = txns.iter().find(is_last).map(|txn| txn.session);
-    match txns.first() {
-        Some(first) if first.zxid.counter() == 1 && last.is_some() => {}
-        _ => {
-            return Err(
-                "it does not begin with the first transaction or does not contain the last write"
-                    .to_owned(),
-            );
-        }
-    }
-    let end = txns.iter().position(|txn| Some(txn.session) == last).unwrap_or(txns.len());
-    txns.truncate(end);
-    Ok(txns)
 }

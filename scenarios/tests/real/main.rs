@@ -10,5 +10,6 @@ mod findings;
 #[path = "../../../sim/live/examples/leader/src/lib.rs"]
 #[allow(unreachable_pub, reason = "it is a crate of its own")]
 mod leader;
+mod live;
 mod records;
 mod server;
