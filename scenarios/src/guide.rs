@@ -11,6 +11,7 @@
 //! | [`production`] | a program or recipe in a service, on real servers |
 //! | [`real_servers`] | the model against real servers, and defects of today's ZooKeeper |
 //! | [`published_fixes`] | repairs of public bug reports that are violated too |
+//! | [`compared`] | the recipes of Curator, kazoo and zookeeper-client under the same faults |
 
 // Documentation tests only compile the chapters' tests; `.ci/user` runs them.
 #![allow(clippy::test_attr_in_doctest)]
@@ -23,6 +24,7 @@ macro_rules! chapters {
         #[doc = "[first-test]: crate::guide::first_test"]
         #[doc = "[properties]: crate::guide::properties"]
         #[doc = "[real-servers]: crate::guide::real_servers"]
+        #[doc = "[recipes]: crate::guide::recipes"]
         #[doc = "[searching]: crate::guide::searching"]
         #[doc = "[table]: crate::properties"]
         #[doc = ""]
@@ -41,4 +43,5 @@ chapters! {
     production: "production.md",
     real_servers: "real-servers.md",
     published_fixes: "what-published-fixes-miss.md",
+    compared: "compared.md",
 }
