@@ -68,7 +68,7 @@ fn exactly_once_is_said() {
     let make = |mistake| move || jobs(mistake).monitor(once());
     falls(make(1), 200, &two(), ", but before, client");
     let says =
-        "client 1 said `produced` (job = job-1), and no client said `consumed` with job = job-1";
+        "client 1 said `produced` (job = job-1), but no client said `consumed` with job = job-1";
     falls(|| jobs(2).monitor(once().with("job", "job-1")), 200, &two(), says);
     holds(make(0), 100, &two());
     let listed =
