@@ -55,7 +55,7 @@ async fn encrypted(server: &Server) -> String {
 /// Returns the settings of a client that trusts this authority, or none.
 fn trusting(authority: Option<&[u8]>) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
-    for pem in authority {
+    if let Some(pem) = authority {
         roots.add(CertificateDer::from_pem_slice(pem).unwrap()).unwrap();
     }
     Arc::new(ClientConfig::builder().with_root_certificates(roots).with_no_client_auth())
