@@ -110,7 +110,7 @@ impl Installation {
     ///
     /// # Errors
     /// Fails if the release is unknown or missing, or if there is no Java.
-    pub(crate) fn of_release(release: &str) -> Result<Installation, ConformError> {
+    pub fn of_release(release: &str) -> Result<Installation, ConformError> {
         if release == INSTALLED {
             return Installation::find();
         }

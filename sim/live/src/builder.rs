@@ -69,6 +69,13 @@ impl Builder {
         self
     }
 
+    /// Limits the random wait before a client whose connection is lost connects again; 1 s if it is not set, as in Apache's
+    /// client. Without a wait, all clients of a server that ends move to the others at the same moment.
+    pub fn reconnect_within(mut self, limit: Duration) -> Builder {
+        self.settings.reconnect_limit = limit;
+        self
+    }
+
     /// Accepts servers without a quorum, which only read (`canBeReadOnly`).
     pub fn read_only(mut self, accepted: bool) -> Builder {
         self.settings.can_be_read_only = accepted;

@@ -226,6 +226,46 @@ async fn identities_are_proven_in_every_session_before_any_request() {
     again.abort();
 }
 
+/// A program that asks without waiting gets all changes that have arrived, one after the other.
+#[tokio::test]
+async fn changes_of_the_session_are_there_without_waiting() {
+    let server = Server::new().await;
+    let client = connecting(&server);
+    let mut connection = server.accept_session().await;
+    let client = soon(client).await.unwrap();
+    let (mut events, mut last) = (client.session_events(), client.session_events());
+    for _ in 0..3 {
+        drop(connection);
+        connection = soon(server.accept_session()).await;
+        assert_eq!(soon(last.next()).await, SessionState::Disconnected);
+        assert_eq!(soon(last.next()).await, SessionState::SyncConnected);
+    }
+    let mut seen = Vec::new();
+    while let Some(state) = events.try_next() {
+        seen.push(state);
+    }
+    let both = [SessionState::Disconnected, SessionState::SyncConnected];
+    assert_eq!(seen, [both, both, both].concat());
+}
+
+/// The client waits for a random time before it connects again, up to a second or a limit.
+#[tokio::test]
+async fn a_client_connects_again_within_its_limit() {
+    let server = Server::new().await;
+    let builder = Client::builder(&server.address()).reconnect_within(Duration::ZERO);
+    let client = tokio::spawn(builder.connect());
+    let mut connection = server.accept_session().await;
+    let client = soon(client).await.unwrap().unwrap();
+    let begin = tokio::time::Instant::now();
+    for _ in 0..20 {
+        drop(connection);
+        connection = soon(server.accept_session()).await;
+    }
+    // With random waits of up to a second this takes ten seconds.
+    assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
+    drop(client);
+}
+
 /// What has arrived together is taken in the order of its arrival, whatever the order in which the task asks.
 #[tokio::test]
 async fn a_race_is_won_by_what_arrived_first() {

@@ -148,9 +148,13 @@ impl State {
     }
 
     fn arm(&mut self, timer: ClientTimer, mut after: Duration, spread: Duration) {
+        let mut spread = spread;
         match timer {
             ClientTimer::Connect => after = after.min(self.settings.connect_limit),
-            ClientTimer::Reconnect => after += self.back_off(),
+            ClientTimer::Reconnect => {
+                after += self.back_off();
+                spread = spread.min(self.settings.reconnect_limit);
+            }
             _ => {}
         }
         after += spread.mul_f64(self.random.f64());
