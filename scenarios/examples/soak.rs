@@ -9,6 +9,7 @@
 //! itself loses transactions when its servers are killed so often: its replicas differ after some time
 //! (ZOOKEEPER-4409 and others), and locks wait for znodes that only some servers have.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -141,7 +142,7 @@ async fn soak(
         block_in_place(|| ensemble.restart(server))?;
     }
     ends.store(true, Ordering::Relaxed);
-    let mut left = Vec::new();
+    let (mut left, mut clients) = (Vec::new(), Vec::new());
     for (number, (client, work)) in all.into_iter().enumerate() {
         match timeout(Duration::from_secs(120), work).await {
             Ok(Ok(())) => {}
@@ -157,6 +158,10 @@ async fn soak(
         if timeout(Duration::from_secs(30), settled).await.is_err() {
             left.push(format!("client {number} still has {} calls", client.pending_calls()));
         }
+        clients.push(client);
+    }
+    left.extend(differences(&addresses).await?);
+    for client in clients {
         client.close().await;
     }
     sleep(Duration::from_secs(2)).await;
@@ -246,6 +251,30 @@ fn of_servers(addresses: &[SocketAddr]) -> Vec<String> {
         }
     }
     left
+}
+
+/// Returns the znodes that only some servers have, or have otherwise: then a server has lost a transaction, and it is no
+/// wonder that a client waits.
+async fn differences(addresses: &[SocketAddr]) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let mut trees = Vec::new();
+    for address in addresses {
+        let client = Client::connect(&address.to_string()).await?;
+        client.sync("/").await?;
+        let (mut paths, mut tree) = (vec!["/".to_owned()], BTreeMap::new());
+        while let Some(path) = paths.pop() {
+            let (names, stat) = client.get_children2(&path).await?;
+            let parent = path.trim_end_matches('/');
+            paths.extend(names.iter().map(|name| format!("{parent}/{name}")));
+            tree.insert(path, (stat.czxid, stat.mzxid, stat.version));
+        }
+        client.close().await;
+        trees.push(tree);
+    }
+    let all: BTreeSet<&String> = trees.iter().flat_map(BTreeMap::keys).collect();
+    let differ = all
+        .into_iter()
+        .filter(|path| trees.iter().any(|tree| tree.get(*path) != trees[0].get(*path)));
+    Ok(differ.map(|path| format!("the servers differ in {path}")).collect())
 }
 
 fn ask(address: SocketAddr, word: &str) -> std::io::Result<String> {
