@@ -35,6 +35,7 @@
 //! | field | value |
 //! |---|---|
 //! | `property`, `saw` | the violated property, and the monitor's sentence |
+//! | `about` | what the sentence is about: an array of objects with one field, `Client`, `Server`, `Session` and `Zxid` with a number, `Text` with a path or another text |
 //! | `seed` | the seed of the run, or `null` |
 //! | `at_microseconds`, `step` | virtual time and number (from 1) of the step |
 //! | `hash` | the run's hash at that step, hexadecimal: a replay that ends with the same hash is the same run |
@@ -54,8 +55,10 @@ use crate::summary::{Count, Finding, ScenarioReport};
 use crate::timeline::{steps, timeline};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
+use std::collections::BTreeSet;
 use vivarium_model::config::Config;
 use vivarium_model::property::{Measure, Measured};
+use vivarium_model::subject::Subject;
 use vivarium_model::verdict::Verdict;
 
 /// The value of the field `format` in every report.
@@ -105,6 +108,7 @@ struct Scenario<'a> {
 pub(crate) struct Violated<'a> {
     property: &'a str,
     saw: &'a str,
+    about: &'a BTreeSet<Subject>,
     seed: Option<u64>,
     at_microseconds: u64,
     step: u64,
@@ -169,6 +173,7 @@ pub(crate) fn violated(finding: &Finding) -> Violated<'_> {
     Violated {
         property: &violation.objection.property,
         saw: &violation.objection.saw,
+        about: &violation.objection.about,
         seed: violation.seed,
         at_microseconds: violation.at.0,
         step: violation.step,
