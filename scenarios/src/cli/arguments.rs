@@ -100,7 +100,7 @@ pub(super) struct RecipesArguments {
     /// [default: repaired]
     #[arg(long, value_name = "RELEASE")]
     pub(super) release: Option<String>,
-    /// Like --max-states, for searches with 3 clients, few of which finish [default: --max-states]
+    /// Like --max-states, for searches with 3 clients, which seldom finish [default: --max-states]
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     pub(super) max_states_of_three: Option<String>,
     /// Also write the results to DIR/NAME.md, for the recipes' documentation

@@ -216,10 +216,10 @@ impl<R: Rule> Property<R> {
                     .to_string(),
             );
         }
-        if let Some(nobody) = clients.iter().find(|client| all().all(|one| one != **client)) {
+        if let Some(unknown) = clients.iter().find(|client| all().all(|one| one != **client)) {
             let there_are = self.clients;
             return Err(format!(
-                "the property is `by` {nobody}, but the clients are 1 to {there_are}"
+                "the property is `by` {unknown}, but the clients are 1 to {there_are}"
             ));
         }
         let is_keyed = self.scope.per_client || !self.scope.per.is_empty();
