@@ -67,6 +67,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let minutes: u64 = arguments.next().map_or(Ok(60), |text| text.parse())?;
     let clients: usize = arguments.next().map_or(Ok(50), |text| text.parse())?;
+    if minutes == 0 || clients == 0 {
+        return Err("a soak takes at least one minute and one client".into());
+    }
     let installation = match arguments.next() {
         Some(release) => Installation::of_release(&release)?,
         None => Installation::find()?,

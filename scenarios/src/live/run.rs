@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
-use vivarium_client::Client;
+use vivarium_client::{Client, join_all};
 use vivarium_model::event::Event;
 use vivarium_model::id::ClientId;
 use vivarium_model::property::Objection;
@@ -110,7 +110,10 @@ impl Live {
         // What clients do from here on is no part of the run.
         let events = std::mem::take(&mut *lock(&self.events));
         let txns = self.servers.logged().await?;
-        self.servers.clean().await;
+        if self.servers.strikable() == 0 {
+            self.close().await;
+            self.servers.clean().await;
+        }
         let (clients, count) = (self.clients.len(), txns.len());
         let (mut monitors, mut not_judged) = judging((self.scenario.monitors)(&self.run));
         if self.servers.strikable() == 0 {
@@ -265,6 +268,13 @@ impl Live {
             return Some(Objection::new("program", saw));
         }
         None
+    }
+
+    /// Ends the clients' sessions, which would otherwise stay at servers that are not ours until they expire.
+    async fn close(&self) {
+        let closing = self.clients.iter().map(|one| one.client.clone().close());
+        // A session that cannot be closed expires.
+        let _ = timeout(SOON, join_all(closing)).await;
     }
 
     /// Returns the last events before the one at `end` and what struck meanwhile, in words.

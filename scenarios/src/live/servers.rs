@@ -166,9 +166,6 @@ impl Servers {
 
     /// Deletes what the run has left on an ensemble that is not ours. What cannot be deleted stays, below the run's root.
     pub(super) async fn clean(&self) {
-        if self.ensemble.is_some() {
-            return;
-        }
         let direct = Client::builder(&self.connect_string()).connect_within(SOON).connect().await;
         if let Ok(direct) = direct {
             let _ = timeout(SOON, delete_all(&direct, &self.root)).await;

@@ -1,6 +1,8 @@
 //! A scenario's programs on real servers, as `vivarium live` runs them.
 
 use crate::server::installation;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::Duration;
 use vivarium::catalogue::catalogue;
 use vivarium::conform::{Options, RealServer};
@@ -36,12 +38,20 @@ fn programs_on_servers_of_others_leave_nothing_behind() {
     if installation().is_none() {
         return;
     }
-    let server = RealServer::start(&Options::default()).unwrap();
+    let settings = vec!["4lw.commands.whitelist=*".to_owned()];
+    let server = RealServer::start(&Options { settings, ..Options::default() }).unwrap();
     let place =
         Place::Existing { addresses: vec![server.address()], root: "/app/vivarium".to_owned() };
     let ended = lock(place);
     assert_eq!((ended.violation, ended.judged, ended.txns), (None, 0, 0));
     assert!(ended.events > 20);
+    // Sessions are closed, and not left to expire.
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.write_all(b"dump").unwrap();
+    let mut sessions = String::new();
+    stream.read_to_string(&mut sessions).unwrap();
+    assert!(sessions.starts_with("SessionTracker dump:\nSession Sets"), "{sessions}");
+    assert!(!sessions.contains("\t0x"), "{sessions}");
     let left = async {
         let client = Client::connect(&server.address().to_string()).await.unwrap();
         let left = client.get_children("/app/vivarium").await;

@@ -100,8 +100,6 @@ impl Drop for Handles {
     fn drop(&mut self) {
         self.shared.with(|state, after| {
             state.is_unused = true;
-            state.has_changed = true;
-            after.wake(state.driver.take());
             state.end(after);
         });
     }

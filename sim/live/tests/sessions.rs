@@ -476,6 +476,23 @@ async fn a_client_of_a_read_only_server_looks_for_a_better_one() {
     assert_eq!(soon(events.next()).await, SessionState::SyncConnected);
 }
 
+/// A client whose session has expired has nothing to close.
+#[tokio::test]
+async fn a_client_without_a_session_is_closed_at_once() {
+    let server = Server::new().await;
+    let client = connecting(&server);
+    let first = server.accept_session().await;
+    let client = soon(client).await.unwrap();
+    let mut events = client.session_events();
+    drop(first);
+    let mut second = soon(server.accept()).await;
+    second.write(&encode_connected(&ServerPacket::Expired, &Password::default())).await;
+    while soon(events.next()).await != SessionState::Expired {}
+    // The driver waits for a call by now.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    soon(client.close()).await;
+}
+
 /// A span beyond the clock is a sleep without end, and a session timeout that no packet can hold is the longest or the
 /// shortest that one can.
 #[tokio::test]

@@ -181,6 +181,9 @@ impl State {
 
     /// Begins to close the session for good.
     pub(crate) fn end(&mut self, after: &mut After) {
+        // The driver ends by itself if there is no session to close.
+        self.has_changed = true;
+        after.wake(self.driver.take());
         if !std::mem::replace(&mut self.is_ending, true) && !self.is_over {
             // What waits for a connection would begin another session.
             for (call, pending) in self.calls.pending() {
