@@ -1,5 +1,8 @@
 //! A client and a server that the test plays: connecting, losing the connection, closing.
 
+mod programs;
+mod settings;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::sync::{Arc, Mutex};
@@ -16,18 +19,18 @@ use vivarium_model::wire::Password;
 use vivarium_model::wire::handshake::encode_connected;
 use vivarium_model::zxid::Zxid;
 
-const SOON: Duration = Duration::from_secs(10);
+pub(crate) const SOON: Duration = Duration::from_secs(10);
 
-fn data(xid: u32, zxid: u64) -> ServerPacket {
+pub(crate) fn data(xid: u32, zxid: u64) -> ServerPacket {
     let result = Ok(Response::Data(Arc::from(*b"x"), Stat::default()));
     ServerPacket::Reply { xid: Xid(xid), zxid: Zxid(zxid), result }
 }
 
-async fn soon<T>(future: impl Future<Output = T>) -> T {
+pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
     timeout(SOON, future).await.expect("it takes too long")
 }
 
-fn connecting(server: &Server) -> tokio::task::JoinHandle<Client> {
+pub(crate) fn connecting(server: &Server) -> tokio::task::JoinHandle<Client> {
     let builder = Client::builder(&server.address()).session_timeout(TIMEOUT).seed(1);
     tokio::spawn(async move { builder.connect().await.unwrap() })
 }
@@ -226,225 +229,6 @@ async fn identities_are_proven_in_every_session_before_any_request() {
     again.abort();
 }
 
-/// A program that asks without waiting gets all changes that have arrived, one after the other.
-#[tokio::test]
-async fn changes_of_the_session_are_there_without_waiting() {
-    let server = Server::new().await;
-    let client = connecting(&server);
-    let mut connection = server.accept_session().await;
-    let client = soon(client).await.unwrap();
-    let (mut events, mut last) = (client.session_events(), client.session_events());
-    for _ in 0..3 {
-        drop(connection);
-        connection = soon(server.accept_session()).await;
-        assert_eq!(soon(last.next()).await, SessionState::Disconnected);
-        assert_eq!(soon(last.next()).await, SessionState::SyncConnected);
-    }
-    let mut seen = Vec::new();
-    while let Some(state) = events.try_next() {
-        seen.push(state);
-    }
-    let both = [SessionState::Disconnected, SessionState::SyncConnected];
-    assert_eq!(seen, [both, both, both].concat());
-}
-
-/// The client waits for a random time before it connects again, up to a second or a limit.
-#[tokio::test]
-async fn a_client_connects_again_within_its_limit() {
-    let server = Server::new().await;
-    let builder = Client::builder(&server.address()).reconnect_within(Duration::ZERO);
-    let client = tokio::spawn(builder.connect());
-    let mut connection = server.accept_session().await;
-    let client = soon(client).await.unwrap().unwrap();
-    let begin = tokio::time::Instant::now();
-    for _ in 0..20 {
-        drop(connection);
-        connection = soon(server.accept_session()).await;
-    }
-    // With random waits of up to a second this takes ten seconds.
-    assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
-    drop(client);
-}
-
-/// What has arrived together is taken in the order of its arrival, whatever the order in which the task asks.
-#[tokio::test]
-async fn a_race_is_won_by_what_arrived_first() {
-    let server = Server::new().await;
-    let client = connecting(&server);
-    let mut connection = server.accept_session().await;
-    let client = soon(client).await.unwrap();
-    let zookeeper = client.zookeeper();
-    let racing = tokio::spawn(async move {
-        let (_, mut watch) = zookeeper.exists_watch("/a").await.unwrap();
-        match race(zookeeper.get_data("/a"), watch.changed()).await {
-            Either::Left(_) => "the reply",
-            Either::Right(_) => "the watch",
-        }
-    });
-    let (xid, request) = soon(connection.request()).await.unwrap();
-    let result = Ok(Response::Exists(Stat::default()));
-    let reply = ServerPacket::Reply { xid: Xid(xid), zxid: Zxid(1), result };
-    connection.send(&reply, Some(&request)).await;
-    let (xid, request) = soon(connection.request()).await.unwrap();
-    // Both in one write, so that the client reads them together.
-    let event =
-        WatchedEvent { kind: EventType::NodeDataChanged, path: Arc::from("/a"), zxid: Zxid(2) };
-    let mut both = Vec::new();
-    for (packet, request) in
-        [(ServerPacket::Notification(event), None), (data(xid, 2), Some(&*request))]
-    {
-        let frame = vivarium_model::wire::reply::encode_server(
-            &packet,
-            vivarium_model::wire::Opcodes::Newest,
-            request,
-            Zxid::ZERO,
-        );
-        both.extend(i32::try_from(frame.len()).unwrap().to_be_bytes());
-        both.extend(frame);
-    }
-    connection.write_raw(&both).await;
-    assert_eq!(soon(racing).await.unwrap(), "the watch");
-}
-
-#[tokio::test]
-async fn requests_beyond_the_limit_wait_in_their_callers() {
-    let server = Server::new().await;
-    let builder = Client::builder(&server.address()).outstanding(2, 1_000_000);
-    let client = tokio::spawn(builder.connect());
-    let mut connection = server.accept_session().await;
-    let client = soon(client).await.unwrap().unwrap();
-    let calls: Vec<_> = (0..5)
-        .map(|_| {
-            let zookeeper = client.zookeeper();
-            tokio::spawn(async move { zookeeper.get_data("/a").await.map(|_| ()) })
-        })
-        .collect();
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    assert_eq!(client.outstanding(), 2);
-    for answered in 0..5 {
-        let (xid, request) = soon(connection.request()).await.unwrap();
-        connection.send(&data(xid, 1 + answered), Some(&request)).await;
-    }
-    for call in calls {
-        soon(call).await.unwrap().unwrap();
-    }
-    assert_eq!((client.outstanding(), client.pending_calls()), (0, 0));
-}
-
-/// A watch whose reader takes nothing holds no more events than allowed: the connection is given up.
-#[tokio::test]
-async fn a_slow_reader_loses_the_connection_and_no_memory() {
-    let server = Server::new().await;
-    let builder = Client::builder(&server.address()).unread_events(10);
-    let client = tokio::spawn(builder.connect());
-    let mut connection = server.accept_session().await;
-    let client = soon(client).await.unwrap().unwrap();
-    let mut events = client.session_events();
-    let zookeeper = client.zookeeper();
-    let adding = tokio::spawn(async move {
-        zookeeper.add_watch("/a", vivarium_client::AddWatchMode::Persistent).await.unwrap()
-    });
-    let (xid, request) = soon(connection.request()).await.unwrap();
-    let reply = ServerPacket::Reply { xid: Xid(xid), zxid: Zxid(1), result: Ok(Response::Watches) };
-    connection.send(&reply, Some(&request)).await;
-    let mut watch = soon(adding).await.unwrap();
-    for zxid in 2..20 {
-        let event = WatchedEvent {
-            kind: EventType::NodeDataChanged,
-            path: Arc::from("/a"),
-            zxid: Zxid(zxid),
-        };
-        connection.send(&ServerPacket::Notification(event), None).await;
-    }
-    assert_eq!(soon(events.next()).await, SessionState::Disconnected);
-    for zxid in 2..13 {
-        assert_eq!(soon(watch.next()).await.unwrap().zxid, Zxid(zxid));
-    }
-    assert!(timeout(Duration::from_millis(50), watch.next()).await.is_err());
-}
-
-#[tokio::test]
-async fn observations_and_packets_are_events_in_their_order() {
-    let server = Server::new().await;
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let sink = Arc::clone(&seen);
-    let builder = Client::builder(&server.address())
-        .events(move |event: Event| sink.lock().unwrap().push(event));
-    let client = tokio::spawn(builder.connect());
-    let mut connection = server.accept_session().await;
-    let client = soon(client).await.unwrap().unwrap();
-    client.custom("before", &[]);
-    let zookeeper = client.zookeeper();
-    let reading = tokio::spawn(async move {
-        let _ = zookeeper.get_data("/a").await;
-        zookeeper.custom("after", &[]);
-    });
-    let (xid, request) = soon(connection.request()).await.unwrap();
-    connection.send(&data(xid, 1), Some(&request)).await;
-    soon(reading).await.unwrap();
-    let seen: Vec<String> = seen
-        .lock()
-        .unwrap()
-        .iter()
-        .map(|event| match event {
-            Event::Session { state, .. } => state.to_string(),
-            Event::Observed { observation, .. } => observation.name().to_string(),
-            Event::Sent { .. } => "sent".into(),
-            Event::Replied { .. } => "replied".into(),
-            other => format!("{other:?}"),
-        })
-        .collect();
-    assert_eq!(seen, ["SyncConnected", "before", "sent", "replied", "after"]);
-}
-
-#[tokio::test]
-async fn tasks_of_a_program_end_with_the_client() {
-    let server = Server::new().await;
-    let client = connecting(&server);
-    let mut connection = server.accept_session().await;
-    let client = soon(client).await.unwrap();
-    let (sender, mut ended) = tokio::sync::oneshot::channel::<()>();
-    let zookeeper = client.zookeeper();
-    client.spawn(async move {
-        let _held = sender;
-        zookeeper.sleep(Duration::from_secs(1_000)).await;
-    });
-    let closing = tokio::spawn(client.close());
-    assert!(ended.try_recv().is_err());
-    let (xid, request) = soon(connection.request()).await.unwrap();
-    let closed = ServerPacket::Reply { xid: Xid(xid), zxid: Zxid(1), result: Ok(Response::Closed) };
-    connection.send(&closed, Some(&request)).await;
-    soon(closing).await.unwrap();
-    assert!(soon(ended).await.is_err());
-}
-
-/// A program may go on after its client is closed: it sleeps as long as it asks for, and its requests fail.
-#[tokio::test]
-async fn a_program_sleeps_after_the_end_of_its_client() {
-    let server = Server::new().await;
-    let client = connecting(&server);
-    let mut connection = server.accept_session().await;
-    let client = soon(client).await.unwrap();
-    let zookeeper = client.zookeeper();
-    let before = zookeeper.clone();
-    let span = Duration::from_millis(300);
-    let begin = tokio::time::Instant::now();
-    let asleep = tokio::spawn(async move { before.sleep(span).await });
-    let closing = tokio::spawn(client.close());
-    let (xid, request) = soon(connection.request()).await.unwrap();
-    let closed = ServerPacket::Reply { xid: Xid(xid), zxid: Zxid(1), result: Ok(Response::Closed) };
-    connection.send(&closed, Some(&request)).await;
-    soon(closing).await.unwrap();
-    soon(asleep).await.unwrap();
-    assert!(begin.elapsed() >= span);
-    let begin = tokio::time::Instant::now();
-    soon(zookeeper.sleep(span)).await;
-    assert!(begin.elapsed() >= span && begin.elapsed() < SOON / 2);
-    assert_eq!(zookeeper.sync("/a").await, Err(Error::SessionExpired));
-    assert!(zookeeper.random().await != zookeeper.random().await);
-    assert!(timeout(span, zookeeper.connect()).await.is_err());
-}
-
 /// A client of a server without a quorum asks the next server beside its connection, and moves once that has one.
 #[tokio::test]
 async fn a_client_of_a_read_only_server_looks_for_a_better_one() {
@@ -491,48 +275,4 @@ async fn a_client_without_a_session_is_closed_at_once() {
     // The driver waits for a call by now.
     tokio::time::sleep(Duration::from_millis(50)).await;
     soon(client.close()).await;
-}
-
-/// A span beyond the clock is a sleep without end, and a session timeout that no packet can hold is the longest or the
-/// shortest that one can.
-#[tokio::test]
-async fn spans_beyond_what_clocks_and_packets_hold_are_the_longest() {
-    for (asked, sent) in [(Duration::MAX, 0x7fff_ffff), (Duration::ZERO, 1)] {
-        let server = Server::new().await;
-        let builder = Client::builder(&server.address()).session_timeout(asked);
-        let client = tokio::spawn(builder.connect());
-        let connection = soon(server.accept_session()).await;
-        let (ClientPacket::Connect { timeout: requested, .. }, _) = &connection.connect else {
-            panic!("{:?}", connection.connect)
-        };
-        assert_eq!(*requested, Duration::from_millis(sent));
-        let client = soon(client).await.unwrap().unwrap();
-        let sleep = client.sleep(Duration::MAX);
-        assert!(timeout(Duration::from_millis(20), sleep).await.is_err());
-    }
-}
-
-/// A request that no frame can hold is refused, and occupies nothing.
-#[tokio::test]
-async fn a_request_of_more_than_two_gigabytes_is_refused() {
-    let server = Server::new().await;
-    let client = connecting(&server);
-    let mut connection = server.accept_session().await;
-    let client = soon(client).await.unwrap();
-    let large: Arc<[u8]> = vec![0; 64 << 20].into();
-    let set = |_| vivarium_client::Op::set_data("/a", Arc::clone(&large), Version::Any);
-    let refused = soon(client.multi((0..40).map(set).collect())).await.unwrap_err();
-    assert_eq!(refused.error, Error::BadArguments);
-    assert_eq!((client.outstanding(), client.pending_calls()), (0, 0));
-    let zookeeper = client.zookeeper();
-    let reading = tokio::spawn(async move { zookeeper.get_data("/a").await });
-    let (xid, request) = soon(connection.request()).await.unwrap();
-    connection.send(&data(xid, 1), Some(&request)).await;
-    assert!(soon(reading).await.unwrap().is_ok());
-}
-
-#[test]
-fn a_secret_is_not_in_logs() {
-    let resumed = Resumed { session: SESSION, password: Password([7; 16]) };
-    assert_eq!(format!("{resumed:?}"), "Resumed { session: SessionId(12648430), .. }");
 }
