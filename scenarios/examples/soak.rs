@@ -63,29 +63,41 @@ impl vivarium_client::Metrics for ClientCounts {
 /// The counts as a client's metrics.
 struct ClientCounts(Arc<Counts>);
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let minutes: u64 = arguments.next().map_or(Ok(60), |text| text.parse())?;
-    let clients: usize = arguments.next().map_or(Ok(50), |text| text.parse())?;
-    if minutes == 0 || clients == 0 {
-        return Err("a soak takes at least one minute and one client".into());
+fn main() {
+    match asked() {
+        Ok(left) if left.is_empty() => println!("nothing is left"),
+        Ok(left) => {
+            left.iter().for_each(|one| println!("LEFT: {one}"));
+            std::process::exit(1);
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            std::process::exit(3);
+        }
     }
+}
+
+/// Runs the soak that the arguments ask for.
+fn asked() -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let minutes = number(arguments.next(), 60)?;
+    let clients = number(arguments.next(), 50)?;
     let installation = match arguments.next() {
         Some(release) => Installation::of_release(&release)?,
         None => Installation::find()?,
     };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let leaks =
-        runtime.block_on(soak(Duration::from_secs(60 * minutes), clients, &installation))?;
-    match leaks.is_empty() {
-        true => println!("nothing is left"),
-        false => {
-            leaks.iter().for_each(|leak| println!("LEFT: {leak}"));
-            std::process::exit(1);
-        }
+    let lasting = Duration::from_secs(60 * u64::from(minutes));
+    runtime.block_on(soak(lasting, clients as usize, &installation))
+}
+
+fn number(text: Option<String>, default: u32) -> Result<u32, String> {
+    let Some(text) = text else { return Ok(default) };
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err(format!("minutes and clients are numbers from 1, not `{text}`")),
     }
-    Ok(())
 }
 
 /// Runs the soak, and returns what is left in the end.
