@@ -13,7 +13,7 @@ pub(crate) fn unbuilt(files: &[File]) -> Vec<String> {
         rust.iter().copied().filter(|file| file.text.contains("#[path")).collect();
     let is_built = |file: &File| is_root(&file.path) || is_named(file, &rust, &by_path);
     let unbuilt = rust.iter().filter(|file| !is_built(file));
-    unbuilt.map(|file| format!("{}: no `mod` names it, so nobody builds it", file.path)).collect()
+    unbuilt.map(|file| format!("{}: no `mod` names it, so no build has it", file.path)).collect()
 }
 
 /// Returns true if Cargo finds the file by itself.
@@ -43,16 +43,28 @@ fn is_named(file: &File, rust: &[&File], by_path: &[&File]) -> bool {
     let beside = format!("{folder}.rs");
     let by_place = |parent: &str| in_folder(parent) || parent == beside;
     let says = |parent: &File| {
-        let path = format!("\"{}/{name}\"]", parted(folder).1);
         parent.text.lines().map(|line| split_comment(line).0).any(|line| {
             let declared = line.trim().trim_end_matches(';').split(' ').rev();
             let is_module = declared.take(2).eq([module, "mod"]);
             is_module && by_place(&parent.path)
-                || line.starts_with("#[path") && line.ends_with(&path)
+                || path_of(line, parted(&parent.path).0).is_some_and(|path| path == file.path)
         })
     };
     let placed = rust.iter().filter(|parent| by_place(&parent.path));
     placed.chain(by_path).any(|parent| parent.path != file.path && says(parent))
+}
+
+/// Returns the file that a line `#[path = "…"]` in a file of `folder` names.
+fn path_of(line: &str, folder: &str) -> Option<String> {
+    let path = line.trim().strip_prefix("#[path = \"")?.strip_suffix("\"]")?;
+    let mut parts: Vec<&str> = folder.split('/').collect();
+    for part in path.split('/') {
+        match part {
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
 }
 
 /// Splits a path into its folder and its last part.
@@ -69,14 +81,14 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_names_is_told() {
+    fn what_no_mod_names_is_told() {
         let main = ("a/tests/sweeps/main.rs", "mod one;\n// mod two;\nmod three_and_more;\n");
         let files = ["one", "two", "three"].map(|name| format!("a/tests/sweeps/{name}.rs"));
         let [one, two, three] = files.each_ref().map(|path| (path.as_str(), ""));
         assert_eq!(
             of(&[main, one, two, three]),
             ["two", "three"].map(|name| format!(
-                "a/tests/sweeps/{name}.rs: no `mod` names it, so nobody builds it"
+                "a/tests/sweeps/{name}.rs: no `mod` names it, so no build has it"
             ))
         );
         // A `mod` in another folder does not name this file.
@@ -102,5 +114,8 @@ mod tests {
         assert_eq!(of(&shared), none);
         let by_path = ("a/tests/b.rs", "#[path = \"b/c.rs\"]\nmod d;\n");
         assert_eq!(of(&[by_path, ("a/tests/b/c.rs", "")]), none);
+        let above = ("a/tests/b/main.rs", "#[path = \"../d/mod.rs\"]\nmod d;\n");
+        assert_eq!(of(&[above, ("a/tests/d/mod.rs", "")]), none);
+        assert_eq!(of(&[above, ("a/tests/d/e/mod.rs", ""), ("b/tests/d/mod.rs", "")]).len(), 2);
     }
 }
