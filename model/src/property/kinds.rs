@@ -49,6 +49,30 @@ impl Kinds {
     /// The set of all kinds.
     pub const ALL: Kinds = Kinds::of(EventKind::ALL);
 
+    /// The kinds of events that clients and their programs cause, as they see them.
+    pub const OF_CLIENTS: Kinds = Kinds::of(&[
+        EventKind::Mismatched,
+        EventKind::Sent,
+        EventKind::Replied,
+        EventKind::Lost,
+        EventKind::Session,
+        EventKind::Notified,
+        EventKind::Rearming,
+        EventKind::Authenticating,
+        EventKind::Authenticated,
+        EventKind::Rearmed,
+        EventKind::Observed,
+        EventKind::LearnsOfEnd,
+        EventKind::Started,
+        EventKind::Finished,
+        EventKind::Panicked,
+        EventKind::Killed,
+        EventKind::Paused,
+        EventKind::Resumed,
+        EventKind::Cancelled,
+        EventKind::ResourceWrite,
+    ]);
+
     /// Returns the set of these kinds.
     pub const fn of(kinds: &[EventKind]) -> Kinds {
         let mut set = Kinds::NONE;
@@ -64,6 +88,11 @@ impl Kinds {
     #[must_use]
     pub const fn and(self, other: Kinds) -> Kinds {
         Kinds(self.0 | other.0)
+    }
+
+    /// Returns true if the other set contains all kinds of this one.
+    pub const fn is_within(self, other: Kinds) -> bool {
+        self.0 & !other.0 == 0
     }
 
     /// Returns true if the set contains this kind.
@@ -84,5 +113,16 @@ mod tests {
             assert_eq!(set.contains(*kind), is_in, "{kind:?}");
             assert!(Kinds::ALL.contains(*kind) && !Kinds::NONE.contains(*kind));
         }
+        assert!(set.is_within(set) && set.is_within(Kinds::ALL) && Kinds::NONE.is_within(set));
+        assert!(!set.is_within(Kinds::OF_CLIENTS) && !Kinds::ALL.is_within(set));
+    }
+
+    /// The events of clients are the rest, once those of servers are left out.
+    #[test]
+    fn each_kind_is_of_servers_or_of_clients() {
+        let of_clients = |kind: &&EventKind| Kinds::OF_CLIENTS.contains(**kind);
+        let first = EventKind::ALL.iter().position(|kind| *kind == EventKind::Mismatched);
+        let clients: Vec<EventKind> = EventKind::ALL.iter().filter(of_clients).copied().collect();
+        assert_eq!(clients, EventKind::ALL[first.expect("a kind")..]);
     }
 }

@@ -47,7 +47,7 @@ pub use crate::contention::{
 #[cfg(feature = "checking")]
 pub use crate::contention::{Mutant, Mutants};
 #[cfg(feature = "checking")]
-pub use monitors::monitors;
+pub use monitors::{monitors, monitors_of_a_service};
 #[cfg(feature = "checking")]
 pub use worker::{LockWork, lock_worker};
 

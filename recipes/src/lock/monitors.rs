@@ -2,7 +2,7 @@
 
 use crate::contention::properties::{
     Belief, Exclusion, Fencing, GuardedWrite, KeepsItsPlace, NamesOnce, NoLeak, NoLeakAtRest,
-    NoSelfWait,
+    NoSelfWait, OwnBelief,
 };
 use crate::herd::Herd;
 use vivarium_model::property::Monitor;
@@ -24,6 +24,12 @@ pub fn monitors(lock_directory: &str, bound: Duration) -> Vec<Box<dyn Monitor>> 
         Box::new(KeepsItsPlace::new(lock_directory)),
         Box::new(NamesOnce::new(lock_directory)),
     ]
+}
+
+/// The monitors of the lock in `lock_directory` that a service can attach to its own clients, without the servers' part:
+/// no belief outlives its session. They judge an election and a read-write lock in this directory as well.
+pub fn monitors_of_a_service(lock_directory: &str) -> Vec<Box<dyn Monitor>> {
+    vec![Box::new(OwnBelief::new(lock_directory))]
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub use mutant::{Mutant, Mutants};
 #[cfg(not(feature = "checking"))]
 pub(crate) use mutant::{Mutant, Mutants};
 #[cfg(feature = "checking")]
-pub use properties::monitors;
+pub use properties::{monitors, monitors_of_a_service};
 #[cfg(feature = "checking")]
 pub use worker::{SemaphoreWork, semaphore_worker};
 

@@ -27,6 +27,12 @@ pub fn monitors(directory: &str, permits: u32, bound: Duration) -> Vec<Box<dyn M
     monitors
 }
 
+/// Returns the monitors of the semaphore in this directory that a service can attach to its own clients: no program
+/// believes that it has a permit when its session is over.
+pub fn monitors_of_a_service(directory: &str) -> Vec<Box<dyn Monitor>> {
+    crate::lock::monitors_of_a_service(&super::leases(directory))
+}
+
 /// SM1: at every zxid, the granted leases that exist are at most as many as the permits.
 #[derive(Clone, Debug, Hash)]
 pub struct Permits {

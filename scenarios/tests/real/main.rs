@@ -13,3 +13,4 @@ mod leader;
 mod live;
 mod records;
 mod server;
+mod watchdog;

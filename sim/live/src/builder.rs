@@ -16,7 +16,7 @@ use vivarium_model::op::Data;
 pub struct Builder {
     servers: String,
     within: Option<Duration>,
-    settings: Settings,
+    pub(crate) settings: Settings,
 }
 
 impl Client {

@@ -6,10 +6,11 @@ use super::state::{After, State};
 use super::transport::Shared;
 use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep_until};
 use vivarium_model::client::{ClientInput, ClientState};
 use vivarium_model::handle::{Either, race};
@@ -162,6 +163,8 @@ struct Connection {
     /// What is being written, and how much of it was.
     writing: Vec<u8>,
     written: usize,
+    /// True if the tasks that were to run have run since there is something to write.
+    has_yielded: bool,
     sleep: Pin<Box<Sleep>>,
 }
 
@@ -173,6 +176,7 @@ impl Connection {
             buffer: vec![0; READ].into(),
             writing: Vec::new(),
             written: 0,
+            has_yielded: false,
             sleep: Box::pin(sleep_until(Instant::now())),
         }
     }
@@ -190,6 +194,9 @@ impl Connection {
         for _ in 0..ROUNDS {
             let read = self.read(shared, generation, context)?;
             let deadline = fire(shared, connector);
+            if self.yields(shared, context) {
+                return Poll::Pending;
+            }
             while self.take_frames(shared, generation) {
                 if self.write(context)? == Progress::Blocked {
                     break;
@@ -238,6 +245,19 @@ impl Connection {
             }
         }
         Ok(Progress::More)
+    }
+
+    /// Returns true if there are frames to write and other tasks are to run first. Several tasks that were answered
+    /// together then have their next requests written together. The runtime would otherwise run the driver directly
+    /// after the first of them.
+    fn yields(&mut self, shared: &Shared, context: &mut Context<'_>) -> bool {
+        let is_waiting = shared.with(|state, _| !state.link.out.is_empty());
+        if !is_waiting || std::mem::replace(&mut self.has_yielded, true) {
+            self.has_yielded = false;
+            return false;
+        }
+        // The first poll registers the waker with the runtime, which wakes it after the tasks that are to run.
+        pin!(yield_now()).poll(context).is_pending()
     }
 
     /// Takes the frames that are to be written once all before are. Returns true if there is something to write.

@@ -20,7 +20,8 @@
 //!   watches survive the loss.
 //! * A task takes replies, watch events and changes of its session in the order in which they arrived.
 //! * The client is one task of the runtime in which it was started. It can be used from other threads and runtimes.
-//! * [`Metrics`], [`EventSink`] and the events of the crate `tracing` report what it does.
+//! * [`Metrics`], [`EventSink`] and the events of the crate `tracing` report what it does. With the feature `watchdog`, a
+//!   `Watchdog` judges it by the monitors of its tests.
 
 #![forbid(unsafe_code)]
 
@@ -39,6 +40,8 @@ mod settings;
 mod state;
 mod timers;
 mod transport;
+#[cfg(feature = "watchdog")]
+mod watchdog;
 
 pub use address::{Address, AddressError};
 pub use builder::Builder;
@@ -61,3 +64,5 @@ pub use vivarium_model::op::{
 pub use vivarium_model::stat::Stat;
 pub use vivarium_model::time::{Duration, Time};
 pub use vivarium_model::zxid::Zxid;
+#[cfg(feature = "watchdog")]
+pub use watchdog::{Violation, Watchdog};

@@ -30,6 +30,7 @@ pub mod names_once;
 pub mod no_leak;
 pub mod no_leak_at_rest;
 pub mod no_self_wait;
+pub mod own_belief;
 #[cfg(test)]
 pub(crate) mod scene;
 
@@ -42,6 +43,7 @@ pub use names_once::NamesOnce;
 pub use no_leak::NoLeak;
 pub use no_leak_at_rest::NoLeakAtRest;
 pub use no_self_wait::NoSelfWait;
+pub use own_belief::OwnBelief;
 
 use super::contender::{self, Contender};
 use std::sync::Arc;

@@ -3,7 +3,8 @@
 use super::super::frames;
 use super::{After, State};
 use vivarium_model::client::{ClientInput, ClientState};
-use vivarium_model::id::ServerId;
+use vivarium_model::error::Error;
+use vivarium_model::id::{ServerId, Xid};
 use vivarium_model::packet::{ClientPacket, ServerPacket};
 use vivarium_model::wire::handshake::{decode_connected, encode_connect};
 use vivarium_model::wire::reply::{answered, decode_server};
@@ -76,9 +77,13 @@ impl State {
                 let oldest = self.machine.pending().next();
                 let xid = answered(frame)?;
                 let asked = oldest.filter(|(oldest, _)| Some(*oldest) == xid);
-                let packet =
-                    decode_server(frame, Opcodes::Newest, asked.map(|(_, request)| &**request))?;
-                with_known_zxid(packet)
+                match (xid, asked) {
+                    (Some(xid), None) => unasked(xid),
+                    (_, asked) => {
+                        let request = asked.map(|(_, request)| &**request);
+                        with_known_zxid(decode_server(frame, Opcodes::Newest, request)?)
+                    }
+                }
             }
         };
         self.input(ClientInput::Packet(packet), after);
@@ -90,6 +95,12 @@ impl State {
         self.link.close();
         self.input(ClientInput::Disconnected, after);
     }
+}
+
+/// Returns the packet by which the machine learns of a reply to a request that is not the oldest one. Its body cannot be
+/// read without the request; `ClientCnxn` gives it the error ConnectionLoss, and ends the connection too.
+fn unasked(xid: Xid) -> ServerPacket {
+    ServerPacket::Reply { xid, zxid: Zxid::ZERO, result: Err(Error::ConnectionLoss) }
 }
 
 /// Replaces a zxid of -1, which stands for none, by 0: notifications of servers before 3.9 carry none, nor do some

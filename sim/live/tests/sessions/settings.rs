@@ -120,3 +120,51 @@ fn a_secret_is_not_in_logs() {
     let resumed = Resumed { session: SESSION, password: Password([7; 16]) };
     assert_eq!(format!("{resumed:?}"), "Resumed { session: SessionId(12648430), .. }");
 }
+
+/// A server that sends a frame byte by byte, and then the beginning of a huge one, costs no more memory than what it has
+/// sent, and a client that waits for it gives it up when its time is over.
+#[tokio::test]
+async fn slow_bytes_cost_no_memory_and_no_more_than_the_time_of_a_session() {
+    let server = Server::new().await;
+    let client = connecting(&server);
+    let mut connection = server.accept_session().await;
+    let client = soon(client).await.unwrap();
+    let zookeeper = client.zookeeper();
+    let reading = tokio::spawn(async move { zookeeper.get_data("/a").await.map(drop) });
+    let (xid, request) = soon(connection.request()).await.unwrap();
+    let reply = vivarium_model::wire::reply::encode_server(
+        &data(xid, 1),
+        vivarium_model::wire::Opcodes::Newest,
+        Some(&request),
+        Zxid::ZERO,
+    );
+    let mut frame = i32::try_from(reply.len()).unwrap().to_be_bytes().to_vec();
+    frame.extend(reply);
+    for byte in frame {
+        connection.write_raw(&[byte]).await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    soon(reading).await.unwrap().unwrap();
+
+    let zookeeper = client.zookeeper();
+    let reading = tokio::spawn(async move { zookeeper.get_data("/a").await.map(drop) });
+    soon(connection.request()).await.unwrap();
+    let before = resident();
+    let dripping = tokio::spawn(async move {
+        // A frame as long as is allowed, of which a byte comes now and then.
+        connection.write_raw(&1_000_000_i32.to_be_bytes()).await;
+        while connection.write_raw(&[0]).await {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    });
+    assert_eq!(soon(reading).await.unwrap(), Err(Error::ConnectionLoss));
+    assert!(resident() < before + 1_000, "{} kB, and then {} kB", before, resident());
+    soon(dripping).await.unwrap();
+}
+
+/// The memory of this process, in kB.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(0)
+}

@@ -114,8 +114,8 @@ impl Accepted {
         let _ = self.stream.write_all(&[&length.to_be_bytes(), frame].concat()).await;
     }
 
-    /// Writes bytes as they are.
-    pub(crate) async fn write_raw(&mut self, bytes: &[u8]) {
-        let _ = self.stream.write_all(bytes).await;
+    /// Writes bytes as they are. Returns false if the client has closed the connection.
+    pub(crate) async fn write_raw(&mut self, bytes: &[u8]) -> bool {
+        self.stream.write_all(bytes).await.is_ok()
     }
 }
