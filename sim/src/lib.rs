@@ -17,6 +17,7 @@ pub mod replica;
 mod run;
 pub mod scenario;
 mod seeded;
+pub mod served;
 mod sweep;
 
 pub use recorded::replay::{Replay, replay};

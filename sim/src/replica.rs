@@ -287,20 +287,25 @@ fn joins(leader: ServerId, follower: ServerId) -> Step {
 }
 
 /// Servers without programs, checked by the monitors of servers and by the properties of disks.
-struct Judged {
-    world: World<DirectHost>,
+pub(crate) struct Judged {
+    pub(crate) world: World<DirectHost>,
     disks: Disks,
 }
 
 impl Judged {
-    fn new(config: &Arc<Config>) -> Judged {
+    pub(crate) fn new(config: &Arc<Config>) -> Judged {
         let host = DirectHost::new(Vec::new());
         let world = World::new(Arc::clone(config), host, property::servers());
         let disks = Disks::new(world.ensemble(), AskedOfServers::ALL);
         Judged { world, disks }
     }
 
-    fn take(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
+    pub(crate) fn take(
+        &mut self,
+        at: Time,
+        step: &Step,
+        effects: &mut Effects,
+    ) -> Result<Status, Objection> {
         let status = self.world.apply(at, step, effects)?;
         if status == Status::Done {
             self.disks.after(step, self.world.ensemble(), self.world.history())?;

@@ -5,6 +5,7 @@ use crate::vocabulary::effect::{Effects, Status};
 use crate::vocabulary::id::{ClientConnection, ClientId};
 use crate::vocabulary::note::Note;
 use crate::vocabulary::outside::Outside;
+use crate::vocabulary::packet::ServerPacket;
 
 impl Ensemble {
     /// Returns true if a client is outside of the run: it is no machine of the configuration.
@@ -15,6 +16,16 @@ impl Ensemble {
     /// Returns the number of the next client from outside that has not connected yet.
     pub fn next_outside(&self) -> ClientId {
         ClientId::at(self.network.clients())
+    }
+
+    /// Returns the connections of a client from outside whose own end is open.
+    pub fn open_connections(&self, client: ClientId) -> Vec<ClientConnection> {
+        self.network.open_at_client(client)
+    }
+
+    /// Returns the packet that a client would read next.
+    pub fn next_for_client(&self, connection: ClientConnection) -> Option<&ServerPacket> {
+        self.network.next_for_client(connection)
     }
 
     /// Takes an input from outside. `NotEnabled` if it makes no sense: a connection that is not open, a server that does

@@ -1,6 +1,6 @@
 //! Connections of client machines.
 
-use super::connection::break_both;
+use super::connection::{Next, break_both};
 use super::{ClientLinks, Network, Opened};
 use crate::vocabulary::effect::Effects;
 use crate::vocabulary::fingerprint::Tracked;
@@ -26,6 +26,21 @@ impl Network {
             self.clients.push(Tracked::new(Opened::new()));
         }
         self.open_client(client, to)
+    }
+
+    /// Returns the connections of a client whose own end is open.
+    pub(crate) fn open_at_client(&self, client: ClientId) -> Vec<ClientConnection> {
+        let slots = self.links_of(client).map_or(0, |links| links.slots.len());
+        let all = (0..slots).map(|slot| ClientConnection { client, slot: slot as u8 });
+        all.filter(|connection| self.is_open_at_client(*connection)).collect()
+    }
+
+    /// Returns the packet that a client would read next.
+    pub(crate) fn next_for_client(&self, connection: ClientConnection) -> Option<&ServerPacket> {
+        match self.links_of(connection.client)?.next_for_opener(connection.slot)? {
+            Next::Packet(packet) => Some(packet),
+            Next::End => None,
+        }
     }
 
     /// Returns true if the client's end of a connection is open.

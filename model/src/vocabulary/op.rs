@@ -247,6 +247,32 @@ pub enum Request {
 }
 
 impl Request {
+    /// Returns the name of the operation, as ZooKeeper's client calls it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Request::Write(Op::Create { .. }) => "create",
+            Request::Write(Op::Delete { .. }) => "delete",
+            Request::Write(Op::SetData { .. }) => "setData",
+            Request::Write(Op::Check { .. }) => "check",
+            Request::Multi(_) => "multi",
+            Request::Exists { .. } => "exists",
+            Request::GetData { .. } => "getData",
+            Request::GetChildren { .. } => "getChildren",
+            Request::GetAcl { .. } => "getACL",
+            Request::SetAcl { .. } => "setACL",
+            Request::MultiRead(_) => "multiRead",
+            Request::GetAllChildrenNumber { .. } => "getAllChildrenNumber",
+            Request::GetEphemerals { .. } => "getEphemerals",
+            Request::WhoAmI => "whoAmI",
+            Request::AddWatch { .. } => "addWatch",
+            Request::RemoveWatches { .. } => "removeWatches",
+            Request::CheckWatches { .. } => "checkWatches",
+            Request::DeleteContainer { .. } => "deleteContainer",
+            Request::Sync { .. } => "sync",
+            Request::CloseSession => "closeSession",
+        }
+    }
+
     /// Returns true if the connected server answers the request by itself.
     pub fn is_read(&self) -> bool {
         match self {

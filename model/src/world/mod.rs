@@ -39,8 +39,10 @@ pub struct World<H, G = Ensemble> {
     host: H,
     witnesses: Witnesses,
     outputs: Vec<Output>,
-    /// What [`Step::Outside`] counts.
+    /// What [`Step::Outside`] counts, without the first ones if they were taken out.
     outside: Vec<Arc<Outside>>,
+    /// The number of inputs that were taken out.
+    taken_out: usize,
 }
 
 impl<H: Host> World<H> {
@@ -66,6 +68,7 @@ impl<H: Host, G: Grain> World<H, G> {
             witnesses: Witnesses::new(Arc::new(history), Monitors::new(monitors)),
             outputs: Vec::new(),
             outside: Vec::new(),
+            taken_out: 0,
         }
     }
 
@@ -74,14 +77,26 @@ impl<H: Host, G: Grain> World<H, G> {
     /// # Panics
     /// After 2^32 inputs.
     pub fn from_outside(&mut self, input: Outside) -> Step {
-        let number = u32::try_from(self.outside.len()).expect("a run has at most 2^32 inputs");
+        let number = self.taken_out + self.outside.len();
+        let number = u32::try_from(number).expect("a run has at most 2^32 inputs");
         self.outside.push(Arc::new(input));
         Step::Outside(number)
     }
 
-    /// Returns the inputs from outside, by index.
+    /// Returns the inputs from outside that were not taken out.
     pub fn outside(&self) -> &[Arc<Outside>] {
         &self.outside
+    }
+
+    /// Takes out the inputs from outside, whose steps have been taken: a world that runs for days does not keep them.
+    pub fn take_out_inputs(&mut self) -> Vec<Arc<Outside>> {
+        self.taken_out += self.outside.len();
+        std::mem::take(&mut self.outside)
+    }
+
+    fn input_from_outside(&self, number: u32) -> Option<Arc<Outside>> {
+        let index = (number as usize).checked_sub(self.taken_out)?;
+        self.outside.get(index).cloned()
     }
 
     /// Prepares the first step: servers start, and the start of every program becomes due.
@@ -174,11 +189,11 @@ impl<H: Host, G: Grain> World<H, G> {
                 }
                 Err(status) => status,
             },
-            Step::Outside(number) => match self.outside.get(number as usize) {
+            Step::Outside(number) => match self.input_from_outside(number) {
                 Some(input) => {
-                    let status = self.grain.outside(input, effects);
+                    let status = self.grain.outside(&input, effects);
                     if status == Status::Done {
-                        effects.absorb(&**input);
+                        effects.absorb(&*input);
                     }
                     status
                 }

@@ -27,7 +27,7 @@ impl<H, G> World<H, G> {
 
     /// Returns a world with this grain and host, and these witnesses.
     pub fn of_witnesses(grain: G, host: H, witnesses: Witnesses) -> World<H, G> {
-        World { grain, host, witnesses, outputs: Vec::new(), outside: Vec::new() }
+        World { grain, host, witnesses, outputs: Vec::new(), outside: Vec::new(), taken_out: 0 }
     }
 
     /// Returns the witnesses.

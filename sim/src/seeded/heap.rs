@@ -15,7 +15,7 @@ use vivarium_model::timer::Timer;
 
 /// An entry's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Due {
+pub(crate) enum Due {
     /// A step.
     Step(Step),
     /// A timer fires.
@@ -60,7 +60,7 @@ impl Ord for Entry {
 
 /// The heap, the timers and the parked steps of one run.
 #[derive(Clone, Debug)]
-pub(super) struct Heap {
+pub(crate) struct Heap {
     entries: BinaryHeap<Entry>,
     sequence: u64,
     now: Time,
@@ -70,7 +70,7 @@ pub(super) struct Heap {
 
 impl Heap {
     /// Returns an empty heap. Sessions expire on multiples of `tick`.
-    pub(super) fn new(servers: usize, clients: usize, tick: Duration) -> Heap {
+    pub(crate) fn new(servers: usize, clients: usize, tick: Duration) -> Heap {
         Heap {
             entries: BinaryHeap::with_capacity(256),
             sequence: 0,
@@ -81,20 +81,36 @@ impl Heap {
     }
 
     /// Returns the time of the last entry returned.
-    pub(super) fn now(&self) -> Time {
+    pub(crate) fn now(&self) -> Time {
         self.now
     }
 
+    /// Returns the time of the next entry, which may be a stale one of a timer.
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.entries.peek().map(|entry| entry.at)
+    }
+
+    /// Lets time pass up to `at`, if nothing is due before.
+    pub(crate) fn pass(&mut self, at: Time) {
+        debug_assert!(self.next().is_none_or(|next| next >= at), "something is due before {at}");
+        self.now = self.now.max(at);
+    }
+
     /// Adds an entry for time `at`, which must not be in the past.
-    pub(super) fn push(&mut self, at: Time, due: Due) {
+    pub(crate) fn push(&mut self, at: Time, due: Due) {
         debug_assert!(at >= self.now, "{due:?} pushed for {at}, and it is {}", self.now);
         self.sequence += 1;
         self.entries.push(Entry { at, sequence: self.sequence, due });
     }
 
     /// Removes the next entry and returns it with its time. A [`Due::Timer`] that is returned does fire.
-    pub(super) fn pop(&mut self) -> Option<(Time, Due)> {
-        loop {
+    pub(crate) fn pop(&mut self) -> Option<(Time, Due)> {
+        self.pop_until(Time(u64::MAX))
+    }
+
+    /// Removes and returns the next entry, if it is due by this time.
+    pub(crate) fn pop_until(&mut self, until: Time) -> Option<(Time, Due)> {
+        while self.next().is_some_and(|next| next <= until) {
             let Entry { at, due, .. } = self.entries.pop()?;
             self.now = at;
             let Due::Timer(timer) = due else {
@@ -106,29 +122,30 @@ impl Heap {
                 Ripe::Nothing => {}
             }
         }
+        None
     }
 
     /// Arms a timer, or changes the deadline of an armed one.
-    pub(super) fn arm(&mut self, timer: Timer, after: Duration) {
+    pub(crate) fn arm(&mut self, timer: Timer, after: Duration) {
         self.unpark_timer(timer);
         let deadline = self.timers.deadline(timer, self.now, after);
         self.arm_for(timer, deadline);
     }
 
     /// Disarms a timer.
-    pub(super) fn disarm(&mut self, timer: Timer) {
+    pub(crate) fn disarm(&mut self, timer: Timer) {
         self.unpark_timer(timer);
         self.timers.disarm(timer);
     }
 
     /// Parks the entry just returned until the blocker is gone.
-    pub(super) fn park(&mut self, blocker: Blocker, due: Due) {
+    pub(crate) fn park(&mut self, blocker: Blocker, due: Due) {
         self.parked.push((blocker, due));
     }
 
     /// Returns the entries of a blocker that is gone to the heap for the present time, in the order in which they
     /// were parked.
-    pub(super) fn unblock(&mut self, blocker: Blocker) {
+    pub(crate) fn unblock(&mut self, blocker: Blocker) {
         let mut at = 0;
         while at < self.parked.len() {
             if self.parked[at].0 != blocker {

@@ -11,7 +11,7 @@ pub mod containers;
 pub(crate) mod drawn;
 pub(crate) mod driver;
 pub(crate) mod faults;
-mod heap;
+pub(crate) mod heap;
 pub mod latency;
 #[cfg(test)]
 pub(crate) mod mock;

@@ -98,7 +98,7 @@ pub(super) fn fails_after(
 
 /// Draws what the disk still has of the unsynced transactions, whatever their number: none, some, or some and a torn
 /// one; and how many of the sent packets had left the machine.
-pub(super) fn tail(random: &mut Random) -> Tail {
+pub(crate) fn tail(random: &mut Random) -> Tail {
     let survive = surviving(random, 3);
     let torn = random.chance(Ratio::one_in(2));
     let snapshots = random.chance(Ratio::one_in(2));

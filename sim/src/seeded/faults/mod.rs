@@ -19,7 +19,7 @@ use vivarium_model::id::{ClientId, Machine, ServerId};
 use vivarium_model::step::Step;
 use vivarium_model::time::Duration;
 
-pub(crate) use crash::clipped;
+pub(crate) use crash::{clipped, tail};
 
 /// An action that a fault requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
