@@ -4,6 +4,7 @@
 //! A file that is not a valid case is refused with one sentence that names the error. The content of a valid one
 //! cannot take a replay out of bounds ([`Case::check`]).
 
+use crate::recording;
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -171,6 +172,15 @@ pub fn to_text(case: &Case) -> String {
     text
 }
 
+/// Returns the first line of a case file that is written [line by line](recording): the case without its steps.
+pub fn first_line(case: &Case) -> String {
+    let named = serde_json::to_value(case).map(|mut value| {
+        value["format"] = Value::from(FORMAT);
+        value
+    });
+    recording::whole(named)
+}
+
 /// Parses the text of a case file; `path` is only for messages.
 ///
 /// # Errors
@@ -180,26 +190,38 @@ pub fn from_text(path: &Path, text: &str) -> Result<Case, CaseFileError> {
     if text.trim().is_empty() {
         return Err(CaseFileError::Empty { path });
     }
-    let mut document: Value = match serde_json::from_str(text) {
+    if let Some((first, document, lines)) = recording::lines(text) {
+        let damaged = |reason| CaseFileError::Damaged { path: path.clone(), reason };
+        let mut case = checked(&path, first, document)?;
+        lines.map_err(damaged)?.into_iter().for_each(|line| line.add_to(&mut case));
+        case.check().map_err(damaged)?;
+        return Ok(case);
+    }
+    let document: Value = match serde_json::from_str(text) {
         Ok(document) => document,
         Err(error) if error.is_eof() => {
             return Err(CaseFileError::Truncated { path, line: error.line() });
         }
         Err(error) => return Err(CaseFileError::NotJson { path, reason: error.to_string() }),
     };
-    let version = check_envelope(&path, &document)?;
+    checked(&path, text, document)
+}
+
+/// Reads a case from its text and the same as a document.
+fn checked(path: &Path, text: &str, mut document: Value) -> Result<Case, CaseFileError> {
+    let version = check_envelope(path, &document)?;
     let read = match version < NAMED_BUGS {
         true => {
-            name_bugs(&path, version, &mut document)?;
+            name_bugs(path, version, &mut document)?;
             serde_json::from_value(document)
         }
         // Parsed from the text, so that errors have a position.
         false => {
-            check_bugs(&path, &document)?;
+            check_bugs(path, &document)?;
             serde_json::from_str(text)
         }
     };
-    let damaged = |reason: String| CaseFileError::Damaged { path: path.clone(), reason };
+    let damaged = |reason: String| CaseFileError::Damaged { path: path.to_path_buf(), reason };
     let case: Case = read.map_err(|error| damaged(error.to_string()))?;
     case.check().map_err(damaged)?;
     Ok(Case { version: Case::VERSION, ..case })

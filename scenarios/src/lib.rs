@@ -75,6 +75,8 @@ pub mod fuzz;
 #[cfg(feature = "live")]
 #[doc(hidden)]
 pub mod live;
+#[cfg(feature = "serve")]
+pub mod serve;
 
 #[cfg(feature = "explore")]
 mod exploration;

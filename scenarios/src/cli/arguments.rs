@@ -33,6 +33,8 @@ pub(super) enum Command {
     Conform(ConformArguments),
     /// Run a scenario's programs on real servers, at real speed, with faults
     Live(LiveArguments),
+    /// Serve the modelled ensemble on sockets, for programs in any language, with faults on demand
+    Serve(ServeArguments),
     /// Compare searches of generated programs, to check that no search misses a state
     FuzzExplorer(FuzzArguments),
     /// Sweep and search every recipe, and report how far its properties hold
@@ -245,6 +247,34 @@ pub(super) struct LiveArguments {
     /// Try the other seeds after a violation too
     #[arg(long)]
     pub(super) keep_going: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ServeArguments {
+    /// How many servers [default: 3]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(super) servers: Option<String>,
+    /// The port of the first server; the others have the next ones, and with 0 each has a free one [default: 2181]
+    #[arg(long, value_name = "PORT", allow_hyphen_values = true)]
+    pub(super) port: Option<String>,
+    /// The address to listen at [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) listen: Option<String>,
+    /// The release whose defects the servers have: head, 3.8.0 or repaired [default: repaired]
+    #[arg(long, value_name = "RELEASE")]
+    pub(super) release: Option<String>,
+    /// What latencies, elections and faults are drawn from [default: 0]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(super) seed: Option<String>,
+    /// Record the run into this case file, for `vivarium replay FILE --timeline`
+    #[arg(long, value_name = "FILE")]
+    pub(super) record: Option<String>,
+    /// How many times as fast as real time the ensemble's time goes: timeouts end so much earlier [default: 1]
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    pub(super) speed: Option<String>,
+    /// The length of a tick in milliseconds; session timeouts are from 2 to 20 ticks [default: 2000]
+    #[arg(long, value_name = "MILLISECONDS", allow_hyphen_values = true)]
+    pub(super) tick: Option<String>,
 }
 
 #[derive(Args, Debug)]

@@ -1,4 +1,4 @@
-//! The command line: `run`, `explore`, `replay`, `conform`, `live`, `fuzz-explorer`, `recipes`, `mutants`,
+//! The command line: `run`, `explore`, `replay`, `conform`, `live`, `serve`, `fuzz-explorer`, `recipes`, `mutants`,
 //! `published`, `findings` and `list`.
 //!
 //! Exit codes: 0 held, 1 violated, 2 inconclusive, 3 error. An invalid input is reported in one sentence on standard
@@ -22,6 +22,7 @@ mod progress;
 mod replay;
 mod run;
 mod select;
+mod serve;
 mod tables;
 
 use crate::catalogue::{Entry, catalogue};
@@ -54,6 +55,7 @@ fn run_command_line(words: Vec<OsString>, entries: &[Entry]) -> u8 {
         Some(Command::Replay(arguments)) => replay::replay(&arguments, entries),
         Some(Command::Conform(arguments)) => conform::conform(&arguments),
         Some(Command::Live(arguments)) => live::live(&arguments, entries),
+        Some(Command::Serve(arguments)) => serve::serve(&arguments),
         Some(Command::FuzzExplorer(arguments)) => fuzz::fuzz(&arguments),
         Some(Command::Recipes(arguments)) => tables::recipes(&arguments, entries),
         Some(Command::Mutants(arguments)) => tables::mutants(&arguments, entries),

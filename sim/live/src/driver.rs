@@ -6,11 +6,10 @@ use super::state::{After, State};
 use super::transport::Shared;
 use std::future::poll_fn;
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep, sleep_until};
 use vivarium_model::client::{ClientInput, ClientState};
 use vivarium_model::handle::{Either, race};
@@ -163,8 +162,8 @@ struct Connection {
     /// What is being written, and how much of it was.
     writing: Vec<u8>,
     written: usize,
-    /// True if the tasks that were to run have run since there is something to write.
-    has_yielded: bool,
+    /// The frames that were read since tasks had their turn.
+    frames_read: usize,
     sleep: Pin<Box<Sleep>>,
 }
 
@@ -176,7 +175,7 @@ impl Connection {
             buffer: vec![0; READ].into(),
             writing: Vec::new(),
             written: 0,
-            has_yielded: false,
+            frames_read: 0,
             sleep: Box::pin(sleep_until(Instant::now())),
         }
     }
@@ -240,24 +239,26 @@ impl Connection {
                 Poll::Ready(()) => {
                     self.frames.push(buffer.filled());
                     let frames = &mut self.frames;
-                    shared.with(|state, after| hand_over(frames, state, generation, after))?;
+                    self.frames_read +=
+                        shared.with(|state, after| hand_over(frames, state, generation, after))?;
                 }
             }
         }
         Ok(Progress::More)
     }
 
-    /// Returns true if there are frames to write and other tasks are to run first. Several tasks that were answered
+    /// Returns true if there are frames to write, and other tasks are to run first: several tasks that were answered
     /// together then have their next requests written together. The runtime would otherwise run the driver directly
     /// after the first of them.
     fn yields(&mut self, shared: &Shared, context: &mut Context<'_>) -> bool {
-        let is_waiting = shared.with(|state, _| !state.link.out.is_empty());
-        if !is_waiting || std::mem::replace(&mut self.has_yielded, true) {
-            self.has_yielded = false;
+        if shared.with(|state, _| state.link.out.is_empty()) {
             return false;
         }
-        // The first poll registers the waker with the runtime, which wakes it after the tasks that are to run.
-        pin!(yield_now()).poll(context).is_pending()
+        let yields = std::mem::take(&mut self.frames_read) > 1;
+        if yields {
+            context.waker().wake_by_ref();
+        }
+        yields
     }
 
     /// Takes the frames that are to be written once all before are. Returns true if there is something to write.
@@ -302,13 +303,14 @@ enum Progress {
     Blocked,
 }
 
-/// Hands all whole frames to the machine, as long as it wants this connection.
+/// Hands all whole frames to the machine, as long as it wants this connection. Returns their number.
 fn hand_over(
     frames: &mut Frames,
     state: &mut State,
     generation: u64,
     after: &mut After,
-) -> io::Result<()> {
+) -> io::Result<usize> {
+    let mut handed = 0;
     let invalid = |error: &dyn std::fmt::Display| {
         tracing::warn!(%error, "the server sent bytes that are not a packet");
         io::Error::new(io::ErrorKind::InvalidData, error.to_string())
@@ -316,9 +318,10 @@ fn hand_over(
     while state.link.generation == generation {
         match frames.next() {
             Ok(Some(frame)) => state.read(frame, after).map_err(|error| invalid(&error))?,
-            Ok(None) => return Ok(()),
+            Ok(None) => break,
             Err(error) => return Err(invalid(&error)),
         }
+        handed += 1;
     }
-    Ok(())
+    Ok(handed)
 }

@@ -151,7 +151,7 @@ impl Served {
         self.heap.next()
     }
 
-    /// Lets everything happen that is due by this time.
+    /// Lets everything happen that is due by this time. The time of the ensemble is then that of the last step.
     pub fn run(&mut self, until: Time) {
         while let Some((at, due)) = self.heap.pop_until(until) {
             match due {
@@ -164,6 +164,11 @@ impl Served {
                 Due::Fault(fault, _) => unreachable!("{fault} has no turn here"),
             }
         }
+    }
+
+    /// Lets time pass: everything happens that is due by then, and what comes next happens no earlier.
+    pub fn pass(&mut self, until: Time) {
+        self.run(until);
         self.heap.pass(until);
     }
 

@@ -40,7 +40,7 @@ impl Scene {
     fn pass(&mut self, span: Duration) {
         let end = self.served.now() + span;
         while self.served.now() < end {
-            self.served.run((self.served.now() + Duration::from_millis(7)).min(end));
+            self.served.pass((self.served.now() + Duration::from_millis(7)).min(end));
             self.record();
         }
     }

@@ -1,0 +1,124 @@
+//! `vivarium serve`: the modelled ensemble on sockets.
+
+use super::arguments::ServeArguments;
+use super::output::emit;
+use crate::serve::{COMMANDS, Command, Ensemble, ServeOptions};
+use std::io::BufRead;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+use vivarium_model::release::Release;
+
+/// ZooKeeper's usual port.
+const PORT: u16 = 2181;
+
+/// How often a violation is looked for.
+const WATCH: Duration = Duration::from_millis(200);
+
+/// Something that happens to the process.
+enum Signal {
+    /// A line on standard input.
+    Line(String),
+    /// The process is asked to end.
+    End,
+}
+
+pub(super) fn serve(arguments: &ServeArguments) -> Result<u8, String> {
+    let options = options(arguments)?;
+    let (sender, signals) = channel();
+    end_on_signals(sender.clone())?;
+    std::thread::spawn(move || read_lines(&sender));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    runtime.block_on(run(options, signals, arguments.record.as_deref()))
+}
+
+async fn run(
+    options: ServeOptions,
+    signals: Receiver<Signal>,
+    record: Option<&str>,
+) -> Result<u8, String> {
+    let ensemble = Ensemble::with(options).await.map_err(|error| error.to_string())?;
+    emit(&format!("serving {}\ncommands: {COMMANDS}\n", ensemble.connect_string()), 0);
+    let mut is_told = false;
+    loop {
+        match signals.recv_timeout(WATCH) {
+            Ok(Signal::Line(line)) if line.trim().is_empty() => {}
+            Ok(Signal::Line(line)) => {
+                let said = match Command::from_str(&line) {
+                    Ok(command) => ensemble.command(command).await,
+                    Err(wrong) => Err(wrong),
+                };
+                let text = said.unwrap_or_else(|wrong| format!("error: {wrong}"));
+                emit(&format!("{text}\n"), 0);
+            }
+            Ok(Signal::End) | Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) if is_told => {}
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(objection) = ensemble.violation().await {
+                    is_told = true;
+                    emit(&format!("violated: {objection}\n"), 0);
+                }
+            }
+        }
+    }
+    let ended = ensemble.stop().await;
+    let verdict = match &ended.violation {
+        None => "no property was violated".to_owned(),
+        Some(objection) => format!("violated: {objection}"),
+    };
+    let mut text = format!("{} steps, {verdict}\n", ended.steps);
+    if let Some(record) = record {
+        text.push_str(&format!("vivarium replay {record} --timeline\n"));
+    }
+    Ok(emit(&text, u8::from(ended.violation.is_some())))
+}
+
+fn end_on_signals(sender: Sender<Signal>) -> Result<(), String> {
+    ctrlc::set_handler(move || drop(sender.send(Signal::End))).map_err(|error| error.to_string())
+}
+
+/// Reads standard input to its end. An ensemble that was started in the background has none, and goes on.
+fn read_lines(sender: &Sender<Signal>) {
+    for line in std::io::stdin().lock().lines() {
+        let Ok(line) = line else { return };
+        if sender.send(Signal::Line(line)).is_err() {
+            return;
+        }
+    }
+}
+
+fn options(arguments: &ServeArguments) -> Result<ServeOptions, String> {
+    let defaults = ServeOptions::default();
+    let release = match arguments.release.as_deref() {
+        None | Some("repaired") => Release::Repaired,
+        Some("head") => Release::Head,
+        Some("3.8.0") => Release::V3_8_0,
+        Some(name) => {
+            return Err(format!("there is no release `{name}`: it is head, 3.8.0 or repaired"));
+        }
+    };
+    let tick = parsed("--tick", arguments.tick.as_deref(), 2_000_u32, "a number of milliseconds")?;
+    Ok(ServeOptions {
+        servers: parsed("--servers", arguments.servers.as_deref(), defaults.servers, "a number")?,
+        port: parsed("--port", arguments.port.as_deref(), PORT, "the number of a port")?,
+        address: parsed("--listen", arguments.listen.as_deref(), defaults.address, "an address")?,
+        bugs: release.bugs(),
+        tick: Duration::from_millis(tick.into()),
+        seed: parsed("--seed", arguments.seed.as_deref(), defaults.seed, "a number")?,
+        speed: parsed("--speed", arguments.speed.as_deref(), defaults.speed, "a number")?,
+        record: arguments.record.as_deref().map(|path| Path::new(path).to_path_buf()),
+        ..defaults
+    })
+}
+
+fn parsed<T: FromStr>(
+    option: &str,
+    text: Option<&str>,
+    default: T,
+    what: &str,
+) -> Result<T, String> {
+    let Some(text) = text else { return Ok(default) };
+    text.parse().map_err(|_| format!("{option} needs {what}, not `{text}`"))
+}

@@ -1,0 +1,217 @@
+//! What can be asked of a served ensemble: faults, and questions about it.
+
+use super::core::Core;
+use std::fmt::Write as _;
+use std::str::FromStr;
+use std::time::Duration;
+use vivarium_model::id::{ClientConnection, ServerId, SessionId};
+use vivarium_sim::served::{LostReply, Refused, Reply};
+
+/// A command, as a line of words: `crash 2`, `partition 1 | 2 3`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// `crash SERVER`: the process ends; its files keep what was written.
+    Crash(ServerId),
+    /// `power-loss SERVER`: the machine ends; a part of what was not yet fsynced is lost.
+    PowerLoss(ServerId),
+    /// `restart SERVER`: starts a server that is down.
+    Restart(ServerId),
+    /// `pause SERVER`: the process stops, and its connections stay open.
+    Pause(ServerId),
+    /// `resume SERVER`: a paused server goes on.
+    Resume(ServerId),
+    /// `partition SERVERS | SERVERS ...`: cuts the network between the groups.
+    Partition(Vec<Vec<ServerId>>),
+    /// `partition-one-way FROM TO`: cuts the network from one server to another.
+    PartitionOneWay(ServerId, ServerId),
+    /// `heal`: ends all partitions, pauses and slow disks.
+    Heal,
+    /// `slow-disk SERVER SPAN`: each operation of its disk takes longer.
+    SlowDisk(ServerId, Duration),
+    /// `disk-full SERVER`: the write under way fails.
+    DiskFull(ServerId),
+    /// `expire SESSION`: the leader ends the session.
+    Expire(SessionId),
+    /// `disconnect SESSION`: breaks its connection.
+    Disconnect(SessionId),
+    /// `next-reply SESSION [REQUEST [PATH]] lost-applied|lost-never|lost-pending`: loses the reply to its next request.
+    NextReply {
+        /// Whose reply.
+        session: SessionId,
+        /// The name of the request, such as `create`; any if there is none.
+        request: Option<String>,
+        /// The znode; any if there is none.
+        path: Option<String>,
+        /// What becomes of the request.
+        lost: LostReply,
+    },
+    /// `leader`: says which server leads.
+    Leader,
+    /// `sessions`: lists the sessions that have a connection.
+    Sessions,
+    /// `status`: says what each server does, and whether a property is violated.
+    Status,
+}
+
+/// The commands, for a list.
+pub const COMMANDS: &str = "crash N, power-loss N, restart N, pause N, resume N, partition A.. | B.., \
+    partition-one-way A B, heal, slow-disk N SPAN, disk-full N, expire SESSION, disconnect SESSION, \
+    next-reply SESSION [REQUEST [PATH]] lost-applied|lost-never|lost-pending, leader, sessions, status";
+
+impl FromStr for Command {
+    type Err = String;
+
+    fn from_str(line: &str) -> Result<Command, String> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (name, rest) = words.split_first().ok_or("there is no command in this line")?;
+        Ok(match (*name, rest) {
+            ("crash", [id]) => Command::Crash(server(id)?),
+            ("power-loss", [id]) => Command::PowerLoss(server(id)?),
+            ("restart", [id]) => Command::Restart(server(id)?),
+            ("pause", [id]) => Command::Pause(server(id)?),
+            ("resume", [id]) => Command::Resume(server(id)?),
+            ("partition", groups @ [_, ..]) => Command::Partition(partition(groups)?),
+            ("partition-one-way", [from, to]) => {
+                Command::PartitionOneWay(server(from)?, server(to)?)
+            }
+            ("heal", []) => Command::Heal,
+            ("slow-disk", [id, by]) => Command::SlowDisk(server(id)?, span(by)?),
+            ("disk-full", [id]) => Command::DiskFull(server(id)?),
+            ("expire", [of]) => Command::Expire(session(of)?),
+            ("disconnect", [of]) => Command::Disconnect(session(of)?),
+            ("next-reply", [of, which @ .., lost]) if which.len() <= 2 => Command::NextReply {
+                session: session(of)?,
+                request: which.first().map(|name| (*name).to_owned()),
+                path: which.get(1).map(|path| (*path).to_owned()),
+                lost: outcome(lost)?,
+            },
+            ("leader", []) => Command::Leader,
+            ("sessions", []) => Command::Sessions,
+            ("status", []) => Command::Status,
+            _ => return Err(format!("`{line}` is no command; the commands are {COMMANDS}")),
+        })
+    }
+}
+
+fn server(word: &str) -> Result<ServerId, String> {
+    let number = word.parse().ok().filter(|number| *number > 0);
+    number.map(ServerId).ok_or_else(|| format!("`{word}` is no number of a server"))
+}
+
+fn session(word: &str) -> Result<SessionId, String> {
+    let digits = word.strip_prefix("0x").unwrap_or(word);
+    let number = u64::from_str_radix(digits, 16);
+    number.map(SessionId).map_err(|_| format!("`{word}` is no id of a session, such as 0x1000f"))
+}
+
+fn span(word: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{word}` is no span, such as 50ms or 2s");
+    let at = word.find(|sign: char| !sign.is_ascii_digit()).ok_or_else(wrong)?;
+    let (number, unit) = word.split_at(at);
+    let number: u32 = number.parse().map_err(|_| wrong())?;
+    match unit {
+        "ms" => Ok(Duration::from_millis(number.into())),
+        "s" => Ok(Duration::from_secs(number.into())),
+        _ => Err(wrong()),
+    }
+}
+
+fn outcome(word: &str) -> Result<LostReply, String> {
+    match word {
+        "lost-applied" => Ok(LostReply::Applied),
+        "lost-never" => Ok(LostReply::Never),
+        "lost-pending" => Ok(LostReply::Pending),
+        _ => Err(format!("`{word}` is none of lost-applied, lost-never and lost-pending")),
+    }
+}
+
+fn partition(words: &[&str]) -> Result<Vec<Vec<ServerId>>, String> {
+    let groups = words.split(|word| *word == "|");
+    groups.map(|group| group.iter().map(|word| server(word)).collect()).collect()
+}
+
+impl Core {
+    /// Carries out a command, and returns what is to be said about it.
+    ///
+    /// # Errors
+    /// A sentence if it cannot be done.
+    pub(super) fn command(&mut self, command: &Command) -> Result<String, String> {
+        self.arrive();
+        let answer = match command {
+            Command::Leader => Ok(self.leader()),
+            Command::Sessions => Ok(self.list_sessions()),
+            Command::Status => Ok(self.status()),
+            command => self.strike(command).map(|()| "done".to_owned()),
+        };
+        self.turn();
+        answer
+    }
+
+    fn strike(&mut self, command: &Command) -> Result<(), String> {
+        let served = &mut self.served;
+        let done: Result<(), Refused> = match command {
+            Command::Crash(server) => served.crash(*server),
+            Command::PowerLoss(server) => served.power_loss(*server),
+            Command::Restart(server) => served.restart(*server),
+            Command::Pause(server) => served.pause(*server),
+            Command::Resume(server) => served.resume(*server),
+            Command::Partition(groups) => served.partition(groups),
+            Command::PartitionOneWay(from, to) => served.partition_one_way(*from, *to),
+            Command::SlowDisk(server, by) => served.slow_disk(*server, *by),
+            Command::DiskFull(server) => served.fsync_error(*server),
+            Command::Expire(session) => served.expire(*session),
+            Command::Heal => {
+                served.heal();
+                Ok(())
+            }
+            Command::Disconnect(session) => {
+                let connection = self.connection(*session)?;
+                self.served.disconnect(connection);
+                Ok(())
+            }
+            Command::NextReply { session, request, path, lost } => {
+                let connection = self.connection(*session)?;
+                let (request, path) = (request.clone(), path.clone());
+                self.served.lose_next(Reply { connection, request, path, lost: *lost });
+                Ok(())
+            }
+            Command::Leader | Command::Sessions | Command::Status => Ok(()),
+        };
+        done.map_err(|refused| refused.to_string())
+    }
+
+    fn connection(&self, session: SessionId) -> Result<ClientConnection, String> {
+        let found = self.sessions.get(&session).copied();
+        found.ok_or_else(|| format!("session {session} has no connection"))
+    }
+
+    fn leader(&self) -> String {
+        match self.served.ensemble().leader() {
+            Some(leader) => format!("server {}", leader.0),
+            None => "no server leads".to_owned(),
+        }
+    }
+
+    fn list_sessions(&self) -> String {
+        let line = |(session, connection): (&SessionId, &ClientConnection)| {
+            let server = self.served.ensemble().server_of(*connection);
+            let server = server.map_or_else(|| "no server".to_owned(), |server| server.to_string());
+            format!("{session} at {server}")
+        };
+        let lines: Vec<String> = self.sessions.iter().map(line).collect();
+        if lines.is_empty() { "no session has a connection".to_owned() } else { lines.join("\n") }
+    }
+
+    fn status(&self) -> String {
+        let ensemble = self.served.ensemble();
+        let mut text = String::new();
+        for server in ensemble.config().server_ids() {
+            let _ = writeln!(text, "{server}: {}", ensemble.state_of(server));
+        }
+        let _ = match self.served.violation() {
+            None => write!(text, "no property is violated"),
+            Some(objection) => write!(text, "violated: {objection}"),
+        };
+        text
+    }
+}

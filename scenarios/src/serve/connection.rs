@@ -1,0 +1,142 @@
+//! The task of one connection: bytes in, bytes out.
+
+use super::core::Shared;
+use super::peer::{Peer, Received};
+use std::io;
+use std::rc::Rc;
+use tokio::net::TcpStream;
+use vivarium_model::id::ServerId;
+use vivarium_model::packet::ServerPacket;
+use vivarium_model::wire::{Password, WireError};
+
+/// The largest frame of a client (`jute.maxbuffer`).
+const LARGEST: usize = 0x000f_ffff;
+
+/// The most that is read at once.
+const READ: usize = 64 * 1024;
+
+/// Serves a connection until one side ends it.
+pub(super) async fn serve(core: Shared, stream: TcpStream, server: ServerId) {
+    let _ = stream.set_nodelay(true);
+    // A server that has just gone down refuses: dropping the stream does.
+    let Some(peer) = core.borrow_mut().open(server) else { return };
+    let connection = Connection { core, stream, peer, read: Vec::new() };
+    connection.run().await;
+}
+
+struct Connection {
+    core: Shared,
+    stream: TcpStream,
+    peer: Rc<Peer>,
+    /// What was read and is not yet a whole frame.
+    read: Vec<u8>,
+}
+
+/// Why a connection ends.
+enum Ends {
+    /// The client or the network has ended it.
+    Lost,
+    /// The client has sent what is no frame.
+    NoFrame,
+    /// The server has ended it, and everything is written.
+    Done,
+}
+
+impl From<io::Error> for Ends {
+    fn from(_: io::Error) -> Ends {
+        Ends::Lost
+    }
+}
+
+impl From<WireError> for Ends {
+    fn from(_: WireError) -> Ends {
+        Ends::NoFrame
+    }
+}
+
+impl Connection {
+    async fn run(mut self) {
+        while self.step().await.is_ok() {}
+        self.core.borrow_mut().close(self.peer.connection);
+    }
+
+    async fn step(&mut self) -> Result<(), Ends> {
+        self.flush()?;
+        if self.peer.is_done() {
+            return Err(Ends::Done);
+        }
+        let (has_output, is_full) = (self.peer.has_output(), self.peer.is_full());
+        tokio::select! {
+            writable = self.stream.writable(), if has_output => writable?,
+            () = self.peer.has_news.notified() => {}
+            readable = self.stream.readable(), if !is_full => {
+                readable?;
+                self.receive()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&self) -> Result<(), Ends> {
+        match self.peer.flush(|bytes| self.stream.try_write(bytes)) {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn receive(&mut self) -> Result<(), Ends> {
+        let mut buffer = [0; READ];
+        let read = match self.stream.try_read(&mut buffer) {
+            Ok(0) => return Err(Ends::Lost),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        self.read.extend_from_slice(&buffer[..read]);
+        let mut packets = Vec::new();
+        let mut at = 0;
+        let ended = loop {
+            match self.take_frame(&mut at, &mut packets) {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                // What came before is still carried out.
+                Err(ends) => break Err(ends),
+            }
+        };
+        self.read.drain(..at);
+        if !packets.is_empty() {
+            self.core.borrow_mut().send(self.peer.connection, packets);
+        }
+        ended
+    }
+
+    /// Takes the next frame. Returns false if it has not arrived.
+    fn take_frame(&self, at: &mut usize, packets: &mut Vec<Received>) -> Result<bool, Ends> {
+        let rest = &self.read[*at..];
+        let Some((length, rest)) = rest.split_first_chunk::<4>() else { return Ok(false) };
+        let length = usize::try_from(i32::from_be_bytes(*length)).map_err(|_| Ends::NoFrame)?;
+        if length > LARGEST {
+            return Err(Ends::NoFrame);
+        }
+        let Some(frame) = rest.get(..length) else { return Ok(false) };
+        *at += 4 + length;
+        if self.peer.awaits_connect() {
+            packets.extend(self.connect(frame)?);
+        } else {
+            packets.push(self.peer.read(frame)?);
+        }
+        Ok(true)
+    }
+
+    /// Reads a ConnectRequest. One with a wrong password is answered as for a session that is over.
+    fn connect(&self, frame: &[u8]) -> Result<Option<Received>, Ends> {
+        let (packet, secret) = self.peer.connect(frame)?;
+        if self.core.borrow().admits(&packet, &secret) {
+            return Ok(Some(Received { packet }));
+        }
+        let core = self.core.borrow();
+        self.peer.write(&ServerPacket::Expired, &core.clock, |_| Password::default());
+        self.peer.end();
+        Ok(None)
+    }
+}

@@ -1,0 +1,217 @@
+//! The ensemble behind the sockets: what its clients send goes in, and what they are to read comes out.
+
+use super::clock::Clock;
+use super::options::ServeOptions;
+use super::peer::{Peer, Received};
+use super::recorder::Recorder;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::sync::Notify;
+use vivarium_model::id::{ClientConnection, ClientId, ServerId, SessionId};
+use vivarium_model::network::Delivered;
+use vivarium_model::packet::{ClientPacket, ServerPacket};
+use vivarium_model::time::Time;
+use vivarium_model::wire::Password;
+use vivarium_sim::random::Seeds;
+use vivarium_sim::served::{Served, ServedOptions};
+
+/// How far the ensemble may be ahead of its clock: what is due within this time happens at once. The timers of this machine
+/// are no finer.
+const AHEAD: Duration = Duration::from_millis(5);
+
+/// The number of clients that have ended before their numbers are used again.
+const RESTING: usize = 64;
+
+/// The ensemble, its clock and its connections.
+pub(super) struct Core {
+    pub(super) served: Served,
+    pub(super) clock: Clock,
+    peers: BTreeMap<ClientConnection, Rc<Peer>>,
+    /// The connection of each session that clients have.
+    pub(super) sessions: BTreeMap<SessionId, ClientConnection>,
+    /// Clients whose connections have ended.
+    resting: VecDeque<ClientId>,
+    pub(super) recorder: Option<Recorder>,
+    secrets: Seeds,
+    changed: Rc<Notify>,
+}
+
+/// The core, as the tasks of one thread share it.
+pub(super) type Shared = Rc<RefCell<Core>>;
+
+impl Core {
+    /// Starts an ensemble, and lets it elect its first leader before anything is asked.
+    pub(super) fn start(options: &ServeOptions, recorder: Option<Recorder>, now: Time) -> Core {
+        let settings = ServedOptions {
+            servers: options.servers,
+            bugs: options.bugs,
+            tick: options.tick,
+            seed: options.seed,
+            start: now,
+            ..ServedOptions::default()
+        };
+        let mut served = Served::new(&settings);
+        served.pass(now + options.tick);
+        Core {
+            clock: Clock::new(served.now(), options.speed),
+            served,
+            peers: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            resting: VecDeque::new(),
+            recorder,
+            secrets: Seeds::new(options.seed),
+            changed: Rc::new(Notify::new()),
+        }
+    }
+
+    /// Opens a connection to a server; `None` if it is down.
+    pub(super) fn open(&mut self, server: ServerId) -> Option<Rc<Peer>> {
+        self.arrive();
+        let client = self.next_client();
+        let connection = self.served.open(client, server)?;
+        let peer = Rc::new(Peer::new(connection, server));
+        self.peers.insert(connection, Rc::clone(&peer));
+        Some(peer)
+    }
+
+    fn next_client(&mut self) -> ClientId {
+        let is_free =
+            |client: &ClientId| self.served.ensemble().open_connections(*client).is_empty();
+        let first = self.resting.front().copied().filter(is_free);
+        match first.filter(|_| self.resting.len() > RESTING) {
+            Some(client) => {
+                self.resting.pop_front();
+                client
+            }
+            None => self.served.ensemble().next_outside(),
+        }
+    }
+
+    /// Sends what a client has sent, and delivers what follows from it at once.
+    pub(super) fn send(&mut self, connection: ClientConnection, received: Vec<Received>) {
+        self.arrive();
+        for Received { packet } in received {
+            self.served.send(connection, packet);
+        }
+        self.turn();
+    }
+
+    /// Ends a connection whose socket has ended.
+    pub(super) fn close(&mut self, connection: ClientConnection) {
+        if self.peers.remove(&connection).is_some() {
+            self.arrive();
+            self.served.hang_up(connection);
+            self.turn();
+            self.sessions.retain(|_, of| *of != connection);
+            self.resting.push_back(connection.client);
+        }
+    }
+
+    /// Lets the ensemble come up to the present.
+    pub(super) fn arrive(&mut self) {
+        let now = self.clock.now();
+        self.served.pass(now);
+    }
+
+    /// Lets everything happen that is due, and delivers it.
+    pub(super) fn turn(&mut self) {
+        self.served.run(self.clock.now() + AHEAD);
+        self.deliver();
+        if self.recorder.is_none() {
+            self.served.recorded();
+        }
+        self.changed.notify_one();
+    }
+
+    fn deliver(&mut self) {
+        let delivered: Vec<_> = self.served.delivered().collect();
+        for (connection, delivered) in delivered {
+            let Some(peer) = self.peers.get(&connection) else { continue };
+            match delivered {
+                Delivered::Packet(packet) => {
+                    if let ServerPacket::Connected { session, .. } = &packet {
+                        self.sessions.insert(*session, connection);
+                    }
+                    let password = |session| password(&self.secrets, session);
+                    peer.write(&packet, &self.clock, password);
+                }
+                Delivered::End { .. } => peer.end(),
+            }
+        }
+    }
+
+    /// Returns true if the secret is that of the session that a packet wants to re-attach.
+    pub(super) fn admits(&self, packet: &ClientPacket, secret: &Password) -> bool {
+        match packet {
+            ClientPacket::Connect { session: Some(session), .. } => {
+                password(&self.secrets, *session) == *secret
+            }
+            _ => true,
+        }
+    }
+
+    /// Returns the number of open connections.
+    pub(super) fn connections(&self) -> usize {
+        self.peers.len()
+    }
+
+    /// Writes the beginning of the record.
+    pub(super) fn begin_record(&mut self) {
+        let case = self.served.case();
+        if let Some(recorder) = &mut self.recorder
+            && let Err(error) = recorder.begin(&case)
+        {
+            self.lose_record(&error);
+        }
+    }
+
+    /// Writes what has happened since the last record.
+    pub(super) fn write_record(&mut self) {
+        let Some(recorder) = &mut self.recorder else { return };
+        if let Err(error) = recorder.add(self.served.recorded()) {
+            self.lose_record(&error);
+        }
+    }
+
+    /// The ensemble goes on without a record, and says so.
+    fn lose_record(&mut self, error: &std::io::Error) {
+        eprintln!("the record ends here: {error}");
+        self.recorder = None;
+    }
+
+    /// Returns the signal that something may be due earlier than before.
+    pub(super) fn changed(&self) -> Rc<Notify> {
+        Rc::clone(&self.changed)
+    }
+}
+
+/// Returns the password of a session.
+fn password(secrets: &Seeds, session: SessionId) -> Password {
+    let mut stream = secrets.stream("password", session.0);
+    let mut secret = [0; 16];
+    secret[..8].copy_from_slice(&stream.number().to_be_bytes());
+    secret[8..].copy_from_slice(&stream.number().to_be_bytes());
+    Password(secret)
+}
+
+/// Keeps the time of an ensemble until its thread ends.
+pub(super) async fn keep_time(core: Shared) {
+    let changed = core.borrow().changed();
+    loop {
+        let next = {
+            let core = core.borrow();
+            core.served.next().map(|next| core.clock.when(next))
+        };
+        match next {
+            Some(next) => {
+                tokio::select! {
+                    () = tokio::time::sleep_until(next.into()) => core.borrow_mut().turn(),
+                    () = changed.notified() => {}
+                }
+            }
+            None => changed.notified().await,
+        }
+    }
+}

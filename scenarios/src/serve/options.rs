@@ -1,0 +1,70 @@
+//! The settings of a served ensemble.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+use vivarium_model::release::Bugs;
+
+/// The settings of a served ensemble.
+#[derive(Clone, Debug)]
+pub struct ServeOptions {
+    /// The number of servers.
+    pub servers: u8,
+    /// The port of the first server; the others have the next ones. With 0, each has a free port.
+    pub port: u16,
+    /// The address to listen at.
+    pub address: IpAddr,
+    /// The defects of the servers.
+    pub bugs: Bugs,
+    /// The length of a tick; session timeouts are from 2 to 20 ticks.
+    pub tick: Duration,
+    /// What latencies, elections and faults are drawn from.
+    pub seed: u64,
+    /// How much faster than real time the ensemble's time goes.
+    pub speed: f64,
+    /// The file to record into.
+    pub record: Option<PathBuf>,
+    /// The most connections at once.
+    pub connections: usize,
+}
+
+impl ServeOptions {
+    /// Checks that the numbers make sense.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !(1..=9).contains(&self.servers) {
+            return Err(format!("an ensemble has from 1 to 9 servers, not {}", self.servers));
+        }
+        if !(0.001..=1_000.0).contains(&self.speed) {
+            return Err(format!("the speed is from 0.001 to 1000, not {}", self.speed));
+        }
+        if self.port > u16::MAX - u16::from(self.servers) {
+            return Err(format!("after port {} there are not enough others", self.port));
+        }
+        if self.tick < Duration::from_millis(1) || self.tick > Duration::from_secs(3_600) {
+            return Err(format!("a tick is from 1 ms to an hour, not {:?}", self.tick));
+        }
+        Ok(())
+    }
+
+    pub(super) fn address_of(&self, server: u8) -> SocketAddr {
+        let port = if self.port == 0 { 0 } else { self.port + u16::from(server - 1) };
+        SocketAddr::new(self.address, port)
+    }
+}
+
+impl Default for ServeOptions {
+    /// Three servers without defects on free ports of the loopback address, in real time.
+    fn default() -> ServeOptions {
+        ServeOptions {
+            servers: 3,
+            port: 0,
+            address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            bugs: Bugs::NONE,
+            tick: Duration::from_secs(2),
+            seed: 0,
+            speed: 1.0,
+            record: None,
+            connections: 4_000,
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! One connection: what a client sends as packets, and what it is to read as bytes.
+
+use super::clock::Clock;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tokio::sync::Notify;
+use vivarium_model::id::{ClientConnection, ServerId, SessionId, Xid};
+use vivarium_model::op::Request;
+use vivarium_model::packet::{ClientPacket, ServerPacket};
+use vivarium_model::wire::handshake::{decode_connect, encode_connected};
+use vivarium_model::wire::reply::encode_server;
+use vivarium_model::wire::request::decode_client;
+use vivarium_model::wire::{Opcodes, Password, WireError};
+use vivarium_model::zxid::Zxid;
+
+/// The most bytes that wait to be written before the client's requests wait as well.
+pub(super) const MOST_QUEUED: usize = 1024 * 1024;
+
+/// The most requests without a reply before more of them wait.
+pub(super) const MOST_OUTSTANDING: usize = 1_000;
+
+/// A packet of a client.
+pub(super) struct Received {
+    pub(super) packet: ClientPacket,
+}
+
+/// A request without a reply.
+struct Outstanding {
+    xid: Xid,
+    request: Arc<Request>,
+    opcodes: Opcodes,
+}
+
+/// One connection of a client.
+pub(super) struct Peer {
+    pub(super) connection: ClientConnection,
+    pub(super) server: ServerId,
+    out: RefCell<Vec<u8>>,
+    outstanding: RefCell<VecDeque<Outstanding>>,
+    is_connected: Cell<bool>,
+    has_ended: Cell<bool>,
+    last_zxid: Cell<Zxid>,
+    pub(super) has_news: Notify,
+}
+
+impl Peer {
+    pub(super) fn new(connection: ClientConnection, server: ServerId) -> Peer {
+        Peer {
+            connection,
+            server,
+            out: RefCell::default(),
+            outstanding: RefCell::default(),
+            is_connected: Cell::new(false),
+            has_ended: Cell::new(false),
+            last_zxid: Cell::new(Zxid::ZERO),
+            has_news: Notify::new(),
+        }
+    }
+
+    /// Returns true if the next frame is a ConnectRequest.
+    pub(super) fn awaits_connect(&self) -> bool {
+        !self.is_connected.get()
+    }
+
+    /// Reads a ConnectRequest.
+    pub(super) fn connect(&self, frame: &[u8]) -> Result<(ClientPacket, Password), WireError> {
+        let decoded = decode_connect(frame)?;
+        self.is_connected.set(true);
+        Ok(decoded)
+    }
+
+    /// Reads any other frame.
+    pub(super) fn read(&self, frame: &[u8]) -> Result<Received, WireError> {
+        let (packet, opcodes) = decode_client(frame)?;
+        if let ClientPacket::Request { xid, request } = &packet {
+            let (xid, request) = (*xid, Arc::clone(request));
+            self.outstanding.borrow_mut().push_back(Outstanding { xid, request, opcodes });
+        }
+        Ok(Received { packet })
+    }
+
+    /// Returns true if the client's requests are to wait until it has read more.
+    pub(super) fn is_full(&self) -> bool {
+        self.out.borrow().len() > MOST_QUEUED || self.outstanding.borrow().len() >= MOST_OUTSTANDING
+    }
+
+    /// Queues a packet for the client. Timeouts are told in its own time.
+    pub(super) fn write(
+        &self,
+        packet: &ServerPacket,
+        clock: &Clock,
+        password: impl FnOnce(SessionId) -> Password,
+    ) {
+        let frame = match packet {
+            ServerPacket::Connected { session, timeout, read_only } => {
+                let (session, read_only) = (*session, *read_only);
+                let timeout = clock.real(*timeout);
+                let told = ServerPacket::Connected { session, timeout, read_only };
+                encode_connected(&told, &password(session))
+            }
+            ServerPacket::Expired => encode_connected(packet, &Password::default()),
+            ServerPacket::Reply { xid, zxid, .. } => {
+                self.last_zxid.set(*zxid);
+                let asked = self.answered(*xid);
+                let opcodes = asked.as_ref().map_or(Opcodes::Newest, |asked| asked.opcodes);
+                let request = asked.as_ref().map(|asked| &*asked.request);
+                encode_server(packet, opcodes, request, self.last_zxid.get())
+            }
+            packet => encode_server(packet, Opcodes::Newest, None, self.last_zxid.get()),
+        };
+        self.queue(&frame);
+    }
+
+    /// Takes the request that a reply answers. Requests before it have no reply.
+    fn answered(&self, xid: Xid) -> Option<Outstanding> {
+        let mut outstanding = self.outstanding.borrow_mut();
+        let at = outstanding.iter().position(|asked| asked.xid == xid)?;
+        outstanding.drain(..=at).next_back()
+    }
+
+    /// Queues a frame.
+    pub(super) fn queue(&self, frame: &[u8]) {
+        let length = u32::try_from(frame.len()).expect("a frame is shorter than 4 GiB");
+        let mut out = self.out.borrow_mut();
+        out.extend_from_slice(&length.to_be_bytes());
+        out.extend_from_slice(frame);
+        self.has_news.notify_one();
+    }
+
+    /// The server has closed the connection: what is queued is written before.
+    pub(super) fn end(&self) {
+        self.has_ended.set(true);
+        self.has_news.notify_one();
+    }
+
+    /// Returns true if nothing more is to be written.
+    pub(super) fn is_done(&self) -> bool {
+        self.has_ended.get() && self.out.borrow().is_empty()
+    }
+
+    /// Gives what is queued to a writer, which returns how much it has written.
+    pub(super) fn flush<E>(&self, write: impl Fn(&[u8]) -> Result<usize, E>) -> Result<(), E> {
+        let mut out = self.out.borrow_mut();
+        while !out.is_empty() {
+            let written = write(&out)?;
+            out.drain(..written);
+        }
+        Ok(())
+    }
+
+    pub(super) fn has_output(&self) -> bool {
+        !self.out.borrow().is_empty()
+    }
+}
