@@ -75,6 +75,9 @@ pub mod fuzz;
 #[cfg(feature = "live")]
 #[doc(hidden)]
 pub mod live;
+#[cfg(feature = "live")]
+#[doc(hidden)]
+pub mod serve;
 
 #[cfg(feature = "explore")]
 mod exploration;

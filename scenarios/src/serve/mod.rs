@@ -1,0 +1,3 @@
+//! The modelled ensemble behind real sockets.
+
+pub mod words;
