@@ -106,15 +106,15 @@ pub fn links(path: &str) -> String {
     COMMANDS.iter().map(|command| link(command.name)).collect()
 }
 
-/// What a command answers. `Display` prints the JSON that the admin server sends as `application/json`, with status
+/// The response to a command. `Display` prints the JSON that the admin server sends as `application/json`, with status
 /// 200 even if the response is an error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
     /// The primary name of the command, or the name that the client sent if the command is not executed.
     pub command: String,
-    /// Why the command is not executed.
+    /// The reason for which the command was not executed.
     pub error: Option<String>,
-    /// What the command returns, besides the two above.
+    /// The other fields, in the order of the response.
     pub fields: Vec<(String, Json)>,
 }
 

@@ -1,4 +1,4 @@
-//! What each command of the admin server returns.
+//! The fields that each command of the admin server returns.
 
 use super::java::{SocketAddress, host_and_port};
 use super::json::Json;

@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 
 /// A client connection.
 #[derive(Clone, Debug)]
-#[allow(missing_docs)]
 pub struct Connection {
     pub remote: SocketAddr,
     /// The events that the server waits for on the socket: 1 to read and 4 to write.
@@ -62,7 +61,7 @@ impl Connection {
         }
     }
 
-    /// Resets what `crst` resets.
+    /// Resets the counters, as `crst` does.
     pub fn reset(&mut self) {
         *self = Connection {
             interest_ops: self.interest_ops,

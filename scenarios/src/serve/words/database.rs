@@ -30,7 +30,6 @@ pub struct Database {
 
 /// The digest of a database.
 #[derive(Clone, Copy, Debug, Default)]
-#[allow(missing_docs)]
 pub struct Digest {
     /// The zxid of the last transaction in the database.
     pub zxid: i64,
@@ -40,7 +39,6 @@ pub struct Digest {
 
 /// The last snapshot.
 #[derive(Clone, Copy, Debug, Default)]
-#[allow(missing_docs)]
 pub struct Snapshot {
     pub zxid: i64,
     /// Seconds since 1970.

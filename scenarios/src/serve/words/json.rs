@@ -6,7 +6,6 @@ use std::fmt;
 
 /// A JSON value whose objects keep the order of their fields.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs)]
 pub enum Json {
     Null,
     Bool(bool),

@@ -1,6 +1,6 @@
-//! Four-letter words and admin commands: what a server answers to operators and monitoring.
+//! Four-letter words and admin commands: the answers of a server to operators and monitoring.
 //!
-//! A [`Status`] is what a server knows of itself at one moment. [`Word::answer`] returns the text of a four-letter
+//! A [`Status`] is the state of one server at one moment. [`Word::answer`] returns the text of a four-letter
 //! word, and [`Command::run`] the response of an admin command. Both are functions of the status alone: a caller that
 //! executes `srst`, `crst` or `stmk` changes its own counters ([`Word::reset`], [`Command::reset`]).
 //!
@@ -30,7 +30,7 @@ pub use status::{
 };
 pub use word::{Whitelist, Word};
 
-/// What a server that looks for a leader answers to most words and commands.
+/// The answer to most words and commands while the server looks for a leader.
 const NOT_SERVING: &str = "This ZooKeeper instance is not currently serving requests";
 
 /// The counters that a word or a command sets to zero. The caller resets them after it has the answer.

@@ -6,7 +6,6 @@ use std::fmt;
 
 /// A server as a member of an ensemble.
 #[derive(Clone, Debug, Default)]
-#[allow(missing_docs)]
 pub struct Peer {
     pub init_limit: i32,
     pub sync_limit: i32,
@@ -51,7 +50,6 @@ pub struct Address {
 
 /// Whether a server votes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[allow(missing_docs)]
 pub enum LearnerType {
     #[default]
     Participant,
@@ -70,7 +68,6 @@ impl LearnerType {
 
 /// The phase of ZAB that a server is in.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[allow(missing_docs)]
 pub enum ZabState {
     #[default]
     Election,
@@ -93,7 +90,6 @@ impl ZabState {
 
 /// How a learner was last synchronised with its leader.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[allow(missing_docs)]
 pub enum SyncMode {
     #[default]
     None,

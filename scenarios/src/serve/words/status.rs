@@ -1,4 +1,4 @@
-//! What a server knows of itself: the data that four-letter words and admin commands print.
+//! The state of a server, as far as four-letter words and admin commands print it.
 
 use super::connection::Connection;
 use super::database::Database;
@@ -7,7 +7,7 @@ use super::peer::Peer;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-/// What a server knows of itself at one moment.
+/// The state of one server at one moment.
 ///
 /// Session ids and zxids are signed, as in Java. Times are milliseconds.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +24,7 @@ pub struct Status {
     pub peer: Option<Peer>,
     /// The moment of this status.
     pub clock: Clock,
-    /// What the server counts over all its connections.
+    /// The counters over all connections.
     pub stats: ServerStats,
     /// The open client connections, including the one that asks.
     pub connections: Vec<Connection>,
@@ -54,7 +54,7 @@ impl Status {
         }
     }
 
-    /// Returns what the server knows as a member of an ensemble, if it is one that has a leader.
+    /// Returns the peer of a leader, follower or observer; `None` for other roles.
     pub(super) fn quorum_peer(&self) -> Option<&Peer> {
         self.peer.as_ref().filter(|_| self.role.is_quorum_server())
     }
@@ -116,7 +116,7 @@ impl Role {
     }
 }
 
-/// What only a leader knows.
+/// The state that only a leader has.
 #[derive(Clone, Debug, Default)]
 pub struct Leading {
     /// The learners that are connected, followers and observers.
@@ -146,8 +146,8 @@ pub struct LearnerHandler {
     pub established: i64,
     /// The packets that wait to be sent.
     pub queued_packets: u64,
-    /// The bytes of the packets that wait to be sent. Negative on a real leader, which also subtracts packets that it
-    /// has not added.
+    /// The bytes of the packets that wait to be sent. A real leader subtracts the bytes of NEWLEADER and
+    /// UPTODATE without having added them, so the number can be negative.
     pub queued_packets_size: i64,
     /// The packets received.
     pub packets_received: u64,
@@ -161,7 +161,6 @@ pub struct LearnerHandler {
 
 /// The sizes of buffers in bytes, each -1 until there was one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[allow(missing_docs)]
 pub struct BufferStats {
     pub last: i32,
     pub min: i32,
@@ -190,9 +189,8 @@ impl Clock {
     }
 }
 
-/// What a server counts over all its connections.
+/// The counters of a server over all its connections.
 #[derive(Clone, Copy, Debug, Default)]
-#[allow(missing_docs)]
 pub struct ServerStats {
     pub min_latency: i64,
     /// The mean latency in milliseconds, which a server rounds to four digits after the point.
@@ -226,7 +224,6 @@ pub struct Session {
 
 /// The configuration of one server.
 #[derive(Clone, Debug, Default)]
-#[allow(missing_docs)]
 pub struct Configuration {
     pub client_port: u16,
     /// The port for TLS; `None` prints as -1.

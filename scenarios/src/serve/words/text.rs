@@ -162,7 +162,7 @@ fn dump(f: &mut fmt::Formatter<'_>, status: &Status) -> fmt::Result {
     expiry_queue(f, status, connections)
 }
 
-/// Writes what expires, by the time at which it does.
+/// Writes the elements by the time at which they expire.
 fn expiry_queue(
     f: &mut fmt::Formatter<'_>,
     status: &Status,

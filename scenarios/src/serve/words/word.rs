@@ -85,6 +85,9 @@ impl Word {
     }
 
     /// Returns the text with which a server answers before it closes the connection.
+    ///
+    /// A real server counts the word as a packet received before it answers, and the answer as a packet sent. Its
+    /// answer includes the connection that asks, without interest in events and without a session.
     #[must_use]
     pub fn answer(self, status: &Status) -> String {
         text::Answer { word: self, status }.to_string()
