@@ -33,7 +33,8 @@ const fn of_any_server(
     Command { name, aliases, server_required: false, fields }
 }
 
-/// Every command, by name. Those that have arguments are left out, and `observer_connection_stat_reset`.
+/// Every command, by name. Left out are `set_trace_mask` and `observer_connection_stat_reset`, and `snapshot` and
+/// `restore` of 3.9.
 ///
 /// A real server fails with status 500 if it is asked for `monitor` while it does not serve. Here that is refused like
 /// other commands.

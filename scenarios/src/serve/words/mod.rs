@@ -5,7 +5,8 @@
 //! executes `srst`, `crst` or `stmk` changes its own counters ([`Word::reset`], [`Command::reset`]).
 //!
 //! The texts are those of ZooKeeper 3.8.0; [`Release`] has the differences of later releases. Where a server prints a
-//! hash table, in an order that no client can rely on, the order here is that of the keys.
+//! hash table, in an order that no client can rely on, the order here is fixed: sets are sorted, and metrics have the
+//! order in which a server registers them.
 
 mod admin;
 mod commands;

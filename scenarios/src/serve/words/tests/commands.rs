@@ -1,7 +1,7 @@
 //! The responses of admin commands.
 
-use super::{VERSION, follower, leader, observer, read_only, standalone};
-use crate::serve::words::{COMMANDS, Command, Connection, Json, Reset, Status, Word, links};
+use super::{follower, leader, observer, read_only, standalone};
+use crate::serve::words::{COMMANDS, Command, Connection, Json, Reset, Status, links};
 
 /// Returns the response as the admin server sends it.
 fn sent(name: &str, status: &Status) -> String {
@@ -335,22 +335,6 @@ fn stats() {
       "error" : null
     }
     "#);
-}
-
-#[test]
-fn monitor_has_the_metrics_of_mntr() {
-    for status in [standalone(), leader(), follower(), observer(), read_only()] {
-        let text = Word::Mntr.answer(&status);
-        for (line, (name, value)) in text.lines().zip(Command::run("mntr", &status).fields) {
-            let value = match value {
-                Json::Text(text) => text,
-                value => value.to_string(),
-            };
-            assert_eq!(line, format!("zk_{name}\t{value}"));
-        }
-    }
-    let response = Command::run("monitor", &standalone());
-    assert_eq!(response.to_json().get("version"), Some(&Json::from(VERSION)));
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Words and commands against texts that real servers of release 3.8.0 have sent.
 //!
-//! Each status here is that of a server which was asked, with other paths. The expected texts are the answers, with
-//! sets in the order of their elements, and with the counters of one moment.
+//! Each status here is that of a server which was asked, with other paths and rounder session ids. The expected texts
+//! are its answers, with sets in the order of their elements and with the counters of one moment.
 
 mod commands;
 mod formats;
 mod generated;
+mod monitor;
 mod texts;
 
 use super::{

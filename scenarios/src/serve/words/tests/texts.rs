@@ -1,7 +1,7 @@
 //! The texts of four-letter words.
 
 use super::{FIRST, follower, leader, observer, read_only, standalone};
-use crate::serve::words::{Release, Reset, Role, Status, SyncMode, Whitelist, Word};
+use crate::serve::words::{Release, Reset, Status, Whitelist, Word};
 
 const NOT_SERVING: &str = "This ZooKeeper instance is not currently serving requests\n";
 
@@ -355,91 +355,4 @@ fn envi() {
     zookeeper.version=3.8.0-${mvngit.commit.id}, built on 2024-12-29 17:54 UTC
     host.name=localhost
     ");
-}
-
-#[test]
-fn mntr() {
-    let status = standalone();
-    insta::assert_snapshot!(answer("mntr", &status), @r"
-    zk_version	3.8.0-${mvngit.commit.id}, built on 2024-12-29 17:54 UTC
-    zk_server_state	standalone
-    zk_avg_latency	1.75
-    zk_max_latency	6
-    zk_min_latency	0
-    zk_packets_received	14
-    zk_packets_sent	13
-    zk_num_alive_connections	3
-    zk_outstanding_requests	0
-    zk_uptime	6994
-    zk_znode_count	9
-    zk_watch_count	5
-    zk_ephemerals_count	3
-    zk_approximate_data_size	66
-    zk_global_sessions	2
-    zk_local_sessions	0
-    zk_open_file_descriptor_count	51
-    zk_max_file_descriptor_count	20000
-    zk_connection_drop_probability	0.0
-    zk_last_client_response_size	43
-    zk_max_client_response_size	84
-    zk_min_client_response_size	16
-    zk_outstanding_tls_handshake	0
-    zk_auth_failed_count	0
-    zk_non_mtls_remote_conn_count	0
-    zk_non_mtls_local_conn_count	0
-    ");
-    let head =
-        |status: &Status| answer("mntr", status).lines().take(4).collect::<Vec<_>>().join("\n");
-    insta::assert_snapshot!(head(&observer()), @r"
-    zk_version	3.8.0-${mvngit.commit.id}, built on 2024-12-29 17:54 UTC
-    zk_server_state	observer
-    zk_peer_state	observing - broadcast
-    zk_observer_master_id	3
-    ");
-    let mut follower = follower();
-    follower.peer.as_mut().unwrap().sync_mode = SyncMode::Diff;
-    assert!(answer("mntr", &follower).contains("\nzk_peer_state\tfollowing - broadcast - diff\n"));
-}
-
-/// Returns the names of the metrics that a standalone server does not have.
-fn more_than_standalone(status: &Status) -> Vec<String> {
-    let names = |text: &str| {
-        text.lines().filter_map(|line| Some(line.split_once('\t')?.0.to_owned())).collect()
-    };
-    let common: Vec<String> = names(&answer("mntr", &standalone()));
-    let mut names: Vec<String> = names(&answer("mntr", status));
-    names.retain(|name| !common.contains(name));
-    names
-}
-
-#[test]
-fn mntr_of_an_ensemble_has_the_metrics_of_the_role() {
-    assert_eq!(
-        more_than_standalone(&leader()),
-        [
-            "zk_peer_state",
-            "zk_quorum_size",
-            "zk_learners",
-            "zk_synced_followers",
-            "zk_synced_non_voting_followers",
-            "zk_synced_observers",
-            "zk_pending_syncs",
-            "zk_leader_uptime",
-            "zk_last_proposal_size",
-            "zk_max_proposal_size",
-            "zk_min_proposal_size",
-        ]
-    );
-    let mut status = follower();
-    assert_eq!(more_than_standalone(&status), ["zk_peer_state", "zk_quorum_size"]);
-    status.role = Role::Follower { synced_observers: Some(1) };
-    assert_eq!(
-        more_than_standalone(&status),
-        ["zk_peer_state", "zk_quorum_size", "zk_synced_observers"]
-    );
-    assert_eq!(
-        more_than_standalone(&observer()),
-        ["zk_peer_state", "zk_observer_master_id", "zk_quorum_size"]
-    );
-    assert_eq!(more_than_standalone(&read_only()), [""; 0]);
 }
