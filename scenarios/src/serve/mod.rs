@@ -24,6 +24,7 @@ mod core;
 mod options;
 mod peer;
 mod recorder;
+pub mod words;
 
 pub use command::{COMMANDS, Command};
 pub use options::ServeOptions;
