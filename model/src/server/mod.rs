@@ -56,6 +56,7 @@ use crate::tree::DataTree;
 use crate::vocabulary::id::{ClientConnection, ServerId, SessionId};
 use crate::vocabulary::packet::PeerState;
 use crate::vocabulary::release::Bug;
+use crate::watch::WatchTable;
 use clients::{Clients, Serving};
 use commit_processor::CommitProcessor;
 use context::PacketThread;
@@ -164,6 +165,11 @@ impl Server {
     /// Returns true if it leads and is established.
     pub(crate) fn is_established_leader(&self) -> bool {
         matches!(&self.role, Role::Leading(leader) if leader.is_established())
+    }
+
+    /// Returns the watches of its clients.
+    pub fn watches(&self) -> &WatchTable {
+        &self.clients.watches
     }
 
     /// Returns its local sessions.

@@ -37,6 +37,16 @@ pub struct WatchTable {
 pub type Fired = Vec<(ClientConnection, WatchedEvent)>;
 
 impl WatchTable {
+    /// Returns each data watch.
+    pub fn data_watches(&self) -> impl Iterator<Item = (&Arc<str>, ClientConnection)> {
+        self.data.iter()
+    }
+
+    /// Returns each child watch.
+    pub fn child_watches(&self) -> impl Iterator<Item = (&Arc<str>, ClientConnection)> {
+        self.child.iter()
+    }
+
     /// Sets a one-shot data watch, for exists with any result and for a successful getData. A repeated call has no
     /// further effect (rule 3.1.3).
     pub(crate) fn add_data(&mut self, path: Arc<str>, connection: ClientConnection, bugs: Bugs) {

@@ -65,6 +65,13 @@ impl Table {
         watches.and_then(|watches| watches.get(&connection)).copied().unwrap_or_default()
     }
 
+    /// Returns each path with each connection that watches it.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, ClientConnection)> {
+        self.watches
+            .iter()
+            .flat_map(|(path, connections)| connections.keys().map(move |of| (path, *of)))
+    }
+
     /// Returns true if any connection watches the path.
     pub(super) fn has_any(&self, path: &str) -> bool {
         self.watches.contains_key(path)

@@ -22,6 +22,11 @@ impl Clock {
         self.start + self.began.elapsed().mul_f64(self.speed)
     }
 
+    /// Returns the ensemble's time since its start.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.now().since(self.start)
+    }
+
     /// Returns when the clock shows this time.
     pub(super) fn when(&self, time: Time) -> Instant {
         self.began + self.real(time.since(self.start))

@@ -2,6 +2,7 @@
 
 use super::core::Shared;
 use super::peer::{Peer, Received};
+use super::words::Word;
 use std::io;
 use std::rc::Rc;
 use tokio::net::TcpStream;
@@ -19,7 +20,8 @@ const READ: usize = 64 * 1024;
 pub(super) async fn serve(core: Shared, stream: TcpStream, server: ServerId) {
     let _ = stream.set_nodelay(true);
     // A server that has just gone down refuses: dropping the stream does.
-    let Some(peer) = core.borrow_mut().open(server) else { return };
+    let Ok(remote) = stream.peer_addr() else { return };
+    let Some(peer) = core.borrow_mut().open(server, remote) else { return };
     let connection = Connection { core, stream, peer, read: Vec::new() };
     connection.run().await;
 }
@@ -115,6 +117,14 @@ impl Connection {
         let rest = &self.read[*at..];
         let Some((length, rest)) = rest.split_first_chunk::<4>() else { return Ok(false) };
         let length = usize::try_from(i32::from_be_bytes(*length)).map_err(|_| Ends::NoFrame)?;
+        if self.peer.awaits_connect()
+            && let Some(word) = self.read.first_chunk().and_then(|word| Word::from_bytes(*word))
+        {
+            // Nothing after the word is read.
+            *at = self.read.len();
+            self.core.borrow_mut().answer_word(&self.peer, word);
+            return Ok(false);
+        }
         if length > LARGEST {
             return Err(Ends::NoFrame);
         }

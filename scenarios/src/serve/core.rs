@@ -1,11 +1,14 @@
 //! The ensemble behind the sockets: what its clients send goes in, and what they are to read comes out.
 
 use super::clock::Clock;
+use super::counters::{Counters, Totals};
 use super::options::ServeOptions;
 use super::peer::{Peer, Received};
 use super::recorder::Recorder;
+use super::words::{Reset, Word};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -35,6 +38,9 @@ pub(super) struct Core {
     resting: VecDeque<ClientId>,
     pub(super) recorder: Option<Recorder>,
     secrets: Seeds,
+    ports: Vec<u16>,
+    /// By server.
+    totals: Vec<Totals>,
     changed: Rc<Notify>,
 }
 
@@ -43,7 +49,12 @@ pub(super) type Shared = Rc<RefCell<Core>>;
 
 impl Core {
     /// Starts an ensemble, and lets it elect its first leader before anything is asked.
-    pub(super) fn start(options: &ServeOptions, recorder: Option<Recorder>, now: Time) -> Core {
+    pub(super) fn start(
+        options: &ServeOptions,
+        ports: Vec<u16>,
+        recorder: Option<Recorder>,
+        now: Time,
+    ) -> Core {
         let settings = ServedOptions {
             servers: options.servers,
             bugs: options.bugs,
@@ -62,16 +73,19 @@ impl Core {
             resting: VecDeque::new(),
             recorder,
             secrets: Seeds::new(options.seed),
+            ports,
+            totals: (0..options.servers).map(|_| Totals::default()).collect(),
             changed: Rc::new(Notify::new()),
         }
     }
 
     /// Opens a connection to a server; `None` if it is down.
-    pub(super) fn open(&mut self, server: ServerId) -> Option<Rc<Peer>> {
+    pub(super) fn open(&mut self, server: ServerId, remote: SocketAddr) -> Option<Rc<Peer>> {
         self.arrive();
         let client = self.next_client();
         let connection = self.served.open(client, server)?;
-        let peer = Rc::new(Peer::new(connection, server));
+        let counters = Counters::new(remote, self.clock());
+        let peer = Rc::new(Peer::new(connection, server, counters));
         self.peers.insert(connection, Rc::clone(&peer));
         Some(peer)
     }
@@ -106,6 +120,41 @@ impl Core {
             self.turn();
             self.sessions.retain(|_, of| *of != connection);
             self.resting.push_back(connection.client);
+        }
+    }
+
+    /// Returns the connections to a server.
+    pub(super) fn peers_of(&self, server: ServerId) -> impl Iterator<Item = &Rc<Peer>> {
+        self.peers.values().filter(move |peer| peer.server == server)
+    }
+
+    /// Returns the session of a connection.
+    pub(super) fn session_of(&self, connection: ClientConnection) -> Option<SessionId> {
+        self.peers.get(&connection)?.session()
+    }
+
+    /// Returns what a server has counted.
+    pub(super) fn totals(&self, server: ServerId) -> &Totals {
+        &self.totals[server.index()]
+    }
+
+    /// Returns the port of a server.
+    pub(super) fn port(&self, server: ServerId) -> u16 {
+        self.ports.get(server.index()).copied().unwrap_or(0)
+    }
+
+    /// Answers a four-letter word on a connection that has just begun.
+    pub(super) fn answer_word(&mut self, peer: &Peer, word: Word) {
+        self.arrive();
+        self.turn();
+        let status = self.status_of(peer.server);
+        peer.queue_text(&word.answer(&status));
+        match word.reset() {
+            Some(Reset::Server) => self.totals(peer.server).reset(),
+            Some(Reset::Connections) => {
+                self.peers_of(peer.server).for_each(|peer| peer.counters.reset());
+            }
+            None => {}
         }
     }
 

@@ -21,9 +21,12 @@ mod clock;
 mod command;
 mod connection;
 mod core;
+mod counters;
 mod options;
 mod peer;
 mod recorder;
+mod status;
+#[doc(hidden)]
 pub mod words;
 
 pub use command::{COMMANDS, Command};
@@ -222,7 +225,9 @@ async fn begin(options: &ServeOptions) -> Result<(Shared, Vec<TcpListener>), Ser
     };
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = Time(u64::try_from(since.as_micros()).unwrap_or(0));
-    let mut core = Core::start(options, recorder, now);
+    let port = |listener: &TcpListener| listener.local_addr().map_or(0, |it| it.port());
+    let ports = listeners.iter().map(port).collect();
+    let mut core = Core::start(options, ports, recorder, now);
     core.begin_record();
     Ok((Rc::new(RefCell::new(core)), listeners))
 }

@@ -1,12 +1,14 @@
 //! One connection: what a client sends as packets, and what it is to read as bytes.
 
 use super::clock::Clock;
+use super::counters::Counters;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::Notify;
 use vivarium_model::id::{ClientConnection, ServerId, SessionId, Xid};
-use vivarium_model::op::Request;
+use vivarium_model::op::{Op, Request};
 use vivarium_model::packet::{ClientPacket, ServerPacket};
 use vivarium_model::wire::handshake::{decode_connect, encode_connected};
 use vivarium_model::wire::reply::encode_server;
@@ -30,6 +32,7 @@ struct Outstanding {
     xid: Xid,
     request: Arc<Request>,
     opcodes: Opcodes,
+    since: Instant,
 }
 
 /// One connection of a client.
@@ -38,6 +41,8 @@ pub(super) struct Peer {
     pub(super) server: ServerId,
     out: RefCell<Vec<u8>>,
     outstanding: RefCell<VecDeque<Outstanding>>,
+    session: Cell<Option<SessionId>>,
+    pub(super) counters: Counters,
     is_connected: Cell<bool>,
     has_ended: Cell<bool>,
     last_zxid: Cell<Zxid>,
@@ -45,8 +50,10 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    pub(super) fn new(connection: ClientConnection, server: ServerId) -> Peer {
+    pub(super) fn new(connection: ClientConnection, server: ServerId, counters: Counters) -> Peer {
         Peer {
+            session: Cell::new(None),
+            counters,
             connection,
             server,
             out: RefCell::default(),
@@ -65,6 +72,7 @@ impl Peer {
 
     /// Reads a ConnectRequest.
     pub(super) fn connect(&self, frame: &[u8]) -> Result<(ClientPacket, Password), WireError> {
+        self.counters.totals.receive();
         let decoded = decode_connect(frame)?;
         self.is_connected.set(true);
         Ok(decoded)
@@ -72,10 +80,11 @@ impl Peer {
 
     /// Reads any other frame.
     pub(super) fn read(&self, frame: &[u8]) -> Result<Received, WireError> {
+        self.counters.totals.receive();
         let (packet, opcodes) = decode_client(frame)?;
         if let ClientPacket::Request { xid, request } = &packet {
-            let (xid, request) = (*xid, Arc::clone(request));
-            self.outstanding.borrow_mut().push_back(Outstanding { xid, request, opcodes });
+            let (xid, request, since) = (*xid, Arc::clone(request), Instant::now());
+            self.outstanding.borrow_mut().push_back(Outstanding { xid, request, opcodes, since });
         }
         Ok(Received { packet })
     }
@@ -95,6 +104,8 @@ impl Peer {
         let frame = match packet {
             ServerPacket::Connected { session, timeout, read_only } => {
                 let (session, read_only) = (*session, *read_only);
+                self.session.set(Some(session));
+                self.counters.connected(*timeout);
                 let timeout = clock.real(*timeout);
                 let told = ServerPacket::Connected { session, timeout, read_only };
                 encode_connected(&told, &password(session))
@@ -103,13 +114,35 @@ impl Peer {
             ServerPacket::Reply { xid, zxid, .. } => {
                 self.last_zxid.set(*zxid);
                 let asked = self.answered(*xid);
+                if let Some(asked) = &asked {
+                    let (cxid, zxid) = (i64::from(xid.0), zxid.0.cast_signed());
+                    let latency = asked.since.elapsed();
+                    self.counters.replied(four_letters(&asked.request), cxid, zxid, latency);
+                }
                 let opcodes = asked.as_ref().map_or(Opcodes::Newest, |asked| asked.opcodes);
                 let request = asked.as_ref().map(|asked| &*asked.request);
                 encode_server(packet, opcodes, request, self.last_zxid.get())
             }
             packet => encode_server(packet, Opcodes::Newest, None, self.last_zxid.get()),
         };
+        self.counters.totals.send();
         self.queue(&frame);
+    }
+
+    /// Returns the session that the client has.
+    pub(super) fn session(&self) -> Option<SessionId> {
+        self.session.get()
+    }
+
+    /// Returns the number of requests without a reply.
+    pub(super) fn outstanding(&self) -> usize {
+        self.outstanding.borrow().len()
+    }
+
+    /// Queues text without a length, as the answer to a four-letter word.
+    pub(super) fn queue_text(&self, text: &str) {
+        self.out.borrow_mut().extend_from_slice(text.as_bytes());
+        self.end();
     }
 
     /// Takes the request that a reply answers. Requests before it have no reply.
@@ -151,5 +184,29 @@ impl Peer {
 
     pub(super) fn has_output(&self) -> bool {
         !self.out.borrow().is_empty()
+    }
+}
+
+/// Returns the name of a request as `cons` shows it (`Request.op2String` of ZooKeeper, in four letters).
+fn four_letters(request: &Request) -> &'static str {
+    match request {
+        Request::Write(Op::Create { .. }) => "CREA",
+        Request::Write(Op::Delete { .. }) | Request::DeleteContainer { .. } => "DELE",
+        Request::Write(Op::SetData { .. }) => "SETD",
+        Request::Write(Op::Check { .. }) => "CHEC",
+        Request::Multi(_) | Request::MultiRead(_) => "MULT",
+        Request::Exists { .. } => "EXIS",
+        Request::GetData { .. } => "GETD",
+        Request::GetChildren { .. } => "GETC",
+        Request::GetAcl { .. } => "GETA",
+        Request::SetAcl { .. } => "SETA",
+        Request::GetAllChildrenNumber { .. } => "GETACN",
+        Request::GetEphemerals { .. } => "GETE",
+        Request::WhoAmI => "WHOA",
+        Request::AddWatch { .. } => "ADDW",
+        Request::RemoveWatches { .. } => "REMW",
+        Request::CheckWatches { .. } => "CHEW",
+        Request::Sync { .. } => "SYNC",
+        Request::CloseSession => "CLOS",
     }
 }

@@ -227,7 +227,8 @@ impl Served {
             bugs: config.bugs.iter().map(|bug| bug.name().to_string()).collect(),
             outside: Vec::new(),
             steps: Vec::new(),
-            hash: Fingerprint::default(),
+            // Of a run without steps: nothing may be added, if the process is killed soon.
+            hash: Effects::hashed().hasher.map(|hasher| hasher.fingerprint()).unwrap_or_default(),
             violation: None,
             config,
         }

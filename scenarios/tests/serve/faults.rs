@@ -1,0 +1,145 @@
+//! Faults happen when they are asked for.
+
+use super::*;
+use tokio::net::TcpStream;
+use vivarium_client::{CreateMode, SessionState, Version};
+
+#[tokio::test]
+async fn a_client_goes_on_when_the_leader_crashes() {
+    let ensemble = ensemble(ServeOptions::default()).await;
+    let client = connect(&ensemble).await;
+    soon(client.create("/a", b"0", CreateMode::Persistent)).await.unwrap();
+    let leader = command(&ensemble, "leader").await;
+    let leader: usize = leader.strip_prefix("server ").unwrap().parse().unwrap();
+    command(&ensemble, &format!("crash {leader}")).await;
+    settled(|| client.set_data("/a", b"1", Version::Any)).await.unwrap();
+    assert_ne!(command(&ensemble, "leader").await, format!("server {leader}"));
+    let again = ensemble.command(format!("crash {leader}").parse().unwrap()).await;
+    assert_eq!(again, Err(format!("server {leader} is down")));
+    // The port of a server that is down is closed, and open again afterwards.
+    let address = ensemble.addresses()[leader - 1];
+    soon(async { while TcpStream::connect(address).await.is_ok() {} }).await;
+    command(&ensemble, &format!("restart {leader}")).await;
+    soon(async { while TcpStream::connect(address).await.is_err() {} }).await;
+    soon(client.close()).await;
+    assert_eq!(soon(ensemble.stop()).await.violation, None);
+}
+
+/// The reply of the next create is lost, and what becomes of the create is as it was asked for.
+#[tokio::test]
+async fn the_next_reply_is_lost_as_it_was_asked_for() {
+    let ensemble = ensemble(ServeOptions::default()).await;
+    let other = connect(&ensemble).await;
+    let client = connect(&ensemble).await;
+    let session = client.session().expect("it is connected");
+    for (lost, at_once, later) in
+        [("lost-applied", true, true), ("lost-never", false, false), ("lost-pending", false, true)]
+    {
+        let path = format!("/{lost}");
+        command(&ensemble, &format!("next-reply {session} create {path} {lost}")).await;
+        assert!(client.create("/other", b"", CreateMode::PersistentSequential).await.is_ok());
+        let created = soon(client.create(&path, b"", CreateMode::Ephemeral)).await;
+        assert_eq!(created.unwrap_err(), Error::ConnectionLoss, "{lost}");
+        assert_eq!(soon(other.exists(&path)).await.unwrap().is_some(), at_once, "{lost}");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(soon(other.exists(&path)).await.unwrap().is_some(), later, "{lost}");
+        settled(|| client.exists("/")).await.unwrap();
+    }
+    assert_eq!(client.session(), Some(session), "a lost connection ends no session");
+}
+
+#[tokio::test]
+async fn a_session_is_expired_or_disconnected() {
+    let ensemble = ensemble(ServeOptions { servers: 1, ..ServeOptions::default() }).await;
+    let client = connect(&ensemble).await;
+    let mut changes = client.session_events();
+    let session = client.session().expect("it is connected");
+    assert!(command(&ensemble, "sessions").await.contains(&session.to_string()));
+    command(&ensemble, &format!("disconnect {session}")).await;
+    assert_eq!(soon(changes.next()).await, SessionState::Disconnected);
+    assert_eq!(soon(changes.next()).await, SessionState::SyncConnected);
+    command(&ensemble, &format!("expire {session}")).await;
+    soon(async { while changes.next().await != SessionState::Expired {} }).await;
+    let refused = ensemble.command(format!("expire {session}").parse().unwrap()).await;
+    assert_eq!(refused, Err(format!("there is no session {session}")));
+}
+
+/// In a partition a minority answers no write.
+#[tokio::test]
+async fn a_minority_answers_no_write() {
+    let ensemble = ensemble(ServeOptions { speed: 10.0, ..ServeOptions::default() }).await;
+    let address = ensemble.addresses()[0].to_string();
+    let client = soon(Client::builder(&address).connect()).await.unwrap();
+    soon(client.create("/a", b"", CreateMode::Persistent)).await.unwrap();
+    command(&ensemble, "partition 1 | 2 3").await;
+    assert_eq!(
+        soon(client.set_data("/a", b"", Version::Any)).await.unwrap_err(),
+        Error::ConnectionLoss
+    );
+    command(&ensemble, "heal").await;
+    settled(|| client.set_data("/a", b"", Version::Any)).await.unwrap();
+    assert!(command(&ensemble, "status").await.contains("no property is violated"));
+}
+
+/// Time that goes ten times as fast: a session of a silent client ends in a tenth of its timeout.
+#[tokio::test]
+async fn time_can_go_faster() {
+    let ensemble = ensemble(ServeOptions { speed: 20.0, ..ServeOptions::default() }).await;
+    let client = connect(&ensemble).await;
+    assert_eq!(client.session_timeout(), Duration::from_millis(400));
+    let watching = connect(&ensemble).await;
+    soon(client.create("/a", b"", CreateMode::Ephemeral)).await.unwrap();
+    let began = std::time::Instant::now();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(soon(watching.exists("/a")).await.unwrap().is_some(), "its pings are in time");
+    command(&ensemble, "pause 1").await;
+    command(&ensemble, "pause 2").await;
+    command(&ensemble, "heal").await;
+    drop(client);
+    soon(async { while watching.exists("/a").await != Ok(None) {} }).await;
+    assert!(began.elapsed() < Duration::from_secs(6));
+}
+
+#[test]
+fn a_line_that_is_no_command_is_refused_in_a_sentence() {
+    for (line, expected) in [
+        ("", "there is no command in this line"),
+        ("crash", "`crash` is no command; the commands are"),
+        ("crash zero", "`zero` is no number of a server"),
+        ("crash 0", "`0` is no number of a server"),
+        ("slow-disk 1 fast", "`fast` is no span, such as 50ms or 2s"),
+        ("slow-disk 1 5", "`5` is no span"),
+        ("slow-disk 1 99999999999s", "is no span"),
+        ("expire me", "`me` is no id of a session"),
+        ("next-reply 0x1 create lost", "`lost` is none of lost-applied"),
+        ("next-reply 0x1 a b c lost-never", "is no command"),
+        ("partition", "is no command"),
+        ("partition 1 | x", "`x` is no number of a server"),
+    ] {
+        let refused = line.parse::<vivarium::serve::Command>().expect_err(line);
+        assert!(refused.contains(expected), "{line}: {refused}");
+    }
+}
+
+#[tokio::test]
+async fn settings_that_make_no_sense_are_refused_in_a_sentence() {
+    let defaults = ServeOptions::default;
+    for options in [
+        ServeOptions { servers: 0, ..defaults() },
+        ServeOptions { servers: 10, ..defaults() },
+        ServeOptions { speed: 0.0, ..defaults() },
+        ServeOptions { speed: f64::NAN, ..defaults() },
+        ServeOptions { port: 65_535, ..defaults() },
+        ServeOptions { tick: Duration::ZERO, ..defaults() },
+        ServeOptions { record: Some("/no/such/folder/file".into()), ..defaults() },
+    ] {
+        let error = soon(Ensemble::with(options)).await.expect_err("it makes no sense");
+        assert!(error.to_string().len() > 20, "{error}");
+    }
+    // A port that another ensemble uses.
+    let first = ensemble(ServeOptions::default()).await;
+    let port = first.addresses()[0].port();
+    let options = ServeOptions { servers: 1, port, ..ServeOptions::default() };
+    let error = soon(Ensemble::with(options)).await.expect_err("the port is not free");
+    assert!(error.to_string().contains("cannot listen at 127.0.0.1"), "{error}");
+}

@@ -1,0 +1,163 @@
+//! Clients that send anything: the ensemble goes on, and other clients notice nothing.
+
+use super::*;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use vivarium_client::{CreateMode, Version};
+use vivarium_model::id::Xid;
+use vivarium_model::op::{Op, ReadOp, Request};
+use vivarium_model::packet::ClientPacket;
+use vivarium_model::wire::handshake::encode_connect;
+use vivarium_model::wire::request::encode_client;
+use vivarium_model::wire::{Opcodes, Password};
+
+fn frame(packet: &[u8]) -> Vec<u8> {
+    [&u32::try_from(packet.len()).unwrap().to_be_bytes(), packet].concat()
+}
+
+fn hello() -> Vec<u8> {
+    let timeout = Duration::from_secs(5);
+    let session = None;
+    let connect = ClientPacket::Connect {
+        last_zxid_seen: Default::default(),
+        timeout,
+        session,
+        read_only: false,
+    };
+    frame(&encode_connect(&connect, &Password::default()))
+}
+
+/// A right request, or one with bytes changed, cut or added, or no request at all.
+fn anything(random: &mut fastrand::Rng, xid: u32) -> Vec<u8> {
+    let path = ["/a", "/a/b", "", "a", "/zookeeper"][random.usize(..5)];
+    let request = match random.u8(..5) {
+        0 => Request::Write(Op::create(path, [7; 30], CreateMode::Persistent)),
+        1 => Request::Write(Op::delete(path, Version::Any)),
+        2 => Request::GetChildren { path: path.into(), watch: random.bool() },
+        3 => Request::Multi(vec![Op::check(path, Version::Is(3)); random.usize(..5)]),
+        _ => Request::Exists { path: path.into(), watch: true },
+    };
+    let packet = ClientPacket::Request { xid: Xid(xid), request: request.into() };
+    let mut bytes = frame(&encode_client(&packet, Opcodes::Newest));
+    match random.u8(..8) {
+        0 => bytes = (0..random.usize(..200)).map(|_| random.u8(..)).collect(),
+        1 => bytes.truncate(random.usize(..bytes.len())),
+        2..=4 => {
+            for _ in 0..random.usize(1..5) {
+                let at = random.usize(..bytes.len());
+                bytes[at] = [0, 1, 0x7f, 0x80, 0xff, random.u8(..)][random.usize(..6)];
+            }
+        }
+        _ => {}
+    }
+    bytes
+}
+
+/// Connects, sends, reads or does not read, and leaves in the middle.
+async fn intruder(ensemble: &Ensemble, seed: u64, frames: usize) -> usize {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut sent = 0;
+    while sent < frames {
+        let server = random.usize(..3);
+        let Ok(mut stream) = TcpStream::connect(ensemble.addresses()[server]).await else {
+            continue;
+        };
+        if random.u8(..10) > 0 && stream.write_all(&hello()).await.is_err() {
+            continue;
+        }
+        for xid in 0..random.u32(1..60) {
+            sent += 1;
+            if stream.write_all(&anything(&mut random, xid)).await.is_err() {
+                break;
+            }
+        }
+        if random.bool() {
+            let mut buffer = [0; 4096];
+            let _ = timeout(Duration::from_millis(1), stream.read(&mut buffer)).await;
+        }
+    }
+    sent
+}
+
+async fn undisturbed(ensemble: &Ensemble, frames: usize) -> usize {
+    let client = connect(ensemble).await;
+    let mut changes = client.session_events();
+    soon(client.create("/own", b"0", CreateMode::Ephemeral)).await.unwrap();
+    let mut sent = 0;
+    let mut round = 0;
+    while sent < frames {
+        sent += intruder(ensemble, round, 200).await;
+        round += 1;
+        let (data, stat) = soon(client.get_data("/own")).await.expect("it is answered");
+        let count: usize = std::str::from_utf8(&data).unwrap().parse().unwrap();
+        let next = (count + 1).to_string();
+        let version = Version::Is(stat.version);
+        soon(client.set_data("/own", next.as_bytes(), version)).await.expect("it is alone here");
+    }
+    assert_eq!(changes.try_next(), None, "its connection is never lost");
+    assert_eq!(soon(ensemble.violation()).await, None);
+    sent
+}
+
+#[tokio::test]
+async fn clients_that_send_anything_disturb_no_other() {
+    let ensemble = ensemble(ServeOptions::default()).await;
+    assert!(undisturbed(&ensemble, 20_000).await >= 20_000);
+}
+
+/// One million frames; `cargo test --release -p vivarium-zk --test serve -- --ignored --nocapture million`.
+#[tokio::test]
+#[ignore = "it takes minutes; run it after a change of the server's side of the protocol"]
+async fn a_million_frames() {
+    let ensemble = ensemble(ServeOptions::default()).await;
+    undisturbed(&ensemble, 50_000).await;
+    let before = resident();
+    let sent = undisturbed(&ensemble, 1_000_000).await;
+    println!("{sent} frames, {before} kB before, {} kB after", resident());
+}
+
+/// The memory of this process, in kB.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(0)
+}
+
+/// A client that reads nothing holds up no other, and not its server's memory.
+#[tokio::test]
+async fn a_client_that_reads_nothing_holds_up_itself() {
+    let ensemble = ensemble(ServeOptions { servers: 1, ..ServeOptions::default() }).await;
+    let client = connect(&ensemble).await;
+    soon(client.create("/big", &[7; 100_000], CreateMode::Persistent)).await.unwrap();
+    let mut stream = TcpStream::connect(ensemble.addresses()[0]).await.unwrap();
+    stream.write_all(&hello()).await.unwrap();
+    let long = format!("/{}", "x".repeat(2_000));
+    let reads = ["/big", &long].map(|path| ReadOp::GetData { path: path.into() });
+    let get = Request::MultiRead(reads.to_vec());
+    let before = resident();
+    let flood = async {
+        for xid in 1..100_000 {
+            let packet = ClientPacket::Request { xid: Xid(xid), request: get.clone().into() };
+            stream.write_all(&frame(&encode_client(&packet, Opcodes::Newest))).await.unwrap();
+        }
+    };
+    // The server stops reading long before all is sent.
+    assert!(timeout(Duration::from_secs(3), flood).await.is_err());
+    assert!(soon(client.get_data("/big")).await.is_ok());
+    assert!(resident() < before + 200_000, "{before} kB, then {} kB", resident());
+}
+
+#[tokio::test]
+async fn a_session_is_resumed_only_with_its_password() {
+    let ensemble = ensemble(ServeOptions { servers: 1, ..ServeOptions::default() }).await;
+    let client = connect(&ensemble).await;
+    let mut resumed = client.resumed().expect("a session");
+    resumed.password = Password([1; 16]);
+    let address = ensemble.connect_string();
+    let thief = soon(Client::builder(&address).resume(resumed).connect()).await;
+    assert!(thief.is_err(), "{thief:?}");
+    assert!(soon(client.exists("/")).await.is_ok(), "its owner notices nothing");
+    let same = client.resumed().expect("a session");
+    let moved = soon(Client::builder(&address).resume(same).connect()).await.unwrap();
+    assert_eq!(moved.session(), client.session());
+}
