@@ -9,6 +9,7 @@
 //! | [`failure`] | how to read a failure, and how to replay it |
 //! | [`recipes`] | locks, elections, queues and others, ready to use |
 //! | [`production`] | a program or recipe in a service, on real servers |
+//! | [`any_client`] | the modelled ensemble on sockets, for programs in any language |
 //! | [`real_servers`] | the model against real servers, and defects of today's ZooKeeper |
 //! | [`published_fixes`] | repairs of public bug reports that are violated too |
 //! | [`compared`] | the recipes of Curator, kazoo and zookeeper-client under the same faults |
@@ -41,6 +42,7 @@ chapters! {
     failure: "failure.md",
     recipes: "recipes.md",
     production: "production.md",
+    any_client: "any-client.md",
     real_servers: "real-servers.md",
     published_fixes: "what-published-fixes-miss.md",
     compared: "compared.md",

@@ -117,7 +117,7 @@ fn names_without_a_near_one_get_the_list() {
     assert_eq!(
         sentence,
         "unknown command `frobnicate`: the commands are run, replay, explore, conform, \
-         live, fuzz-explorer, recipes, mutants, published, findings, list"
+         live, serve, fuzz-explorer, recipes, mutants, published, findings, list"
     );
     let sentence = refused(&["live"]);
     assert_eq!(sentence, "`live` needs a scenario, such as `vivarium live lock`");
@@ -128,6 +128,14 @@ fn names_without_a_near_one_get_the_list() {
     );
     let sentence = refused(&["live", "lock", "--connect", "nowhere/a"]);
     assert_eq!(sentence, "`nowhere` is not the address of a server, such as `zk1:2181`");
+    let sentence = refused(&["serve", "--servers", "many"]);
+    assert_eq!(sentence, "--servers needs a number, not `many`");
+    let sentence = refused(&["serve", "--servers", "10"]);
+    assert_eq!(sentence, "an ensemble has from 1 to 9 servers, not 10");
+    let sentence = refused(&["serve", "--release", "4.0"]);
+    assert_eq!(sentence, "there is no release `4.0`: it is head, 3.8.0 or repaired");
+    let sentence = refused(&["serve", "--port", "0", "--record", "/no/such/folder/a.json"]);
+    assert!(sentence.starts_with("the record cannot be written into /no/such/folder/a.json: "));
     let sentence = refused(&["run", "--frobnicate"]);
     assert_eq!(sentence, "unknown flag `--frobnicate`: `vivarium run --help` lists the flags");
 }

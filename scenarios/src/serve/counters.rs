@@ -1,10 +1,10 @@
 //! What a connection and a server count: packets and latencies.
 
-use super::peer::Peer;
 use super::words::{Clock, Connection};
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
+use vivarium_model::id::SessionId;
 
 /// Returns whole milliseconds.
 pub(super) fn millis(span: Duration) -> i64 {
@@ -125,15 +125,20 @@ impl Counters {
         self.last_zxid.set(-1);
     }
 
-    /// Returns the connection as words show it.
-    pub(super) fn status(&self, peer: &Peer, clock: Clock) -> Connection {
+    /// Returns the connection as words show it. `outstanding` is the number of its requests without a reply.
+    pub(super) fn status(
+        &self,
+        session: Option<SessionId>,
+        outstanding: usize,
+        clock: Clock,
+    ) -> Connection {
         let totals = &self.totals;
         let timeout = self.timeout.get().unwrap_or(Duration::from_secs(10));
         Connection {
-            outstanding_requests: peer.outstanding() as u64,
+            outstanding_requests: outstanding as u64,
             packets_received: totals.received(),
             packets_sent: totals.sent(),
-            session_id: peer.session().map_or(0, |session| session.0.cast_signed()),
+            session_id: session.map_or(0, |session| session.0.cast_signed()),
             last_operation: self.last_operation.borrow().map(str::to_owned),
             session_timeout: i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX),
             last_cxid: self.last_cxid.get(),

@@ -2,6 +2,7 @@
 
 use super::clock::Clock;
 use super::counters::Counters;
+use super::words;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -134,9 +135,9 @@ impl Peer {
         self.session.get()
     }
 
-    /// Returns the number of requests without a reply.
-    pub(super) fn outstanding(&self) -> usize {
-        self.outstanding.borrow().len()
+    /// Returns the connection as four-letter words show it.
+    pub(super) fn status(&self, clock: words::Clock) -> words::Connection {
+        self.counters.status(self.session(), self.outstanding.borrow().len(), clock)
     }
 
     /// Queues text without a length, as the answer to a four-letter word.

@@ -26,8 +26,7 @@ impl Core {
         let process = ensemble.server(server);
         let peers: Vec<_> = self.peers_of(server).collect();
         let clock = self.clock();
-        let connections: Vec<_> =
-            peers.iter().map(|peer| peer.counters.status(peer, clock)).collect();
+        let connections: Vec<_> = peers.iter().map(|peer| peer.status(clock)).collect();
         let received = connections.iter().map(|it| it.packets_received).sum();
         let sent = connections.iter().map(|it| it.packets_sent).sum();
         let outstanding_requests = connections.iter().map(|it| it.outstanding_requests).sum();

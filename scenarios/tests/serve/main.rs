@@ -3,6 +3,8 @@
 
 mod faults;
 mod hostile;
+#[cfg(feature = "cli")]
+mod process;
 mod records;
 mod words;
 

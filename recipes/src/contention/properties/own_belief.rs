@@ -46,7 +46,7 @@ impl OwnBelief {
 
 impl Declared for OwnBelief {
     const DECLARATION: Declaration<Self> = Declaration::everywhere(
-        "lock M2 belief of one client",
+        "lock M2 belief",
         LooksBack::Nothing,
         minds! { |this, view, event|
             #[needed]
@@ -95,7 +95,7 @@ mod tests {
         let (mut scene, _) = scene();
         scene.session(1, S1, SessionState::Expired);
         scene.session(1, S3, SessionState::SyncConnected);
-        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"lock M2 belief of one client: client 1 is connected by session 0x3 and still believes that it holds /lock by token 1:4 of session 0x1");
+        insta::assert_snapshot!(scene.end().unwrap_or_default(), @"lock M2 belief: client 1 is connected by session 0x3 and still believes that it holds /lock by token 1:4 of session 0x1");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use super::java::{SocketAddress, host_and_port};
 use super::json::Json;
 use super::peer::{Address, Member, Peer};
-use super::status::{BufferStats, LearnerHandler, Role, Status};
+use super::role::{BufferStats, LearnerHandler, Role};
+use super::status::Status;
 use super::{Connection, Snapshot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

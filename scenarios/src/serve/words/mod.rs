@@ -16,6 +16,7 @@ mod java;
 mod json;
 mod monitor;
 mod peer;
+mod role;
 mod status;
 mod text;
 mod word;
@@ -25,10 +26,8 @@ pub use connection::Connection;
 pub use database::{Database, Digest, Snapshot};
 pub use json::Json;
 pub use peer::{Address, LearnerType, Member, Peer, SyncMode, ZabState};
-pub use status::{
-    BufferStats, Clock, Configuration, Leading, LearnerHandler, Metric, Release, Role, ServerStats,
-    Session, Status,
-};
+pub use role::{BufferStats, Leading, LearnerHandler, Role};
+pub use status::{Clock, Configuration, Metric, Release, ServerStats, Session, Status};
 pub use word::{Whitelist, Word};
 
 /// The answer to most words and commands while the server looks for a leader.

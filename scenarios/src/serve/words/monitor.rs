@@ -1,7 +1,8 @@
 //! The metrics of `mntr` and of the admin command `monitor`.
 
 use super::json::Json;
-use super::status::{BufferStats, Leading, Role, Status};
+use super::role::{BufferStats, Leading, Role};
+use super::status::Status;
 
 /// Returns the metrics by name without `zk_`: first the server's state, then the gauges, then the rest by name. A
 /// metric of [`Status::metrics`] with the name of another one comes last and counts, as in a hash table.

@@ -1,6 +1,6 @@
 //! A server as a member of an ensemble.
 
-use super::status::Role;
+use super::role::Role;
 use std::collections::BTreeMap;
 use std::fmt;
 

@@ -2,10 +2,22 @@
 
 use super::java::{Date, Double, SocketAddress};
 use super::json::Json;
-use super::status::{Role, Status};
+use super::role::Role;
+use super::status::Status;
 use super::{Address, Connection, NOT_SERVING, Peer, Word, monitor};
 use std::collections::BTreeMap;
 use std::fmt;
+
+impl Word {
+    /// Returns the text with which a server answers before it closes the connection.
+    ///
+    /// A real server counts the word as a packet received before it answers, and the answer as a packet sent. Its
+    /// answer includes the connection that asks, without interest in events and without a session.
+    #[must_use]
+    pub fn answer(self, status: &Status) -> String {
+        Answer { word: self, status }.to_string()
+    }
+}
 
 /// The answer to a word, which `Display` writes.
 pub(super) struct Answer<'a> {

@@ -1,6 +1,6 @@
 //! The four-letter words and which of them a server executes.
 
-use super::{Reset, Status, text};
+use super::{Reset, Status};
 use std::collections::BTreeSet;
 
 /// A four-letter word: a command that a client sends in place of a connect request.
@@ -82,15 +82,6 @@ impl Word {
     #[must_use]
     pub fn name(self) -> &'static str {
         WORDS.into_iter().find(|(word, _)| *word == self).map_or("", |(_, name)| name)
-    }
-
-    /// Returns the text with which a server answers before it closes the connection.
-    ///
-    /// A real server counts the word as a packet received before it answers, and the answer as a packet sent. Its
-    /// answer includes the connection that asks, without interest in events and without a session.
-    #[must_use]
-    pub fn answer(self, status: &Status) -> String {
-        text::Answer { word: self, status }.to_string()
     }
 
     /// Returns the counters that a serving server resets when it executes the word.
