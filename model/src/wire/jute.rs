@@ -174,6 +174,14 @@ impl<'a> Reader<'a> {
         text(self.take(length, "text")?)
     }
 
+    /// Reads a `ustring`; `null` becomes empty.
+    pub fn text_or_empty(&mut self) -> Result<String, WireError> {
+        match self.text() {
+            Err(WireError::Null) => Ok(String::new()),
+            read => read,
+        }
+    }
+
     /// Reads text without a length, up to the end of the frame.
     pub fn rest_as_text(&mut self) -> Result<String, WireError> {
         text(std::mem::take(&mut self.rest))

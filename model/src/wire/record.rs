@@ -110,7 +110,8 @@ pub fn write_stat(writer: &mut Writer, stat: &Stat) {
 pub fn read_acl(reader: &mut Reader) -> Result<AclList, WireError> {
     let entries = reader.vector(|reader| {
         let permissions = Permissions(reader.int()?);
-        Ok(Acl::new(permissions, Id::new(reader.text()?, reader.text()?)))
+        // Clients send `null` for the id of `auth`.
+        Ok(Acl::new(permissions, Id::new(reader.text()?, reader.text_or_empty()?)))
     })?;
     Ok(AclList::new(entries))
 }

@@ -75,6 +75,15 @@ pub fn decode_server(
     Ok(packet)
 }
 
+/// Encodes the refusal of an operation that the server does not know, or does not allow.
+pub fn encode_refusal(xid: i32, code: i32) -> Vec<u8> {
+    let mut writer = Writer::default();
+    writer.int(xid);
+    write_zxid(&mut writer, NO_ZXID);
+    writer.int(code);
+    writer.finish()
+}
+
 /// Encodes any packet of a server except the first. `request` is the request that a [`ServerPacket::Reply`] answers,
 /// and `opcodes` those it was sent with. `last_zxid` goes into the header if the packet has no zxid.
 ///

@@ -51,6 +51,13 @@ pub fn encode_client(packet: &ClientPacket, opcodes: Opcodes) -> Vec<u8> {
     writer.finish()
 }
 
+/// Returns the xid and the opcode of a frame whose operation is not known, for its refusal.
+pub fn unknown_operation(frame: &[u8], error: &WireError) -> Option<(i32, i32)> {
+    let mut reader = Reader::new(frame);
+    let header = (reader.int().ok()?, reader.int().ok()?);
+    matches!(error, WireError::Unknown { field: "opcode", .. }).then_some(header)
+}
+
 /// Decodes any frame of a client except the first. The reply must use the returned opcodes.
 pub fn decode_client(frame: &[u8]) -> Result<(ClientPacket, Opcodes), WireError> {
     let mut reader = Reader::new(frame);

@@ -8,10 +8,19 @@ use std::rc::Rc;
 use tokio::net::TcpStream;
 use vivarium_model::id::ServerId;
 use vivarium_model::packet::ServerPacket;
+use vivarium_model::wire::reply::encode_refusal;
+use vivarium_model::wire::request::unknown_operation;
 use vivarium_model::wire::{Password, WireError};
 
 /// The largest frame of a client (`jute.maxbuffer`).
 const LARGEST: usize = 0x000f_ffff;
+
+/// The opcode of `reconfig`.
+const RECONFIG: i32 = 16;
+
+/// ZooKeeper's codes of errors for refused operations.
+const UNIMPLEMENTED: i32 = -6;
+const RECONFIG_DISABLED: i32 = -123;
 
 /// The most that is read at once.
 const READ: usize = 64 * 1024;
@@ -133,9 +142,25 @@ impl Connection {
         if self.peer.awaits_connect() {
             packets.extend(self.connect(frame)?);
         } else {
-            packets.push(self.peer.read(frame)?);
+            match self.peer.read(frame) {
+                Ok(received) => packets.push(received),
+                Err(error) => self.refuse(frame, error)?,
+            }
         }
         Ok(true)
+    }
+
+    /// Answers an operation that is not known, as a server does without the setting that allows it: `reconfig` is
+    /// disabled. Another one ends the connection after its answer.
+    fn refuse(&self, frame: &[u8], error: WireError) -> Result<(), Ends> {
+        let (xid, opcode) = unknown_operation(frame, &error).ok_or(Ends::NoFrame)?;
+        if opcode == RECONFIG {
+            self.peer.queue(&encode_refusal(xid, RECONFIG_DISABLED));
+            return Ok(());
+        }
+        self.peer.queue(&encode_refusal(xid, UNIMPLEMENTED));
+        self.peer.end();
+        Ok(())
     }
 
     /// Reads a ConnectRequest. One with a wrong password is answered as for a session that is over.

@@ -161,3 +161,23 @@ async fn a_session_is_resumed_only_with_its_password() {
     let moved = soon(Client::builder(&address).resume(same).connect()).await.unwrap();
     assert_eq!(moved.session(), client.session());
 }
+
+/// `reconfig` is disabled; an operation that is not known is answered, and ends the connection.
+#[tokio::test]
+async fn operations_that_are_not_known_are_refused() {
+    let ensemble = ensemble(ServeOptions { servers: 1, ..ServeOptions::default() }).await;
+    let mut stream = TcpStream::connect(ensemble.addresses()[0]).await.unwrap();
+    stream.write_all(&hello()).await.unwrap();
+    let length = soon(stream.read_i32()).await.unwrap();
+    let mut connected = vec![0; usize::try_from(length).unwrap()];
+    soon(stream.read_exact(&mut connected)).await.unwrap();
+    for (xid, opcode, code) in [(5, 16, -123), (6, 99, -6)] {
+        let operation = [i32::to_be_bytes(xid), i32::to_be_bytes(opcode)].concat();
+        stream.write_all(&frame(&operation)).await.unwrap();
+        assert_eq!(soon(stream.read_i32()).await.unwrap(), 16);
+        assert_eq!(soon(stream.read_i32()).await.unwrap(), xid);
+        assert_eq!(soon(stream.read_i64()).await.unwrap(), -1);
+        assert_eq!(soon(stream.read_i32()).await.unwrap(), code);
+    }
+    assert_eq!(soon(stream.read(&mut [0; 8])).await.unwrap(), 0, "it is closed");
+}
