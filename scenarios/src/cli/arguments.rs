@@ -260,6 +260,9 @@ pub(super) struct ServeArguments {
     /// The address to listen at [default: 127.0.0.1]
     #[arg(long, value_name = "ADDRESS")]
     pub(super) listen: Option<String>,
+    /// Take commands and show servers, trees, logs and watches by HTTP at this port too [default: not]
+    #[arg(long, value_name = "PORT", allow_hyphen_values = true)]
+    pub(super) http: Option<String>,
     /// The release whose defects the servers have: head, 3.8.0 or repaired [default: repaired]
     #[arg(long, value_name = "RELEASE")]
     pub(super) release: Option<String>,

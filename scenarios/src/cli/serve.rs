@@ -41,6 +41,9 @@ async fn run(
 ) -> Result<u8, String> {
     let ensemble = Ensemble::with(options).await.map_err(|error| error.to_string())?;
     emit(&format!("serving {}\ncommands: {COMMANDS}\n", ensemble.connect_string()), 0);
+    if let Some(http) = ensemble.http() {
+        emit(&format!("http://{http}/openapi.json describes commands and views by HTTP\n"), 0);
+    }
     let mut is_told = false;
     loop {
         match signals.recv_timeout(WATCH) {
@@ -104,6 +107,10 @@ fn options(arguments: &ServeArguments) -> Result<ServeOptions, String> {
         servers: parsed("--servers", arguments.servers.as_deref(), defaults.servers, "a number")?,
         port: parsed("--port", arguments.port.as_deref(), PORT, "the number of a port")?,
         address: parsed("--listen", arguments.listen.as_deref(), defaults.address, "an address")?,
+        http: match &arguments.http {
+            None => None,
+            Some(port) => Some(parsed("--http", Some(port), 0, "the number of a port")?),
+        },
         bugs: release.bugs(),
         tick: Duration::from_millis(tick.into()),
         seed: parsed("--seed", arguments.seed.as_deref(), defaults.seed, "a number")?,

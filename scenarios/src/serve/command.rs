@@ -24,11 +24,11 @@ pub enum Command {
     Partition(Vec<Vec<ServerId>>),
     /// `partition-one-way FROM TO`: cuts the network from one server to another.
     PartitionOneWay(ServerId, ServerId),
-    /// `heal`: ends all partitions, pauses and slow disks.
+    /// `heal`: ends all partitions, pauses, slow and full disks.
     Heal,
     /// `slow-disk SERVER SPAN`: each operation of its disk takes longer.
     SlowDisk(ServerId, Duration),
-    /// `disk-full SERVER`: the write under way fails.
+    /// `disk-full SERVER`: its next write fails.
     DiskFull(ServerId),
     /// `expire SESSION`: the leader ends the session.
     Expire(SessionId),
@@ -158,7 +158,7 @@ impl Core {
             Command::Partition(groups) => served.partition(groups),
             Command::PartitionOneWay(from, to) => served.partition_one_way(*from, *to),
             Command::SlowDisk(server, by) => served.slow_disk(*server, *by),
-            Command::DiskFull(server) => served.fsync_error(*server),
+            Command::DiskFull(server) => served.disk_full(*server),
             Command::Expire(session) => served.expire(*session),
             Command::Heal => {
                 served.heal();

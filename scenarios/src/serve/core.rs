@@ -5,7 +5,7 @@ use super::counters::{Counters, Totals};
 use super::options::ServeOptions;
 use super::peer::{Peer, Received};
 use super::recorder::Recorder;
-use super::words::{Reset, Word};
+use super::words::{Command as AdminCommand, Reset, Status, Word};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -145,14 +145,30 @@ impl Core {
 
     /// Answers a four-letter word on a connection that has just begun.
     pub(super) fn answer_word(&mut self, peer: &Peer, word: Word) {
+        let status = self.present_status_of(peer.server);
+        peer.queue_text(&word.answer(&status));
+        self.reset(peer.server, word.reset());
+    }
+
+    /// Answers a command of the admin server.
+    pub(super) fn admin(&mut self, server: ServerId, name: &str) -> String {
+        let status = self.present_status_of(server);
+        let response = AdminCommand::run(name, &status).to_string();
+        self.reset(server, AdminCommand::named(name).and_then(AdminCommand::reset));
+        response
+    }
+
+    fn present_status_of(&mut self, server: ServerId) -> Status {
         self.arrive();
         self.turn();
-        let status = self.status_of(peer.server);
-        peer.queue_text(&word.answer(&status));
-        match word.reset() {
-            Some(Reset::Server) => self.totals(peer.server).reset(),
+        self.status_of(server)
+    }
+
+    fn reset(&self, server: ServerId, reset: Option<Reset>) {
+        match reset {
+            Some(Reset::Server) => self.totals(server).reset(),
             Some(Reset::Connections) => {
-                self.peers_of(peer.server).for_each(|peer| peer.counters.reset());
+                self.peers_of(server).for_each(|peer| peer.counters.reset());
             }
             None => {}
         }

@@ -22,10 +22,12 @@ mod command;
 mod connection;
 mod core;
 mod counters;
+mod http;
 mod options;
 mod peer;
 mod recorder;
 mod status;
+mod view;
 #[doc(hidden)]
 pub mod words;
 
@@ -68,6 +70,14 @@ pub enum ServeError {
         /// The cause.
         error: io::Error,
     },
+    /// The port for HTTP cannot be used.
+    #[error("commands by HTTP cannot be taken at {address}: {error}")]
+    Http {
+        /// The address.
+        address: SocketAddr,
+        /// The cause.
+        error: io::Error,
+    },
     /// The record cannot be written.
     #[error("the record cannot be written into {path}: {error}")]
     Record {
@@ -98,8 +108,7 @@ pub struct Ended {
 
 /// Asked of the ensemble's thread.
 enum Asked {
-    Command(Command, oneshot::Sender<Result<String, String>>),
-    Violation(oneshot::Sender<Option<Objection>>),
+    Do(Box<dyn FnOnce(&mut Core) + Send>),
     Stop(oneshot::Sender<Ended>),
 }
 
@@ -107,6 +116,7 @@ enum Asked {
 #[derive(Debug)]
 pub struct Ensemble {
     addresses: Vec<SocketAddr>,
+    http: Option<SocketAddr>,
     asks: mpsc::UnboundedSender<Asked>,
     thread: Option<JoinHandle<()>>,
 }
@@ -128,12 +138,18 @@ impl Ensemble {
         options.check().map_err(ServeError::Options)?;
         let (asks, asked) = mpsc::unbounded_channel();
         let (started, starts) = oneshot::channel();
+        let by_http = asks.clone();
         let thread = std::thread::Builder::new()
             .name("vivarium serve".to_owned())
-            .spawn(move || thread(options, asked, started))
+            .spawn(move || thread(options, by_http, asked, started))
             .map_err(ServeError::Thread)?;
-        let addresses = starts.await.map_err(|_| ServeError::Ended)??;
-        Ok(Ensemble { addresses, asks, thread: Some(thread) })
+        let Addresses { servers, http } = starts.await.map_err(|_| ServeError::Ended)??;
+        Ok(Ensemble { addresses: servers, http, asks, thread: Some(thread) })
+    }
+
+    /// Returns the address at which commands and views can be had by HTTP ([`ServeOptions::http`]).
+    pub fn http(&self) -> Option<SocketAddr> {
+        self.http
     }
 
     /// Returns the address of each server.
@@ -152,16 +168,24 @@ impl Ensemble {
     /// # Errors
     /// A sentence if it cannot be done.
     pub async fn command(&self, command: Command) -> Result<String, String> {
-        let (sender, answer) = oneshot::channel();
-        let _ = self.asks.send(Asked::Command(command, sender));
-        answer.await.map_err(|_| ServeError::Ended.to_string())?
+        let done = self.ask(move |core| core.command(&command)).await;
+        done.ok_or_else(|| ServeError::Ended.to_string())?
     }
 
     /// Returns the first property that was violated so far.
     pub async fn violation(&self) -> Option<Objection> {
+        self.ask(|core| core.served.violation().cloned()).await.flatten()
+    }
+
+    /// Asks the ensemble's thread; `None` if it has ended.
+    async fn ask<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&mut Core) -> T + Send + 'static,
+    ) -> Option<T> {
         let (sender, answer) = oneshot::channel();
-        let _ = self.asks.send(Asked::Violation(sender));
-        answer.await.ok().flatten()
+        let asked = Asked::Do(Box::new(move |core| drop(sender.send(ask(core)))));
+        self.asks.send(asked).ok()?;
+        answer.await.ok()
     }
 
     /// Ends the ensemble and its connections, and completes its record.
@@ -188,10 +212,21 @@ impl Drop for Ensemble {
     }
 }
 
-type Started = oneshot::Sender<Result<Vec<SocketAddr>, ServeError>>;
+/// Where the ensemble listens.
+struct Addresses {
+    servers: Vec<SocketAddr>,
+    http: Option<SocketAddr>,
+}
+
+type Started = oneshot::Sender<Result<Addresses, ServeError>>;
 
 /// The thread of an ensemble.
-fn thread(options: ServeOptions, asked: mpsc::UnboundedReceiver<Asked>, started: Started) {
+fn thread(
+    options: ServeOptions,
+    asks: mpsc::UnboundedSender<Asked>,
+    asked: mpsc::UnboundedReceiver<Asked>,
+    started: Started,
+) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
@@ -200,8 +235,16 @@ fn thread(options: ServeOptions, asked: mpsc::UnboundedReceiver<Asked>, started:
     LocalSet::new().block_on(&runtime, async move {
         match begin(&options).await {
             Ok((core, listeners)) => {
-                let addresses = listeners.iter().filter_map(|it| it.local_addr().ok()).collect();
-                let _ = started.send(Ok(addresses));
+                let http = match by_http(&options).await {
+                    Ok(http) => http,
+                    Err(error) => return drop(started.send(Err(error))),
+                };
+                let at = |listener: &TcpListener| listener.local_addr().ok();
+                let servers = listeners.iter().filter_map(at).collect();
+                let _ = started.send(Ok(Addresses { servers, http: http.as_ref().and_then(at) }));
+                if let Some(listener) = http {
+                    spawn_local(http::serve(listener, asks));
+                }
                 serve(core, listeners, &options, asked).await;
             }
             Err(error) => drop(started.send(Err(error))),
@@ -232,6 +275,14 @@ async fn begin(options: &ServeOptions) -> Result<(Shared, Vec<TcpListener>), Ser
     Ok((Rc::new(RefCell::new(core)), listeners))
 }
 
+/// Listens for HTTP, if that is asked for.
+async fn by_http(options: &ServeOptions) -> Result<Option<TcpListener>, ServeError> {
+    let Some(port) = options.http else { return Ok(None) };
+    let address = SocketAddr::new(options.address, port);
+    let listener = TcpListener::bind(address).await;
+    listener.map(Some).map_err(|error| ServeError::Http { address, error })
+}
+
 async fn serve(
     core: Shared,
     listeners: Vec<TcpListener>,
@@ -245,13 +296,7 @@ async fn serve(
     }
     while let Some(asked) = asked.recv().await {
         match asked {
-            Asked::Command(command, answer) => {
-                let said = core.borrow_mut().command(&command);
-                let _ = answer.send(said);
-            }
-            Asked::Violation(answer) => {
-                let _ = answer.send(core.borrow().served.violation().cloned());
-            }
+            Asked::Do(ask) => ask(&mut core.borrow_mut()),
             Asked::Stop(answer) => {
                 let mut core = core.borrow_mut();
                 core.write_record();

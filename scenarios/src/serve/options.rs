@@ -14,6 +14,8 @@ pub struct ServeOptions {
     pub port: u16,
     /// The address to listen at.
     pub address: IpAddr,
+    /// The port for commands and views by HTTP, 0 for a free one; `None` for none.
+    pub http: Option<u16>,
     /// The defects of the servers.
     pub bugs: Bugs,
     /// The length of a tick; session timeouts are from 2 to 20 ticks.
@@ -59,6 +61,7 @@ impl Default for ServeOptions {
             servers: 3,
             port: 0,
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            http: None,
             bugs: Bugs::NONE,
             tick: Duration::from_secs(2),
             seed: 0,

@@ -1,6 +1,7 @@
 //! The served ensemble, with the client for production and with sockets that speak no protocol at all.
 #![cfg(feature = "serve")]
 
+mod by_http;
 mod faults;
 mod hostile;
 #[cfg(feature = "cli")]

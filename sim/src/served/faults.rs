@@ -3,7 +3,7 @@
 use super::Served;
 use crate::seeded::faults::{clipped, tail};
 use crate::seeded::heap::Due;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 use vivarium_model::id::{ClientConnection, Machine, ServerId, SessionId, Xid};
 use vivarium_model::op::Request;
@@ -36,9 +36,6 @@ pub enum Refused {
     /// There is no such session.
     #[error("there is no session {0}")]
     NoSession(SessionId),
-    /// The server has nothing to write.
-    #[error("server {0} has nothing to write")]
-    NothingToWrite(u8),
 }
 
 /// What becomes of a request whose reply is lost.
@@ -107,6 +104,8 @@ pub(super) struct Standing {
     pub(super) paused: BTreeMap<ServerId, Vec<Due>>,
     /// By server, how much longer its disk takes.
     pub(super) slow_disks: BTreeMap<ServerId, Duration>,
+    /// The servers whose next write fails.
+    pub(super) full_disks: BTreeSet<ServerId>,
     pub(super) lost: Losses,
     crashes: u64,
 }
@@ -253,7 +252,7 @@ impl Served {
         }
     }
 
-    /// Ends all partitions, pauses and slow disks.
+    /// Ends all partitions, pauses, slow and full disks.
     pub fn heal(&mut self) {
         let servers: Vec<ServerId> = self.ensemble().config().server_ids().collect();
         for from in servers.iter().map(|server| Machine::Server(*server)) {
@@ -264,6 +263,7 @@ impl Served {
             }
         }
         self.faults.slow_disks.clear();
+        self.faults.full_disks.clear();
         for server in servers {
             self.resume_if_paused(server);
         }
@@ -282,16 +282,23 @@ impl Served {
         Ok(())
     }
 
-    /// Lets a write to a server's disk fail, as on a full disk: what is not yet fsynced is lost, and the server leaves its
+    /// Lets the next fsync of a server fail, as on a full disk: what is not yet fsynced is lost, and the server leaves its
     /// role.
     ///
     /// # Errors
-    /// If the server does not exist or is down, or if it has nothing to write.
-    pub fn fsync_error(&mut self, server: ServerId) -> Result<(), Refused> {
+    /// If the server does not exist or is down.
+    pub fn disk_full(&mut self, server: ServerId) -> Result<(), Refused> {
         self.up(server)?;
+        self.faults.full_disks.insert(server);
+        Ok(())
+    }
+
+    /// Fails the fsync that is due, if the server's disk is full. Returns true if it has.
+    pub(super) fn fails(&mut self, server: ServerId) -> bool {
         let fails = Step::FsyncError { server, survive: 0, rest: Unwritten::Lost };
-        let is_possible = self.ensemble().can(&fails) && self.take(Due::Step(fails));
-        is_possible.then_some(()).ok_or(Refused::NothingToWrite(server.0))
+        self.faults.full_disks.contains(&server)
+            && self.take(Due::Step(fails))
+            && self.faults.full_disks.remove(&server)
     }
 
     /// Lets the leader expire a session.

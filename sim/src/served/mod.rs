@@ -156,6 +156,7 @@ impl Served {
         while let Some((at, due)) = self.heap.pop_until(until) {
             match due {
                 Due::Step(Step::ToClient(connection)) if self.loses(connection) => {}
+                Due::Step(Step::Fsync(server)) if self.fails(server) => {}
                 Due::Step(step) => match self.held(at, &step) {
                     Some(until) => self.heap.push(until, due),
                     None => drop(self.take(due)),

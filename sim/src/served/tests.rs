@@ -226,6 +226,23 @@ fn a_paused_server_is_silent_and_then_goes_on() {
     scene.check();
 }
 
+/// The leader's next write fails: it leaves its role, and what it had not written is lost with it.
+#[test]
+fn a_full_disk_fails_the_next_write() {
+    let mut scene = Scene::new(3, 9);
+    let leader = scene.leader();
+    let (one, session) = scene.connect(leader.0, None).expect("it answers");
+    scene.served.disk_full(leader).expect("it is up");
+    scene.create(one, "/a");
+    scene.pass(5 * SECOND);
+    assert!(scene.take(one).last().is_some_and(is_end), "it has left its role");
+    let (two, _) = scene.connect(scene.leader().0, Some(session)).expect("another leads");
+    scene.create(two, "/b");
+    scene.pass(SECOND);
+    assert_eq!(scene.take(two).len(), 1);
+    scene.check();
+}
+
 /// Requests take as long as the disks of a quorum.
 #[test]
 fn slow_disks_slow_requests_down() {
@@ -326,7 +343,7 @@ fn anything(
         }
         8 => served.pause(server),
         9 => served.slow_disk(server, random.span(Duration::ZERO, Duration::from_millis(80))),
-        10 => served.fsync_error(server),
+        10 => served.disk_full(server),
         11 => session.map_or(Ok(()), |(_, session)| served.expire(session)),
         12 => {
             let resumed = session.map(|(_, session)| session);
