@@ -112,7 +112,8 @@ impl Server {
         if context.config.election.is_oracle() && !context.config.has_clients() {
             0
         } else {
-            context.disk.make_mut().count_start()
+            let starts = context.disk.make_mut().count_start();
+            starts.wrapping_add(context.config.earlier_starts)
         }
     }
 

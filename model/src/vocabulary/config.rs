@@ -140,6 +140,14 @@ pub struct Config {
     /// Whether clients outside of the run connect to the servers ([`crate::vocabulary::outside`]).
     #[serde(default, skip_serializing_if = "is_false")]
     pub outside: bool,
+    /// How often each server was started before the run. The ids of sessions depend on it, so ensembles that are served one
+    /// after the other do not give the same ids to different sessions.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub earlier_starts: u16,
+}
+
+fn is_zero(number: &u16) -> bool {
+    *number == 0
 }
 
 /// ZooKeeper's system properties that clients can observe, with ZooKeeper's defaults.
@@ -325,6 +333,7 @@ impl Config {
             session_order: SessionOrder::default(),
             deletes_containers: false,
             outside: false,
+            earlier_starts: 0,
         }
     }
 

@@ -260,6 +260,9 @@ pub(super) struct ServeArguments {
     /// The address to listen at [default: 127.0.0.1]
     #[arg(long, value_name = "ADDRESS")]
     pub(super) listen: Option<String>,
+    /// Let the faults of this seed happen, and print each as a line
+    #[arg(long, value_name = "SEED", allow_hyphen_values = true)]
+    pub(super) chaos: Option<String>,
     /// Take commands and show servers, trees, logs and watches by HTTP at this port too [default: not]
     #[arg(long, value_name = "PORT", allow_hyphen_values = true)]
     pub(super) http: Option<String>,

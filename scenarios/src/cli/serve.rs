@@ -2,7 +2,7 @@
 
 use super::arguments::ServeArguments;
 use super::output::emit;
-use crate::serve::{COMMANDS, Command, Ensemble, ServeOptions};
+use crate::serve::{COMMANDS, Command, Ensemble, ServeOptions, Tell};
 use std::io::BufRead;
 use std::path::Path;
 use std::str::FromStr;
@@ -111,6 +111,13 @@ fn options(arguments: &ServeArguments) -> Result<ServeOptions, String> {
             None => None,
             Some(port) => Some(parsed("--http", Some(port), 0, "the number of a port")?),
         },
+        chaos: match &arguments.chaos {
+            None => None,
+            Some(seed) => Some(parsed("--chaos", Some(seed), 0, "a number")?),
+        },
+        tell: Tell::new(|fault| {
+            emit(&format!("chaos: {fault}\n"), 0);
+        }),
         bugs: release.bugs(),
         tick: Duration::from_millis(tick.into()),
         seed: parsed("--seed", arguments.seed.as_deref(), defaults.seed, "a number")?,

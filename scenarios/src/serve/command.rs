@@ -1,7 +1,7 @@
 //! What can be asked of a served ensemble: faults, and questions about it.
 
 use super::core::Core;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::str::FromStr;
 use std::time::Duration;
 use vivarium_model::id::{ClientConnection, ServerId, SessionId};
@@ -90,6 +90,50 @@ impl FromStr for Command {
             ("status", []) => Command::Status,
             _ => return Err(format!("`{line}` is no command; the commands are {COMMANDS}")),
         })
+    }
+}
+
+/// The line of the command.
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Command::Crash(server) => write!(f, "crash {}", server.0),
+            Command::PowerLoss(server) => write!(f, "power-loss {}", server.0),
+            Command::Restart(server) => write!(f, "restart {}", server.0),
+            Command::Pause(server) => write!(f, "pause {}", server.0),
+            Command::Resume(server) => write!(f, "resume {}", server.0),
+            Command::Partition(groups) => {
+                let words = |group: &Vec<ServerId>| {
+                    group.iter().map(|server| server.0.to_string()).collect::<Vec<_>>().join(" ")
+                };
+                let groups: Vec<String> = groups.iter().map(words).collect();
+                write!(f, "partition {}", groups.join(" | "))
+            }
+            Command::PartitionOneWay(from, to) => {
+                write!(f, "partition-one-way {} {}", from.0, to.0)
+            }
+            Command::Heal => f.write_str("heal"),
+            Command::SlowDisk(server, by) => {
+                write!(f, "slow-disk {} {}ms", server.0, by.as_millis())
+            }
+            Command::DiskFull(server) => write!(f, "disk-full {}", server.0),
+            Command::Expire(session) => write!(f, "expire {session}"),
+            Command::Disconnect(session) => write!(f, "disconnect {session}"),
+            Command::NextReply { session, request, path, lost } => {
+                write!(f, "next-reply {session}")?;
+                for word in [request, path].into_iter().flatten() {
+                    write!(f, " {word}")?;
+                }
+                f.write_str(match lost {
+                    LostReply::Applied => " lost-applied",
+                    LostReply::Never => " lost-never",
+                    LostReply::Pending => " lost-pending",
+                })
+            }
+            Command::Leader => f.write_str("leader"),
+            Command::Sessions => f.write_str("sessions"),
+            Command::Status => f.write_str("status"),
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The ensemble behind the sockets: what its clients send goes in, and what they are to read comes out.
 
+use super::chaos::Chaos;
 use super::clock::Clock;
+use super::command::Command;
 use super::counters::{Counters, Totals};
 use super::options::ServeOptions;
 use super::peer::{Peer, Received};
@@ -60,6 +62,8 @@ impl Core {
             bugs: options.bugs,
             tick: options.tick,
             seed: options.seed,
+            // A client that outlives an ensemble must not find its session's id in the next one.
+            earlier_starts: ((now.0 / 1_000_000) % 0xffff) as u16,
             start: now,
             ..ServedOptions::default()
         };
@@ -259,6 +263,22 @@ fn password(secrets: &Seeds, session: SessionId) -> Password {
     secret[..8].copy_from_slice(&stream.number().to_be_bytes());
     secret[8..].copy_from_slice(&stream.number().to_be_bytes());
     Password(secret)
+}
+
+/// Carries out the faults of a seed, and says which.
+pub(super) async fn strike(core: Shared, mut chaos: Chaos, tell: impl Fn(&Command)) {
+    loop {
+        let next = core.borrow().clock.when(chaos.next());
+        tokio::time::sleep_until(next.into()).await;
+        let mut core = core.borrow_mut();
+        let sessions: Vec<SessionId> = core.sessions.keys().copied().collect();
+        let now = core.clock.now();
+        if let Some(command) = chaos.due(now, &sessions)
+            && core.command(&command).is_ok()
+        {
+            tell(&command);
+        }
+    }
 }
 
 /// Keeps the time of an ensemble until its thread ends.

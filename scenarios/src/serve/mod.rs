@@ -17,6 +17,7 @@
 //! # }
 //! ```
 
+mod chaos;
 mod clock;
 mod command;
 mod connection;
@@ -32,9 +33,10 @@ mod view;
 pub mod words;
 
 pub use command::{COMMANDS, Command};
-pub use options::ServeOptions;
+pub use options::{ServeOptions, Tell};
 
-use self::core::{Core, Shared, keep_time};
+use self::core::{Core, Shared, keep_time, strike};
+use chaos::Chaos;
 use recorder::Recorder;
 use std::cell::RefCell;
 use std::io;
@@ -291,6 +293,11 @@ async fn serve(
 ) {
     spawn_local(keep_time(Rc::clone(&core)));
     spawn_local(record(Rc::clone(&core)));
+    if let Some(seed) = options.chaos {
+        let chaos = Chaos::new(seed, options.servers, core.borrow().clock.now());
+        let told = options.tell.clone();
+        spawn_local(strike(Rc::clone(&core), chaos, move |command| told.tell(command)));
+    }
     for (server, listener) in (1..).map(ServerId).zip(listeners) {
         spawn_local(listen(Rc::clone(&core), server, listener, options.connections));
     }

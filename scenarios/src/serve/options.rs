@@ -1,7 +1,10 @@
 //! The settings of a served ensemble.
 
+use super::command::Command;
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use vivarium_model::release::Bugs;
 
@@ -16,6 +19,10 @@ pub struct ServeOptions {
     pub address: IpAddr,
     /// The port for commands and views by HTTP, 0 for a free one; `None` for none.
     pub http: Option<u16>,
+    /// The seed of faults that happen by themselves; `None` for none.
+    pub chaos: Option<u64>,
+    /// Told of each such fault.
+    pub tell: Tell,
     /// The defects of the servers.
     pub bugs: Bugs,
     /// The length of a tick; session timeouts are from 2 to 20 ticks.
@@ -28,6 +35,29 @@ pub struct ServeOptions {
     pub record: Option<PathBuf>,
     /// The most connections at once.
     pub connections: usize,
+}
+
+/// A function that is told of faults.
+#[derive(Clone, Default)]
+pub struct Tell(Option<Arc<dyn Fn(&Command) + Send + Sync>>);
+
+impl Tell {
+    /// Returns one that calls this function.
+    pub fn new(tell: impl Fn(&Command) + Send + Sync + 'static) -> Tell {
+        Tell(Some(Arc::new(tell)))
+    }
+
+    pub(super) fn tell(&self, command: &Command) {
+        if let Some(tell) = &self.0 {
+            tell(command);
+        }
+    }
+}
+
+impl fmt::Debug for Tell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tell")
+    }
 }
 
 impl ServeOptions {
@@ -62,6 +92,8 @@ impl Default for ServeOptions {
             port: 0,
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             http: None,
+            chaos: None,
+            tell: Tell::default(),
             bugs: Bugs::NONE,
             tick: Duration::from_secs(2),
             seed: 0,

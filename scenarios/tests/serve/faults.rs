@@ -1,7 +1,11 @@
 //! Faults happen when they are asked for.
 
 use super::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use tokio::net::TcpStream;
+use vivarium::recipes::lock::Lock;
+use vivarium::serve::{Command, Tell};
 use vivarium_client::{CreateMode, SessionState, Version};
 
 #[tokio::test]
@@ -142,4 +146,50 @@ async fn settings_that_make_no_sense_are_refused_in_a_sentence() {
     let options = ServeOptions { servers: 1, port, ..ServeOptions::default() };
     let error = soon(Ensemble::with(options)).await.expect_err("the port is not free");
     assert!(error.to_string().contains("cannot listen at 127.0.0.1"), "{error}");
+}
+
+/// Faults of a seed strike clients that take turns at a lock: servers that keep their promises keep them, no two clients
+/// work at once, and the record replays.
+#[tokio::test]
+async fn faults_of_a_seed_strike_by_themselves() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("chaos.json");
+    let struck: Arc<Mutex<Vec<Command>>> = Arc::default();
+    let sink = Arc::clone(&struck);
+    let options = ServeOptions {
+        chaos: Some(3),
+        tell: Tell::new(move |fault| sink.lock().unwrap().push(fault.clone())),
+        speed: 4.0,
+        record: Some(record.clone()),
+        ..ServeOptions::default()
+    };
+    let ensemble = ensemble(options).await;
+    let hosts = ensemble.connect_string();
+    let count: &'static AtomicUsize = Box::leak(Box::default());
+    let workers: Vec<_> = (0..3)
+        .map(|_| {
+            let builder = Client::builder(&hosts).session_timeout(Duration::from_secs(10));
+            let connecting = builder.reconnect_within(Duration::ZERO).connect();
+            tokio::spawn(async move {
+                let client = connecting.await.expect("it connects");
+                let lock = Lock::new(client.zookeeper(), "/lock");
+                while count.load(Ordering::Relaxed) < 100_000 {
+                    let Ok(guard) = lock.acquire().await else { continue };
+                    let _ = client.create("/work/", b"", CreateMode::PersistentSequential).await;
+                    count.fetch_add(1, Ordering::Relaxed);
+                    guard.release().await;
+                }
+            })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_secs(12)).await;
+    let granted = count.swap(100_000, Ordering::Relaxed);
+    workers.iter().for_each(tokio::task::JoinHandle::abort);
+    let ended = soon(ensemble.stop()).await;
+    assert_eq!(ended.violation, None);
+    let struck = struck.lock().unwrap().len();
+    assert!(struck > 10 && granted > 10, "{struck} faults, {granted} grants");
+    let case = vivarium_reports::case_file::load(&record).unwrap();
+    let replayed = vivarium_sim::replica::replay(&case).unwrap();
+    assert!(replayed.is_run_of(&case) && case.steps.len() as u64 == ended.steps);
 }

@@ -54,6 +54,8 @@ pub struct ServedOptions {
     pub tick: Duration,
     /// What latencies, elections and faults are drawn from.
     pub seed: u64,
+    /// How often each server was started before: the ids of sessions depend on it.
+    pub earlier_starts: u16,
     /// The time at which the ensemble starts, in microseconds since 1970: znodes get their times from it.
     pub start: Time,
 }
@@ -67,6 +69,7 @@ impl Default for ServedOptions {
             options: ServerOptions::default(),
             tick: Duration::from_secs(2),
             seed: 0,
+            earlier_starts: 0,
             start: Time(1_000_000),
         }
     }
@@ -108,6 +111,7 @@ impl Served {
         config.options = settings.options.clone();
         config.tick = settings.tick;
         config.deletes_containers = true;
+        config.earlier_starts = settings.earlier_starts;
         config.outside = true;
         let seeds = Seeds::new(settings.seed);
         let servers = usize::from(settings.servers);
