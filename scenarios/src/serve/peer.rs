@@ -42,6 +42,8 @@ pub(super) struct Peer {
     pub(super) server: ServerId,
     out: RefCell<Vec<u8>>,
     outstanding: RefCell<VecDeque<Outstanding>>,
+    /// The xids of SetWatches without an answer. Most clients send -8, but Apache's Java client numbers them as requests.
+    rearming: RefCell<VecDeque<[u8; 4]>>,
     session: Cell<Option<SessionId>>,
     pub(super) counters: Counters,
     is_connected: Cell<bool>,
@@ -59,6 +61,7 @@ impl Peer {
             server,
             out: RefCell::default(),
             outstanding: RefCell::default(),
+            rearming: RefCell::default(),
             is_connected: Cell::new(false),
             has_ended: Cell::new(false),
             last_zxid: Cell::new(Zxid::ZERO),
@@ -86,6 +89,9 @@ impl Peer {
         if let ClientPacket::Request { xid, request } = &packet {
             let (xid, request, since) = (*xid, Arc::clone(request), Instant::now());
             self.outstanding.borrow_mut().push_back(Outstanding { xid, request, opcodes, since });
+        }
+        if let (ClientPacket::SetWatches { .. }, Some(xid)) = (&packet, frame.first_chunk()) {
+            self.rearming.borrow_mut().push_back(*xid);
         }
         Ok(Received { packet })
     }
@@ -124,7 +130,15 @@ impl Peer {
                 let request = asked.as_ref().map(|asked| &*asked.request);
                 encode_server(packet, opcodes, request, self.last_zxid.get())
             }
-            packet => encode_server(packet, Opcodes::Newest, None, self.last_zxid.get()),
+            packet => {
+                let mut frame = encode_server(packet, Opcodes::Newest, None, self.last_zxid.get());
+                if let ServerPacket::WatchesSet { .. } = packet
+                    && let Some(xid) = self.rearming.borrow_mut().pop_front()
+                {
+                    frame[..4].copy_from_slice(&xid);
+                }
+                frame
+            }
         };
         self.counters.totals.send();
         self.queue(&frame);

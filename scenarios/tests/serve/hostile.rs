@@ -181,3 +181,30 @@ async fn operations_that_are_not_known_are_refused() {
     }
     assert_eq!(soon(stream.read(&mut [0; 8])).await.unwrap(), 0, "it is closed");
 }
+
+/// The answer to SetWatches has the xid of the request: Apache's Java client numbers it like any other.
+#[tokio::test]
+async fn set_watches_is_answered_by_its_own_xid() {
+    let ensemble = ensemble(ServeOptions { servers: 1, ..ServeOptions::default() }).await;
+    let mut stream = TcpStream::connect(ensemble.addresses()[0]).await.unwrap();
+    stream.write_all(&hello()).await.unwrap();
+    let length = soon(stream.read_i32()).await.unwrap();
+    let mut connected = vec![0; usize::try_from(length).unwrap()];
+    soon(stream.read_exact(&mut connected)).await.unwrap();
+    let watches = ClientPacket::SetWatches {
+        relative_zxid: Default::default(),
+        data: vec!["/".into()],
+        exist: Vec::new(),
+        child: Vec::new(),
+        persistent: Vec::new(),
+        recursive: Vec::new(),
+    };
+    for xid in [-8, 5, -8, 9] {
+        let mut packet = encode_client(&watches, Opcodes::Newest);
+        packet[..4].copy_from_slice(&i32::to_be_bytes(xid));
+        stream.write_all(&frame(&packet)).await.unwrap();
+        assert_eq!(soon(stream.read_i32()).await.unwrap(), 16);
+        assert_eq!(soon(stream.read_i32()).await.unwrap(), xid);
+        soon(stream.read_exact(&mut [0; 12])).await.unwrap();
+    }
+}
