@@ -14,7 +14,7 @@ use vivarium_model::event::Event;
 use vivarium_model::host::{Input, Operation};
 use vivarium_model::id::CallId;
 use vivarium_model::op::{
-    AddWatchMode, CreateMode, Op, ReadOp, Request, SessionState, Version, WatcherType,
+    AddWatchMode, CreateMode, Data, Op, ReadOp, Request, SessionState, Version, WatcherType,
 };
 use vivarium_model::step::Step;
 use vivarium_model::time::Duration;
@@ -91,7 +91,7 @@ fn rarer_script(dice: &mut Dice, length: usize) -> Vec<Operation> {
         script.push(match dice.roll(18) {
             0..=2 => {
                 let mode = [CreateMode::Persistent, CreateMode::Ephemeral, CreateMode::Container];
-                let (mode, data) = (mode[dice.roll(3)], Arc::from(*b"x"));
+                let (mode, data) = (mode[dice.roll(3)], Data::from(*b"x"));
                 ask(Request::Write(Op::Create { path, data, mode, acl }))
             }
             3 => set(&path, &[at as u8]),
@@ -107,7 +107,7 @@ fn rarer_script(dice: &mut Dice, length: usize) -> Vec<Operation> {
             13 => ask(Request::CheckWatches { path, kind }),
             14 => {
                 let scheme = if dice.roll(6) == 0 { "kerberos" } else { "digest" };
-                let auth = Arc::from([b'a' + dice.roll(2) as u8, b':', b'p']);
+                let auth = Data::from([b'a' + dice.roll(2) as u8, b':', b'p']);
                 Operation::AddAuth { scheme: scheme.into(), auth, scope: None }
             }
             15 => ask(Request::WhoAmI),

@@ -107,12 +107,12 @@ impl ClientMachine {
         auth: &Data,
         out: &mut Vec<ClientEffect>,
     ) {
-        let (client, scheme, auth) = (self.id, Arc::clone(scheme), Arc::clone(auth));
+        let (client, scheme, auth) = (self.id, Arc::clone(scheme), auth.clone());
         out.push(ClientEffect::Event(Event::Authenticating {
             client,
             session,
             scheme: Arc::clone(&scheme),
-            auth: Arc::clone(&auth),
+            auth: auth.clone(),
         }));
         out.push(ClientEffect::Send(ClientPacket::Auth { scheme, auth }));
     }

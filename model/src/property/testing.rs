@@ -8,7 +8,7 @@ use crate::tree::EphemeralType;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ClientConnection, ClientId, ServerId, SessionId, Xid};
-use crate::vocabulary::op::{CreateMode, Op, Request, Response, SessionState, Version};
+use crate::vocabulary::op::{CreateMode, Data, Op, Request, Response, SessionState, Version};
 use crate::vocabulary::path::ZnodePath;
 use crate::vocabulary::time::{Duration, Time};
 use crate::vocabulary::txn::{Txn, TxnBody};
@@ -59,7 +59,7 @@ impl Bodies<'_> {
 
     pub(crate) fn set_data(&self, name: &str, data: &str) -> TxnBody {
         let version = self.0.tree().node(name).expect("the znode exists").version + 1;
-        TxnBody::SetData { path: path(name), data: Arc::from(data.as_bytes()), version }
+        TxnBody::SetData { path: path(name), data: Data::from(data.as_bytes()), version }
     }
 
     pub(crate) fn delete(&self, name: &str) -> TxnBody {
@@ -160,7 +160,7 @@ pub(crate) fn create_request(path: &str, data: &str) -> Request {
 }
 
 pub(crate) fn set_data_request(path: &str, data: &str) -> Request {
-    let data = Arc::from(data.as_bytes());
+    let data = Data::from(data.as_bytes());
     Request::Write(Op::SetData { path: Arc::from(path), data, version: Version::Any })
 }
 

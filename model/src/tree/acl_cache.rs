@@ -186,10 +186,10 @@ mod tests {
     use crate::tree::Znode;
     use crate::vocabulary::acl::{Acl, Id, Permissions};
     use crate::vocabulary::id::{SessionId, Xid};
+    use crate::vocabulary::op::Data;
     use crate::vocabulary::txn::{Txn, TxnBody};
     use crate::vocabulary::znode::EphemeralType;
     use crate::vocabulary::zxid::{Epoch, Zxid};
-    use std::sync::Arc;
 
     fn list(user: &str) -> AclList {
         AclList::new([Acl::new(Permissions::ALL, Id::new("digest", user.to_owned()))])
@@ -206,7 +206,7 @@ mod tests {
 
     fn create(at: &str, user: &str) -> TxnBody {
         let ephemeral_type = EphemeralType::Void;
-        let (path, data, acl) = (path(at), Arc::from([]), list(user));
+        let (path, data, acl) = (path(at), Data::from([]), list(user));
         TxnBody::Create { path, data, ephemeral_type, acl, parent_cversion: 1 }
     }
 
@@ -293,7 +293,7 @@ mod tests {
     fn a_lookup_of_an_unknown_number_is_recorded() {
         let mut tree = numbered();
         tree.apply(&txn(1, create("/a", "ann")));
-        let data = TxnBody::SetData { path: path("/a"), data: Arc::from([1]), version: 1 };
+        let data = TxnBody::SetData { path: path("/a"), data: Data::from([1]), version: 1 };
         let later = [txn(2, data), txn(3, set_acl("/a", "bob"))];
         let mut loaded = fuzzy(&mut tree, &later);
         loaded.apply(&later[0]);

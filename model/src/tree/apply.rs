@@ -119,7 +119,7 @@ impl DataTree {
     ) -> Result<OpResult, Error> {
         match op {
             TxnBody::Create { path, data, ephemeral_type, acl, parent_cversion } => {
-                let (data, acl) = (Arc::clone(data), acl.clone());
+                let (data, acl) = (data.clone(), acl.clone());
                 let node = Znode::created(txn.zxid, txn.time, data, *ephemeral_type, acl);
                 let stat = self.create(path, node, *parent_cversion, changes)?;
                 Ok(OpResult::Created(path.shared(), stat))
@@ -147,7 +147,7 @@ impl DataTree {
         self.look_up_acl(path);
         let set = self.change(path, |entry| {
             let node = entry.znode();
-            let before = std::mem::replace(&mut node.data, Arc::clone(data)).len();
+            let before = std::mem::replace(&mut node.data, data.clone()).len();
             node.mzxid = txn.zxid;
             node.mtime = txn.time;
             node.version = version;

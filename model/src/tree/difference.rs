@@ -62,6 +62,7 @@ fn field(has: &Znode, right: &Znode) -> String {
 mod tests {
     use super::*;
     use crate::vocabulary::id::SessionId;
+    use crate::vocabulary::op::Data;
     use crate::vocabulary::time::Duration;
     use std::sync::Arc;
 
@@ -86,7 +87,7 @@ mod tests {
         assert_eq!(told(&DataTree::new(), &plain), "/a (czxid 0:0) is missing");
         let versioned = tree(|znode| znode.version = 3);
         assert_eq!(told(&plain, &versioned), "/a: version is 0 instead of 3");
-        let changed = tree(|znode| znode.data = Arc::from(*b"x"));
+        let changed = tree(|znode| znode.data = Data::from(*b"x"));
         assert_eq!(told(&changed, &plain), "/a: data is \"x\" instead of \"\"");
         let moved = tree(|znode| znode.pzxid = Zxid(9));
         assert_eq!(told(&moved, &plain), "/a: pzxid is 0:9 instead of 0:0");

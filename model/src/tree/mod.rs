@@ -15,6 +15,7 @@ pub use apply::{Applied, Change};
 use acl_cache::AclCache;
 
 use crate::vocabulary::acl::AclList;
+use crate::vocabulary::data::Data;
 use crate::vocabulary::fingerprint::Fingerprint;
 use crate::vocabulary::id::SessionId;
 use crate::vocabulary::path::{CONFIG, RESERVED, ZnodePath, parent};
@@ -353,7 +354,7 @@ impl DataTree {
 /// load a tree, so they do not follow from the history (rule 1.10.3).
 fn of_znode(path: &str, node: &Znode) -> Fingerprint {
     if quota::is_statistics(path) {
-        let told = Znode { data: Arc::from([]), ..node.clone() };
+        let told = Znode { data: Data::from([]), ..node.clone() };
         return Fingerprint::of(&(path, &told));
     }
     Fingerprint::of(&(path, node))

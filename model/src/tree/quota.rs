@@ -7,7 +7,7 @@
 
 use super::{DataTree, Entry};
 use crate::vocabulary::error::Error;
-use crate::vocabulary::op::{ReadOp, ReadResult, Request, Response};
+use crate::vocabulary::op::{Data, ReadOp, ReadResult, Request, Response};
 use crate::vocabulary::path::QUOTA as ROOT;
 use crate::vocabulary::stat::Stat;
 use std::fmt;
@@ -52,10 +52,9 @@ fn without_statistics(
     result: &Result<Response, Error>,
 ) -> Result<Response, Error> {
     let empty = |stat: Stat| Stat { data_length: 0, ..stat };
-    let nothing = || Arc::from([]);
     let told = |op: &ReadOp, result: ReadResult| match (op, result) {
         (ReadOp::GetData { path }, ReadResult::Data(_, stat)) if is_statistics(path) => {
-            ReadResult::Data(nothing(), empty(stat))
+            ReadResult::Data(Data::from([]), empty(stat))
         }
         (_, result) => result,
     };
@@ -73,7 +72,7 @@ fn without_statistics(
             response,
         ) if is_statistics(path) => match response {
             Response::Exists(stat) => Response::Exists(empty(stat)),
-            Response::Data(_, stat) => Response::Data(nothing(), empty(stat)),
+            Response::Data(_, stat) => Response::Data(Data::from([]), empty(stat)),
             Response::Children(names, stat) => Response::Children(names, empty(stat)),
             Response::Acl(acl, stat) => Response::Acl(acl, empty(stat)),
             Response::AclSet(stat) => Response::AclSet(empty(stat)),
@@ -182,7 +181,7 @@ impl DataTree {
             let node = Arc::make_mut(&mut entry.node);
             let mut track = StatsTrack::parse(&node.data);
             change(&mut track);
-            node.data = Arc::from(track.to_string().into_bytes());
+            node.data = Data::from(track.to_string().into_bytes());
         }
     }
 
@@ -250,7 +249,7 @@ mod tests {
         let statistics = "/zookeeper/quota/a/zookeeper_stats";
         let stat = |data_length, version| Stat { data_length, version, ..Stat::default() };
         let data =
-            |text: &str, version| (Arc::from(text.as_bytes()), stat(text.len() as u32, version));
+            |text: &str, version| (Data::from(text.as_bytes()), stat(text.len() as u32, version));
         for (path, may_differ) in [(statistics, true), ("/a", false)] {
             let ops = vec![ReadOp::GetData { path: path.into() }];
             let (many, acl) = (Request::MultiRead(ops), AclList::OPEN);

@@ -4,6 +4,7 @@
 pub mod acl;
 pub mod bounds;
 pub mod config;
+pub(crate) mod data;
 pub mod effect;
 pub mod error;
 pub mod event;

@@ -9,8 +9,7 @@ use crate::vocabulary::zxid::Zxid;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A znode's content.
-pub type Data = Arc<[u8]>;
+pub use super::data::Data;
 
 /// The version that a conditional operation expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

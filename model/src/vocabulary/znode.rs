@@ -7,7 +7,6 @@ use crate::vocabulary::stat::Stat;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::zxid::Zxid;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// The meaning of the field `ephemeralOwner` of a stored znode (`EphemeralType`). Clients see session ids only;
 /// servers hide the marks of containers and TTL znodes from them.
@@ -85,7 +84,7 @@ pub struct Znode {
 impl Znode {
     /// Returns a znode that exists before the first transaction, with zxid 0 and time 0.
     pub(crate) fn primordial(acl: AclList) -> Znode {
-        Znode::created(Zxid::ZERO, 0, Arc::from([]), EphemeralType::Void, acl)
+        Znode::created(Zxid::ZERO, 0, Data::from([]), EphemeralType::Void, acl)
     }
 
     /// Returns a znode as it is right after its creation.

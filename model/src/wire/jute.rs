@@ -92,6 +92,11 @@ impl Writer {
         self.bytes.extend(value);
     }
 
+    /// Writes `null` in place of a `buffer`.
+    pub fn null(&mut self) {
+        self.int(-1);
+    }
+
     /// Writes bytes without a length, up to the end of the frame.
     pub fn bytes(&mut self, value: &[u8]) {
         self.bytes.extend(value);
@@ -164,8 +169,15 @@ impl<'a> Reader<'a> {
 
     /// Reads a `buffer`; `null` becomes empty.
     pub fn buffer(&mut self) -> Result<&'a [u8], WireError> {
-        let length = self.length("buffer")?.unwrap_or(0);
-        self.take(length, "buffer")
+        Ok(self.buffer_or_null()?.unwrap_or_default())
+    }
+
+    /// Reads a `buffer`; `None` is `null`.
+    pub fn buffer_or_null(&mut self) -> Result<Option<&'a [u8]>, WireError> {
+        match self.length("buffer")? {
+            None => Ok(None),
+            Some(length) => self.take(length, "buffer").map(Some),
+        }
     }
 
     /// Reads a `ustring`; `null` is an error.

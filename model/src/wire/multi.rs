@@ -6,7 +6,7 @@ use super::jute::{Reader, WireError, Writer};
 use super::opcode;
 use super::record::{
     create_flags, create_mode, error, read_acl, read_data, read_names, read_path, read_stat,
-    read_version, write_acl, write_paths, write_stat, write_version,
+    read_version, write_acl, write_data, write_paths, write_stat, write_version,
 };
 use crate::vocabulary::error::Error;
 use crate::vocabulary::op::{CreateMode, Op, OpResult, ReadOp, ReadResult};
@@ -36,7 +36,7 @@ pub(super) fn write_op(writer: &mut Writer, op: &Op) {
     match op {
         Op::Create { path, data, mode, acl } => {
             writer.text(path);
-            writer.buffer(data);
+            write_data(writer, data);
             write_acl(writer, acl);
             writer.int(create_flags(*mode));
             if let Some(ttl) = mode.ttl() {
@@ -49,7 +49,7 @@ pub(super) fn write_op(writer: &mut Writer, op: &Op) {
         }
         Op::SetData { path, data, version } => {
             writer.text(path);
-            writer.buffer(data);
+            write_data(writer, data);
             write_version(writer, *version);
         }
     }
@@ -199,7 +199,7 @@ pub(super) fn write_read_results(writer: &mut Writer, results: &[ReadResult]) {
         match result {
             ReadResult::Data(data, stat) => {
                 write_header(writer, opcode::GET_DATA, 0);
-                writer.buffer(data);
+                write_data(writer, data);
                 write_stat(writer, stat);
             }
             ReadResult::Children(names) => {

@@ -34,7 +34,15 @@ pub fn write_paths(writer: &mut Writer, paths: &[Arc<str>]) {
 
 /// Reads a znode's content.
 pub fn read_data(reader: &mut Reader) -> Result<Data, WireError> {
-    reader.buffer().map(Data::from)
+    Ok(reader.buffer_or_null()?.map_or(Data::NULL, Data::from))
+}
+
+/// Writes the content of a znode.
+pub fn write_data(writer: &mut Writer, data: &Data) {
+    match data.is_null() {
+        true => writer.null(),
+        false => writer.buffer(data),
+    }
 }
 
 /// Reads an expected version.

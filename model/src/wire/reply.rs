@@ -11,7 +11,7 @@ use super::multi::{op_code, read_read_results, read_results, write_read_results,
 use super::opcode;
 use super::record::{
     Numbered, error, read_acl, read_data, read_names, read_path, read_stat, read_zxid, write_acl,
-    write_paths, write_stat, write_zxid,
+    write_data, write_paths, write_stat, write_zxid,
 };
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::Xid;
@@ -210,7 +210,7 @@ fn write_response(writer: &mut Writer, response: &Response, request: &Request, o
             write_results(writer, results, ops, opcodes);
         }
         (Response::Data(data, stat), Request::GetData { .. }) => {
-            writer.buffer(data);
+            write_data(writer, data);
             write_stat(writer, stat);
         }
         (Response::Children(names, stat), Request::GetChildren { .. }) => {

@@ -6,7 +6,7 @@ use super::multi::{op_code, read_op, read_ops, read_reads, write_op, write_ops, 
 use super::opcode;
 use super::record::{
     Numbered, read_acl, read_data, read_path, read_paths, read_version, read_zxid, write_acl,
-    write_paths, write_version, write_zxid,
+    write_data, write_paths, write_version, write_zxid,
 };
 use crate::vocabulary::id::Xid;
 use crate::vocabulary::op::{AddWatchMode, Request, WatcherType};
@@ -27,7 +27,7 @@ pub fn encode_client(packet: &ClientPacket, opcodes: Opcodes) -> Vec<u8> {
             // `type` of AuthPacket, which servers ignore.
             writer.int(0);
             writer.text(scheme);
-            writer.buffer(auth);
+            write_data(&mut writer, auth);
         }
         ClientPacket::Request { xid, request } => {
             write_header(&mut writer, xid.0.cast_signed(), request_code(request, opcodes));

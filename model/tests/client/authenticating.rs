@@ -143,7 +143,7 @@ fn a_refused_identity_ends_the_session() {
 #[test]
 fn an_identity_needs_a_session() {
     let mut scene = Scene::connected();
-    let auth = || Arc::from(*b"ann:secret");
+    let auth = || Data::from(*b"ann:secret");
     let scope = Some(SessionId(0xf));
     scene.call(0, Operation::AddAuth { scheme: "digest".into(), auth: auth(), scope });
     scene.call(1, Operation::Close);

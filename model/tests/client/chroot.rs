@@ -37,7 +37,7 @@ fn every_path_is_put_behind_it() {
             Request::Multi(vec![
                 create("/a", CreateMode::Container),
                 Op::Delete { path: "/".into(), version: Version::Any },
-                Op::SetData { path: path(), data: Arc::from(*b""), version: Version::Any },
+                Op::SetData { path: path(), data: Data::from(*b""), version: Version::Any },
                 Op::Check { path: path(), version: Version::Any },
             ]),
             "multi [create /app/a (Container), delete /app, setData /app/a, check /app/a]",

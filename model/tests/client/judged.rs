@@ -202,7 +202,7 @@ impl Life {
                 Ok(Response::Written(OpResult::Created(Arc::clone(path), Stat::default())))
             }
             Request::Exists { .. } => Ok(Response::Exists(Stat::default())),
-            Request::GetData { .. } => Ok(Response::Data(Arc::from([]), Stat::default())),
+            Request::GetData { .. } => Ok(Response::Data(Data::from([]), Stat::default())),
             Request::GetChildren { .. } => Ok(Response::Children(Vec::new(), Stat::default())),
             Request::Multi(_) => Ok(Response::Multi(Vec::new())),
             Request::Sync { .. } => Ok(Response::Synced),
@@ -260,7 +260,7 @@ impl Life {
             0..10 => self.request(),
             10..13 => self.removal(),
             13 => {
-                let auth = Arc::from([self.dice.roll(3) as u8]);
+                let auth = Data::from([self.dice.roll(3) as u8]);
                 self.asks(Operation::AddAuth { scheme: "digest".into(), auth, scope: None });
             }
             14..16 => self.asks(Operation::Connect),

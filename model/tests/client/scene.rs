@@ -9,7 +9,8 @@ pub(crate) use vivarium_model::event::Event;
 pub(crate) use vivarium_model::host::{Input, Operation, Outcome};
 pub(crate) use vivarium_model::id::{CallId, ClientConnection, ClientId, ServerId, SessionId, Xid};
 pub(crate) use vivarium_model::op::{
-    AddWatchMode, EventType, Op, OpResult, Request, Response, Version, WatchedEvent, WatcherType,
+    AddWatchMode, Data, EventType, Op, OpResult, Request, Response, Version, WatchedEvent,
+    WatcherType,
 };
 pub(crate) use vivarium_model::packet::{ClientPacket, ServerPacket};
 use vivarium_model::release::Bugs;
@@ -147,7 +148,7 @@ impl Scene {
 
     /// Adds an identity.
     pub(crate) fn add_auth(&mut self, call: u32, auth: &str) {
-        let auth = Arc::from(auth.as_bytes());
+        let auth = Data::from(auth.as_bytes());
         self.call(call, Operation::AddAuth { scheme: "digest".into(), auth, scope: None });
     }
 
@@ -205,7 +206,7 @@ pub(crate) fn deleted() -> Result<Response, Error> {
 }
 
 pub(crate) fn data() -> Result<Response, Error> {
-    Ok(Response::Data(Arc::from(*b"x"), Stat::default()))
+    Ok(Response::Data(Data::from(*b"x"), Stat::default()))
 }
 
 pub(crate) fn children() -> Result<Response, Error> {

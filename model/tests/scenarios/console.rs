@@ -14,7 +14,7 @@ use vivarium_model::file_system::Metadata;
 use vivarium_model::host::Operation;
 use vivarium_model::id::{ClientId, ServerId};
 use vivarium_model::named::UnknownName;
-use vivarium_model::op::{CreateMode, Op, Request, Version};
+use vivarium_model::op::{CreateMode, Data, Op, Request, Version};
 use vivarium_model::release::{Bug, Release};
 use vivarium_model::step::Step;
 use vivarium_model::timer::{ServerTimer, Timer};
@@ -273,7 +273,7 @@ fn client(console: &mut Console, words: &[&str]) -> Result<(), String> {
             match words.iter().find_map(|word| word.strip_prefix("for=")) {
                 Some(user) => ask(Request::Write(Op::Create {
                     path: path.into(),
-                    data: Arc::from(&b""[..]),
+                    data: Data::from(&b""[..]),
                     mode,
                     acl: only(user),
                 })),

@@ -68,7 +68,7 @@ pub(crate) fn ask(request: Request) -> Operation {
 }
 
 pub(crate) fn create(path: &str, mode: CreateMode) -> Operation {
-    let data: Data = Arc::from(*b"x");
+    let data: Data = Data::from(*b"x");
     ask(Request::Write(Op::create(path, data, mode)))
 }
 

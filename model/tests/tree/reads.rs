@@ -9,7 +9,7 @@ use vivarium_model::acl::{Acl, AclList, Id, Permissions};
 use vivarium_model::config::Config;
 use vivarium_model::error::Error;
 use vivarium_model::id::SessionId;
-use vivarium_model::op::{ReadOp, ReadResult, Request, Response};
+use vivarium_model::op::{Data, ReadOp, ReadResult, Request, Response};
 use vivarium_model::server::read::Reader;
 use vivarium_model::tree::DataTree;
 
@@ -27,7 +27,7 @@ fn expected(reference: &Reference, path: &str, who: Who) -> Vec<(Request, Answer
         let acl = if sees_all { fields.acl.clone() } else { masked(&fields.acl) };
         Response::Acl(acl, stat(fields))
     });
-    let data = |fields: &Fields| Arc::from(fields.data.as_slice());
+    let data = |fields: &Fields| Data::from(fields.data.as_slice());
     let one_of_many = match &read {
         Ok(fields) => ReadResult::Data(data(fields), stat(fields)),
         Err(error) => ReadResult::Failed(*error),

@@ -7,7 +7,9 @@ use vivarium_model::event::{EpochFile, Event, SyncMode};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::{CallId, ClientId, LearnerConnection, ServerId, Xid};
 use vivarium_model::observation::{Custom, Observed};
-use vivarium_model::op::{EventType, OpResult, Request, Response, SessionState, WatchedEvent};
+use vivarium_model::op::{
+    Data, EventType, OpResult, Request, Response, SessionState, WatchedEvent,
+};
 use vivarium_model::path::ZnodePath;
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::{Epoch, Zxid};
@@ -148,7 +150,7 @@ fn replies() {
         replied(exists(), Err(Error::NoNode)),
         replied(
             Request::GetData { path: path(), watch: false },
-            Ok(Response::Data(Arc::from(&b"x"[..]), stat)),
+            Ok(Response::Data(Data::from(&b"x"[..]), stat)),
         ),
         replied(
             Request::GetChildren { path: path(), watch: false },

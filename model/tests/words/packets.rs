@@ -7,7 +7,7 @@ use vivarium_model::acl::AclList;
 use vivarium_model::error::Error;
 use vivarium_model::id::{ServerId, Xid};
 use vivarium_model::network::Delivered;
-use vivarium_model::op::{EventType, Op, OpResult, Request, Response, Version, WatchedEvent};
+use vivarium_model::op::{Data, EventType, Op, OpResult, Request, Response, Version, WatchedEvent};
 use vivarium_model::packet::{
     ClientPacket, LeaderPacket, LearnerPacket, Notification, PeerState, ServerPacket,
     ServerRequest, Vote,
@@ -25,7 +25,7 @@ fn zxid(counter: u32) -> Zxid {
 
 fn znode() -> Znode {
     Znode {
-        data: Arc::from([]),
+        data: Data::from([]),
         czxid: zxid(1),
         mzxid: zxid(1),
         pzxid: zxid(1),
@@ -52,7 +52,7 @@ fn the_client_protocol() {
         connect(Some(SESSION)),
         ClientPacket::Request { xid: Xid(7), request: create() },
         ClientPacket::Ping,
-        ClientPacket::Auth { scheme: "digest".into(), auth: Arc::from(*b"user:secret") },
+        ClientPacket::Auth { scheme: "digest".into(), auth: Data::from(*b"user:secret") },
         ClientPacket::SetWatches {
             persistent: vec!["/p".into()],
             recursive: vec!["/r".into()],
@@ -92,7 +92,7 @@ fn the_quorum_protocol() {
         request,
         auth: Arc::clone(&auth),
     };
-    let set = Op::SetData { path: "/a".into(), data: Arc::from([]), version: Version::Is(3) };
+    let set = Op::SetData { path: "/a".into(), data: Data::from([]), version: Version::Is(3) };
     let packets = [
         LearnerPacket::FollowerInfo { accepted_epoch: Epoch(0) },
         LearnerPacket::AckEpoch { current_epoch: Some(Epoch(1)), last_zxid: zxid(4) },

@@ -90,7 +90,7 @@ fn outputs() {
         Operation::Cancelled,
         write(Some(Zxid::new(Epoch(1), 9))),
         write(None),
-        Operation::AddAuth { scheme: "digest".into(), auth: body(), scope: None },
+        Operation::AddAuth { scheme: "digest".into(), auth: body().into(), scope: None },
         removal(true, Some(SESSION)),
         removal(false, None),
     ];

@@ -5,7 +5,7 @@ use crate::helpers::{reconnected, settle, until_known};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
-use vivarium_model::op::Version;
+use vivarium_model::op::{Data, Version};
 
 /// A bound name. Dropping this value does not unbind it.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ impl Binding {
     }
 
     /// Returns the content and the version of the znode, if it is still this binding's.
-    async fn standing(&self) -> Result<Option<(Arc<[u8]>, i32)>, Error> {
+    async fn standing(&self) -> Result<Option<(Data, i32)>, Error> {
         match until_known(&self.zookeeper, || self.zookeeper.get_data(&self.path)).await {
             Ok((content, stat)) if content.starts_with(&self.nonce) => {
                 Ok(Some((content, stat.version)))

@@ -43,7 +43,7 @@ use crate::helpers::{ensure_path, reconnected, until_known};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::ZooKeeper;
-use vivarium_model::op::{CreateMode, Version};
+use vivarium_model::op::{CreateMode, Data, Version};
 use vivarium_model::zxid::Zxid;
 
 /// Names in one directory. See the module for its contract.
@@ -59,7 +59,7 @@ pub struct Names {
 pub struct Claim {
     name: Arc<str>,
     /// The znode's content.
-    content: Arc<[u8]>,
+    content: Data,
 }
 
 /// The result of an attempt to bind a name.
@@ -167,13 +167,13 @@ impl Names {
             return Ok(Some(self.bound(claim, stat.czxid, stat.version)));
         }
         let (name, czxid) = (Arc::from(path), stat.czxid);
-        zookeeper.observe(NameSeen::Taken { name, czxid, own: Arc::clone(&claim.content) });
+        zookeeper.observe(NameSeen::Taken { name, czxid, own: claim.content.clone() });
         Ok(Some(Bind::Taken(address(&content), czxid)))
     }
 
     fn bound(&self, claim: &Claim, czxid: Zxid, version: i32) -> Bind {
         let name: Arc<str> = self.path(&claim.name).into();
-        let content = Arc::clone(&claim.content);
+        let content = claim.content.clone();
         self.zookeeper.observe(NameSeen::Bound { name: Arc::clone(&name), czxid, content });
         Bind::Bound(Binding::new(self, name, claim, version))
     }

@@ -42,7 +42,7 @@ impl Written {
         let contents = &mut self.contents;
         changes(&self.directory, &txn.body, &mut |path, content| {
             if let Some(content) = content {
-                contents.insert((txn.zxid, path.into()), Arc::clone(content));
+                contents.insert((txn.zxid, path.into()), content.clone());
             }
         });
     }
@@ -139,7 +139,7 @@ impl OwnAddress {
             None => drop(bound.remove(path)),
             Some(content) => {
                 let owner: Data = content.get(..NONCE).unwrap_or(content).into();
-                let before = bound.insert(path.into(), Arc::clone(&owner));
+                let before = bound.insert(path.into(), owner.clone());
                 if before.is_some_and(|before| before != owner) {
                     stolen = Some(path.to_string());
                 }

@@ -73,7 +73,7 @@ impl PersistentNode {
     /// # Errors
     /// Returns the server's refusal of the path; it ends in no other way.
     pub async fn keep(&self) -> Error {
-        let (path, data) = (Arc::clone(&self.path), Arc::clone(&self.data));
+        let (path, data) = (Arc::clone(&self.path), self.data.clone());
         self.zookeeper.observe(PersistentSeen::Keeps { path, data });
         let kept: Result<(), Error> = in_sessions(&self.zookeeper, |zookeeper, session| {
             let node = PersistentNode { zookeeper, ..self.clone() };
@@ -163,7 +163,7 @@ impl PersistentNode {
         let zookeeper = &self.zookeeper;
         let ops = vec![
             Op::delete(Arc::clone(&self.path), Version::Is(version)),
-            Op::create(Arc::clone(&self.path), Arc::clone(&self.data), CreateMode::Ephemeral),
+            Op::create(Arc::clone(&self.path), self.data.clone(), CreateMode::Ephemeral),
         ];
         let mut events = zookeeper.session_events();
         let replaced = zookeeper.multi(ops).await.map(drop).map_err(Error::from);

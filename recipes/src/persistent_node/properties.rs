@@ -65,7 +65,7 @@ impl Owed for Kept {
         },
         Observed(client, seen: PersistentSeen) => match seen {
             PersistentSeen::Keeps { path, data } if this.is_ours(path) => {
-                this.wanted.insert(client, (Arc::clone(path), Some(Arc::clone(data))));
+                this.wanted.insert(client, (Arc::clone(path), Some(data.clone())));
             }
             PersistentSeen::Closes { path } if this.is_ours(path) => {
                 this.wanted.insert(client, (Arc::clone(path), None));

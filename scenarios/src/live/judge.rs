@@ -288,7 +288,7 @@ fn complete(result: &mut Result<Response, Error>, txn: &Txn) {
             && let TxnBody::Create { data, ephemeral_type, acl, .. } = part
             && stat.czxid == Zxid::ZERO
         {
-            let (data, acl) = (Arc::clone(data), acl.clone());
+            let (data, acl) = (data.clone(), acl.clone());
             *stat = Znode::created(txn.zxid, txn.time, data, *ephemeral_type, acl).stat(0);
         }
     }

@@ -39,7 +39,9 @@ pub struct ServeOptions {
 
 /// A function that is told of faults.
 #[derive(Clone, Default)]
-pub struct Tell(Option<Arc<dyn Fn(&Command) + Send + Sync>>);
+pub struct Tell(Option<Arc<Told>>);
+
+type Told = dyn Fn(&Command) + Send + Sync;
 
 impl Tell {
     /// Returns one that calls this function.

@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use vivarium_client::{CreateMode, Version};
 use vivarium_model::id::Xid;
-use vivarium_model::op::{Op, ReadOp, Request};
+use vivarium_model::op::{Data, Op, ReadOp, Request};
 use vivarium_model::packet::ClientPacket;
 use vivarium_model::wire::handshake::encode_connect;
 use vivarium_model::wire::request::encode_client;
@@ -206,5 +206,23 @@ async fn set_watches_is_answered_by_its_own_xid() {
         assert_eq!(soon(stream.read_i32()).await.unwrap(), 16);
         assert_eq!(soon(stream.read_i32()).await.unwrap(), xid);
         soon(stream.read_exact(&mut [0; 12])).await.unwrap();
+    }
+}
+
+/// Clients tell `null` from an empty content: both are read as they were written, at every server.
+#[tokio::test]
+async fn null_is_read_as_null() {
+    let ensemble = ensemble(ServeOptions::default()).await;
+    let client = connect(&ensemble).await;
+    soon(client.create("/empty", b"", CreateMode::Persistent)).await.unwrap();
+    let null = Op::create("/null", Data::NULL, CreateMode::Persistent);
+    soon(client.multi(vec![null])).await.unwrap();
+    for address in ensemble.addresses() {
+        let reader = soon(Client::builder(&address.to_string()).connect()).await.unwrap();
+        soon(reader.sync("/")).await.unwrap();
+        let (empty, stat) = soon(reader.get_data("/empty")).await.unwrap();
+        assert!(!empty.is_null() && empty.is_empty() && stat.data_length == 0);
+        let (null, stat) = soon(reader.get_data("/null")).await.unwrap();
+        assert!(null.is_null() && null.is_empty() && stat.data_length == 0);
     }
 }

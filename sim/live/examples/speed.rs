@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use vivarium_client::{Client, CreateMode, Error, Version, ZooKeeper};
 use vivarium_model::acl::AclList;
+use vivarium_model::op::Data;
 use vivarium_model::op::Op;
 
 /// How long each is measured.
@@ -95,7 +96,7 @@ async fn one(
             let path: Arc<str> = Arc::from(format!("{root}/m-{under_way}-{number}"));
             let create = Op::Create {
                 path: Arc::clone(&path),
-                data: Arc::from(data),
+                data: Data::from(data),
                 mode: CreateMode::Persistent,
                 acl: AclList::OPEN,
             };

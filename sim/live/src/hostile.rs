@@ -13,7 +13,9 @@ use vivarium_model::client::{ClientInput, ClientState};
 use vivarium_model::handle::transport::Ticket;
 use vivarium_model::host::{Operation, Outcome};
 use vivarium_model::id::{SessionId, Xid};
-use vivarium_model::op::{AddWatchMode, CreateMode, Op, Request, Response, Version, WatchedEvent};
+use vivarium_model::op::{
+    AddWatchMode, CreateMode, Data, Op, Request, Response, Version, WatchedEvent,
+};
 use vivarium_model::op::{EventType, OpResult};
 use vivarium_model::packet::ServerPacket;
 use vivarium_model::stat::Stat;
@@ -123,7 +125,7 @@ impl Scene {
             6 => Request::WhoAmI,
             _ => Request::Write(Op::Create {
                 path,
-                data: Arc::from(*b"data"),
+                data: Data::from(*b"data"),
                 mode: CreateMode::Ephemeral,
                 acl: vivarium_model::acl::AclList::OPEN,
             }),
@@ -258,7 +260,7 @@ fn reply(request: &Request) -> Option<Response> {
     let stat = Stat::default();
     Some(match request {
         Request::Exists { .. } => Response::Exists(stat),
-        Request::GetData { .. } => Response::Data(Arc::from(*b"data"), stat),
+        Request::GetData { .. } => Response::Data(Data::from(*b"data"), stat),
         Request::GetChildren { .. } => Response::Children(vec![Arc::from("b")], stat),
         Request::AddWatch { .. } => Response::Watches,
         Request::Multi(_) => Response::Multi(vec![OpResult::Checked, OpResult::Deleted]),

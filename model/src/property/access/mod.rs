@@ -167,7 +167,7 @@ impl Declared for AccessDecisions {
             },
             Event::Killed { client } => drop(this.connections.remove(client)),
             Event::Authenticating { client, session, scheme, auth } => {
-                let proof = (Arc::clone(scheme), Arc::clone(auth));
+                let proof = (Arc::clone(scheme), auth.clone());
                 this.authenticating(*client, *session, proof);
             },
             Event::Sent { client, session, xid, request, .. } => this.sent(*client, *session, *xid, request),

@@ -7,7 +7,7 @@ use crate::property::testing::{
 };
 use crate::vocabulary::acl::{Acl, AclList, Id, Permissions};
 use crate::vocabulary::error::Error;
-use crate::vocabulary::op::{ClientInfo, CreateMode, Op, Response, Version};
+use crate::vocabulary::op::{ClientInfo, CreateMode, Data, Op, Response, Version};
 use crate::vocabulary::znode::EphemeralType;
 
 /// The id in ACLs of the user who proves `ann:a`.
@@ -29,13 +29,13 @@ fn anns() -> AclList {
 }
 
 fn create(name: &str, acl: AclList) -> TxnBody {
-    let (path, data) = (path(name), Arc::from([]));
+    let (path, data) = (path(name), Data::from([]));
     let ephemeral_type = EphemeralType::Void;
     TxnBody::Create { path, data, ephemeral_type, acl, parent_cversion: 1 }
 }
 
 fn create_with(name: &str, acl: AclList) -> Request {
-    let (path, data) = (Arc::from(name), Arc::from([]));
+    let (path, data) = (Arc::from(name), Data::from([]));
     Request::Write(Op::Create { path, data, mode: CreateMode::Persistent, acl })
 }
 
@@ -44,12 +44,12 @@ fn proves(proof: &str) -> Event {
         client: CLIENT,
         session: SESSION,
         scheme: Arc::from("digest"),
-        auth: Arc::from(proof.as_bytes()),
+        auth: Data::from(proof.as_bytes()),
     }
 }
 
 fn set_data(name: &str) -> TxnBody {
-    TxnBody::SetData { path: path(name), data: Arc::from(*b"x"), version: 1 }
+    TxnBody::SetData { path: path(name), data: Data::from(*b"x"), version: 1 }
 }
 
 /// Returns the objection to a transaction that is committed for request 1.
@@ -139,7 +139,7 @@ fn each_operation_of_a_multi_sees_those_before_it() {
     let ops = || {
         let create = Op::Create {
             path: Arc::from("/c"),
-            data: Arc::from([]),
+            data: Data::from([]),
             mode: CreateMode::Persistent,
             acl: AclList::read_unsafe(),
         };

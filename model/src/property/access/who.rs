@@ -191,7 +191,7 @@ mod tests {
             for chosen in 0..1u32 << PROOFS.len() {
                 let proofs = (0..PROOFS.len()).filter(|at| chosen >> at & 1 == 1);
                 let proofs: Vec<Proof> =
-                    proofs.map(|at| (Arc::from("digest"), Arc::from(PROOFS[at]))).collect();
+                    proofs.map(|at| (Arc::from("digest"), PROOFS[at].into())).collect();
                 let who = Who::new(&address, &proofs, Some(SUPER));
                 let mut auth = access::with(&[], vec![access::of_address(&address)]);
                 for (scheme, proof) in &proofs {

@@ -156,12 +156,12 @@ impl Bridge {
         }
         let is_known = self.connection(client, session)?.is_some();
         let connection = self.open_connection(client);
-        let (scheme, auth) = (Arc::clone(scheme), Arc::clone(auth));
+        let (scheme, auth) = (Arc::clone(scheme), auth.clone());
         connection.proven = with_identity(&connection.proven, client, &scheme, &auth, &config);
         if !is_known {
             return Ok(());
         }
-        connection.unanswered.push_back((Arc::clone(&scheme), Arc::clone(&auth)));
+        connection.unanswered.push_back((Arc::clone(&scheme), auth.clone()));
         connection.link.to_server.push_back(ClientPacket::Auth { scheme, auth });
         Ok(())
     }

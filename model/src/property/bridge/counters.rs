@@ -113,7 +113,7 @@ mod tests {
         for (at, parent) in (1..).zip(parents) {
             let body = TxnBody::Create {
                 path: ZnodePath::new(format!("{parent}/x")).expect("it is a path"),
-                data: std::sync::Arc::from([]),
+                data: Default::default(),
                 ephemeral_type: EphemeralType::Void,
                 acl: AclList::OPEN,
                 parent_cversion: i32::MIN,

@@ -3,6 +3,7 @@ use crate::property::Monitor;
 use crate::property::testing::{ONE, path, z};
 use crate::vocabulary::acl::AclList;
 use crate::vocabulary::fingerprint::Fingerprint;
+use crate::vocabulary::op::Data;
 use crate::vocabulary::zxid::Epoch;
 use crate::world::history::History;
 
@@ -34,7 +35,7 @@ fn childless() -> At {
 }
 
 fn set() -> At {
-    Committed(TxnBody::SetData { path: path("/c"), data: Arc::from(&b"x"[..]), version: 1 })
+    Committed(TxnBody::SetData { path: path("/c"), data: Data::from(&b"x"[..]), version: 1 })
 }
 
 /// A leader that was established at 0, applies what is committed, and checks every second; a container that never had

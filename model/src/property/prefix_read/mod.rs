@@ -195,7 +195,7 @@ impl PrefixRead {
     /// Records the path's content from this zxid on, if it is new.
     fn refresh(&mut self, tree: &DataTree, zxid: Zxid, path: &str) {
         let content = tree.node(path).map(|node| Content {
-            data: Arc::clone(&node.data),
+            data: node.data.clone(),
             stat: node.stat(tree.children_count(path) as u32),
         });
         let versions = &mut self.past(path).versions;

@@ -9,7 +9,7 @@ use crate::vocabulary::config::Config;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::op::{
-    AddWatchMode, EventType, Request, Response, SessionState, WatchedEvent, WatcherType,
+    AddWatchMode, Data, EventType, Request, Response, SessionState, WatchedEvent, WatcherType,
 };
 use crate::vocabulary::stat::Stat;
 use crate::vocabulary::txn::TxnBody;
@@ -34,7 +34,7 @@ fn exists_watch(path: &str, at: Zxid) -> Event {
 
 fn data_watch(path: &str, at: Zxid) -> Event {
     let request = Request::GetData { path: Arc::from(path), watch: true };
-    replied(1, at, request, Ok(Response::Data(Arc::from([]), Stat::default())))
+    replied(1, at, request, Ok(Response::Data(Data::from([]), Stat::default())))
 }
 
 fn child_watch(path: &str, at: Zxid) -> Event {

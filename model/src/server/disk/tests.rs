@@ -4,6 +4,7 @@ use crate::vocabulary::acl::AclList;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::fingerprint::Fingerprint;
 use crate::vocabulary::id::{SessionId, Xid};
+use crate::vocabulary::op::Data;
 use crate::vocabulary::path::ZnodePath;
 use crate::vocabulary::release::Release;
 use crate::vocabulary::setup::Setup;
@@ -125,7 +126,7 @@ fn disks_with_different_transactions_of_one_zxid_are_told_apart() {
         let mut txn = Txn::clone(&txn(1));
         txn.body = TxnBody::Create {
             path: ZnodePath::new("/a").expect("valid"),
-            data: Arc::from([]),
+            data: Data::from([]),
             ephemeral_type: EphemeralType::Void,
             acl: AclList::default(),
             parent_cversion,

@@ -169,7 +169,7 @@ impl Change<'_> {
         let created = Record::created(ephemeral_type, data_length, acl.clone());
         self.outstanding.add(self.zxid, parent, Some(parent_record));
         self.outstanding.add(self.zxid, path.clone(), Some(created));
-        let data = Arc::clone(data);
+        let data = data.clone();
         Ok(TxnBody::Create { path, data, ephemeral_type, acl, parent_cversion })
     }
 
@@ -220,7 +220,7 @@ impl Change<'_> {
         let version = self.next_version(record.version, version)?;
         let record = Record { version, data_length, ..record };
         self.outstanding.add(self.zxid, path.clone(), Some(record));
-        Ok(TxnBody::SetData { path, data: Arc::clone(data), version })
+        Ok(TxnBody::SetData { path, data: data.clone(), version })
     }
 
     fn set_acl(

@@ -20,7 +20,7 @@ use crate::tree::DataTree;
 use crate::vocabulary::acl::{AclList, Id};
 use crate::vocabulary::config::Config;
 use crate::vocabulary::id::{SessionId, Xid};
-use crate::vocabulary::op::{CreateMode, Request};
+use crate::vocabulary::op::{CreateMode, Data, Request};
 use crate::vocabulary::packet::ServerRequest;
 use crate::vocabulary::time::Time;
 use crate::vocabulary::txn::{Txn, TxnBody};
@@ -131,7 +131,7 @@ impl Prep {
         let Prep { outstanding, sessions, .. } = self;
         let mut change = Change { tree, outstanding, sessions, zxid, asker: &asker, config };
         let mode = CreateMode::Persistent;
-        let body = change.create(&path, &Arc::from([]), mode, &AclList::OPEN);
+        let body = change.create(&path, &Data::from([]), mode, &AclList::OPEN);
         let body = body.unwrap_or_else(TxnBody::Error);
         Some(self.transaction(zxid, SessionId(0), Xid(0), body, at))
     }

@@ -80,7 +80,7 @@ impl Reader<'_> {
             Request::Exists { path, .. } => self.exists(tree, path),
             Request::GetData { path, .. } => {
                 let (node, children) = self.readable(tree, path)?;
-                Ok(Response::Data(Arc::clone(&node.data), node.stat(children)))
+                Ok(Response::Data(node.data.clone(), node.stat(children)))
             }
             Request::GetChildren { path, .. } => {
                 let (node, children) = self.readable(tree, path)?;
@@ -128,7 +128,7 @@ impl Reader<'_> {
         match (op, self.readable(tree, path)) {
             (_, Err(error)) => ReadResult::Failed(error),
             (ReadOp::GetData { .. }, Ok((node, children))) => {
-                ReadResult::Data(Arc::clone(&node.data), node.stat(children))
+                ReadResult::Data(node.data.clone(), node.stat(children))
             }
             (ReadOp::GetChildren { .. }, Ok(_)) => {
                 ReadResult::Children(tree.children(at(path)).expect("it was just found"))

@@ -4,7 +4,7 @@ use super::*;
 use crate::tree::EphemeralType;
 use crate::vocabulary::acl::Acl;
 use crate::vocabulary::id::{ClientId, Xid};
-use crate::vocabulary::op::{AddWatchMode, ClientInfo, WatcherType};
+use crate::vocabulary::op::{AddWatchMode, ClientInfo, Data, WatcherType};
 use crate::vocabulary::path::ZnodePath;
 use crate::vocabulary::release::Bugs;
 use crate::vocabulary::txn::{Txn, TxnBody};
@@ -42,7 +42,7 @@ fn tree() -> DataTree {
     ];
     let mut tree = DataTree::new();
     for (at, (path, ephemeral_type, acl)) in znodes.into_iter().enumerate() {
-        let (path, data) = (ZnodePath::new(path).expect("valid"), Arc::from([7]));
+        let (path, data) = (ZnodePath::new(path).expect("valid"), Data::from([7]));
         let zxid = Zxid::new(Epoch(1), at as u32 + 1);
         let body =
             TxnBody::Create { path, data, ephemeral_type, acl, parent_cversion: at as i32 + 1 };
@@ -230,7 +230,7 @@ fn each_of_many_reads_has_its_own_result() {
         scene.read(Request::MultiRead(ops)),
         Ok(Response::MultiRead(vec![
             ReadResult::Failed(Error::NoNode),
-            ReadResult::Data(Arc::from([7]), stat),
+            ReadResult::Data(Data::from([7]), stat),
             ReadResult::Failed(Error::NoAuth),
             ReadResult::Children(names),
             ReadResult::Failed(Error::NoNode),

@@ -10,7 +10,7 @@ use vivarium_model::event::Event;
 use vivarium_model::host::{Input, Operation, Outcome};
 use vivarium_model::id::{CallId, ClientConnection, ClientId, ServerId, SessionId, Xid};
 use vivarium_model::op::{
-    AddWatchMode, EventType, Request, Response, SessionState, WatchedEvent, WatcherType,
+    AddWatchMode, Data, EventType, Request, Response, SessionState, WatchedEvent, WatcherType,
 };
 use vivarium_model::packet::{ClientPacket, ServerPacket};
 use vivarium_model::release::Bugs;
@@ -81,8 +81,8 @@ pub(super) struct Surroundings {
     /// The session that the machine requested on the connection.
     asked_for: Option<SessionId>,
     /// The identities that the connection's server has received, and those that it must receive.
-    told: BTreeSet<Arc<[u8]>>,
-    identities: BTreeSet<Arc<[u8]>>,
+    told: BTreeSet<Data>,
+    identities: BTreeSet<Data>,
     armed: BTreeSet<ClientTimer>,
     in_flight: VecDeque<(Xid, Arc<Request>)>,
     last_sent: Option<(SessionId, Xid)>,
@@ -162,9 +162,9 @@ impl Surroundings {
                 self.call(Awaited::Removed, operation, &mut out);
             }
             Happening::AddAuth(user) => {
-                let (scheme, auth) = ("digest".into(), Arc::from([user]));
+                let (scheme, auth) = ("digest".into(), Data::from([user]));
                 if self.machine.state().is_alive() && !self.closing {
-                    self.identities.insert(Arc::clone(&auth));
+                    self.identities.insert(auth.clone());
                 }
                 let operation = Operation::AddAuth { scheme, auth, scope: None };
                 self.call(Awaited::AuthAdded, operation, &mut out);
@@ -312,7 +312,7 @@ impl Surroundings {
         match packet {
             ClientPacket::Connect { session, .. } => self.asked_for = *session,
             ClientPacket::Auth { auth, .. } => {
-                self.told.insert(Arc::clone(auth));
+                self.told.insert(auth.clone());
             }
             ClientPacket::SetWatches { .. } => {
                 assert_eq!(*count, 1 + self.told.len(), "SetWatches comes behind the identities");
@@ -469,7 +469,7 @@ fn answer(request: &Request, ok: bool) -> Result<Response, Error> {
         Request::RemoveWatches { .. } if !ok => Err(Error::NoWatcher),
         _ if !ok => Err(Error::NoNode),
         Request::Exists { .. } => Ok(Response::Exists(Stat::default())),
-        Request::GetData { .. } => Ok(Response::Data(Arc::from([]), Stat::default())),
+        Request::GetData { .. } => Ok(Response::Data(Data::from([]), Stat::default())),
         Request::GetChildren { .. } => Ok(Response::Children(Vec::new(), Stat::default())),
         _ => Ok(Response::Watches),
     }

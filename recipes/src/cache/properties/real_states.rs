@@ -45,7 +45,7 @@ impl RealStates {
         changes(root, &txn.body, &mut |path| {
             // Readers see only the state after the whole transaction, not the steps within it.
             if let Some(node) = view.history.tree().node(path) {
-                let state = (node.czxid, Arc::clone(&node.data));
+                let state = (node.czxid, node.data.clone());
                 written.insert((path.into(), txn.zxid), state);
             }
         });

@@ -102,7 +102,7 @@ impl RealValues {
         let (path, written) = (&self.path, &mut self.written);
         changes(path, &txn.body, &mut |content| {
             if let Some(data) = content {
-                written.insert(txn.zxid, Arc::clone(data));
+                written.insert(txn.zxid, data.clone());
             }
         });
     }

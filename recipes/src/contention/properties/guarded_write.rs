@@ -82,6 +82,7 @@ impl Declared for GuardedWrite {
 mod tests {
     use super::*;
     use crate::contention::properties::scene::*;
+    use vivarium_model::op::Data;
 
     fn scene() -> Scene<GuardedWrite> {
         let mut scene = Scene::new(GuardedWrite::new(LOCK));
@@ -91,7 +92,7 @@ mod tests {
 
     /// A multi with `check(node)` and a write to another znode.
     fn guarded(node: &str) -> TxnBody {
-        let write = TxnBody::SetData { path: path("/counter"), data: Arc::from([]), version: 1 };
+        let write = TxnBody::SetData { path: path("/counter"), data: Data::from([]), version: 1 };
         TxnBody::Multi(vec![TxnBody::Check { path: path(node) }, write])
     }
 

@@ -4,7 +4,7 @@ use super::{Double, OutcomeOf};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::id::{ClientId, SessionId, Xid};
-use vivarium_model::op::{CreateMode, Op, Request, Response};
+use vivarium_model::op::{CreateMode, Data, Op, Request, Response};
 use vivarium_model::path::ZnodePath;
 use vivarium_model::tree::EphemeralType;
 use vivarium_model::txn::TxnBody;
@@ -26,7 +26,7 @@ impl Double {
             Request::GetData { path, .. } => {
                 let node = view.node(path).ok_or(Error::NoNode)?;
                 let stat = view.stat(path).expect("it exists");
-                return Ok(Response::Data(Arc::clone(&node.data), stat));
+                return Ok(Response::Data(node.data.clone(), stat));
             }
             Request::GetChildren { path, .. } => {
                 let children = view.children(path).ok_or(Error::NoNode)?;
@@ -87,7 +87,7 @@ impl Double {
                 match version.accepts(node.version) {
                     true => Ok(TxnBody::SetData {
                         path: valid(path)?,
-                        data: Arc::clone(data),
+                        data: data.clone(),
                         version: node.version + 1,
                     }),
                     false => Err(Error::BadVersion),
@@ -107,7 +107,7 @@ impl Double {
         &self,
         session: SessionId,
         path: &str,
-        data: &Arc<[u8]>,
+        data: &Data,
         mode: CreateMode,
     ) -> Result<TxnBody, Error> {
         let directory = vivarium_model::path::parent(path).ok_or(Error::NodeExists)?;
@@ -126,7 +126,7 @@ impl Double {
             return Err(Error::NoChildrenForEphemerals);
         }
         let ephemeral_type = EphemeralType::of(mode, session);
-        Ok(TxnBody::create(path, Arc::clone(data), ephemeral_type, parent.cversion + 1))
+        Ok(TxnBody::create(path, data.clone(), ephemeral_type, parent.cversion + 1))
     }
 
     pub(super) fn prepare_multi(&self, session: SessionId, ops: &[Op]) -> TxnBody {

@@ -14,6 +14,7 @@ use vivarium::recipes::queue;
 use vivarium_client::{Client, Error, Stat, Violation, Watchdog, Zxid};
 use vivarium_model::event::Event;
 use vivarium_model::id::Xid;
+use vivarium_model::op::Data;
 use vivarium_model::op::Response;
 use vivarium_model::packet::ServerPacket;
 
@@ -35,7 +36,7 @@ fn sentences(found: &Mutex<Vec<Violation>>) -> Vec<String> {
 /// Answers the next request with data, in a reply of this zxid and with an xid that is `off` the right one.
 async fn answer(connection: &mut Accepted, zxid: u64, off: u32) {
     let (xid, request) = soon(connection.request()).await.expect("a request");
-    let result = Ok(Response::Data(Arc::from(*b"x"), Stat::default()));
+    let result = Ok(Response::Data(Data::from(*b"x"), Stat::default()));
     let reply = ServerPacket::Reply { xid: Xid(xid + off), zxid: Zxid(zxid), result };
     connection.send(&reply, Some(&request)).await;
 }

@@ -33,7 +33,7 @@ pub(super) fn version_ignored(events: &[Event]) -> Option<Planted> {
             request_of(events, txn.session, txn.cxid)
         {
             let path = ZnodePath::new(&**path).expect("a path");
-            let body = TxnBody::SetData { path, data: Arc::clone(data), version: expected + 1 };
+            let body = TxnBody::SetData { path, data: data.clone(), version: expected + 1 };
             return instead(events, at, commit(events, at, |txn| txn.body = body));
         }
     }

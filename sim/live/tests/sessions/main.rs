@@ -12,7 +12,7 @@ use vivarium_client::{Client, ConnectError, Error, Resumed, Version};
 use vivarium_model::event::Event;
 use vivarium_model::handle::{Either, race};
 use vivarium_model::id::{SessionId, Xid};
-use vivarium_model::op::{EventType, Request, Response, SessionState, WatchedEvent};
+use vivarium_model::op::{Data, EventType, Request, Response, SessionState, WatchedEvent};
 use vivarium_model::packet::{ClientPacket, ServerPacket};
 use vivarium_model::stat::Stat;
 use vivarium_model::wire::Password;
@@ -22,7 +22,7 @@ use vivarium_model::zxid::Zxid;
 pub(crate) const SOON: Duration = Duration::from_secs(10);
 
 pub(crate) fn data(xid: u32, zxid: u64) -> ServerPacket {
-    let result = Ok(Response::Data(Arc::from(*b"x"), Stat::default()));
+    let result = Ok(Response::Data(Data::from(*b"x"), Stat::default()));
     ServerPacket::Reply { xid: Xid(xid), zxid: Zxid(zxid), result }
 }
 
@@ -205,7 +205,8 @@ async fn identities_are_proven_in_every_session_before_any_request() {
     let builder = Client::builder(&server.address()).identity("digest", b"ann:secret");
     let client = tokio::spawn(builder.connect());
     let mut first = server.accept_session().await;
-    let proof = ClientPacket::Auth { scheme: Arc::from("digest"), auth: Arc::from(*b"ann:secret") };
+    let proof =
+        ClientPacket::Auth { scheme: Arc::from("digest"), auth: Data::from(*b"ann:secret") };
     assert_eq!(soon(first.packet()).await, Some(proof.clone()));
     // It is connected once the server has answered a request after the proof.
     let (xid, request) = soon(first.request()).await.unwrap();

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use vivarium_model::acl::AclList;
 use vivarium_model::handle::transport::Unseen;
 use vivarium_model::host::{Input, Outcome};
-use vivarium_model::op::{OpResult, Response, WatchedEvent};
+use vivarium_model::op::{Data, OpResult, Response, WatchedEvent};
 use vivarium_model::stat::Stat;
 use vivarium_model::zxid::Zxid;
 
@@ -48,7 +48,7 @@ fn without(response: &Response, unseen: Unseen) -> Response {
         }
         Response::Exists(_) => Response::Exists(none),
         Response::Data(data, _) => {
-            Response::Data(if content { Arc::from([]) } else { Arc::clone(data) }, none)
+            Response::Data(if content { Data::from([]) } else { data.clone() }, none)
         }
         Response::Children(names, _) => {
             Response::Children(if content { Vec::new() } else { names.clone() }, none)

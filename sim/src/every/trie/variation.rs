@@ -106,7 +106,7 @@ impl Variation {
             Outcome::Connected(session) => Outcome::Connected(self.session(*session)),
             Outcome::Random(number) => Outcome::Random(self.renaming.number(*number)),
             Outcome::Message(Message { from, body }) => {
-                Outcome::Message(Message { from: *from, body: self.data(body) })
+                Outcome::Message(Message { from: *from, body: self.bytes(body) })
             }
             Outcome::Response(Err(_))
             | Outcome::Watch(Err(_))
@@ -203,7 +203,14 @@ impl Variation {
     fn data(&self, data: &Data) -> Data {
         match data.len() >= 8 {
             true => self.renaming.bytes(data).into(),
-            false => Arc::clone(data),
+            false => data.clone(),
+        }
+    }
+
+    fn bytes(&self, bytes: &Arc<[u8]>) -> Arc<[u8]> {
+        match bytes.len() >= 8 {
+            true => self.renaming.bytes(bytes).into(),
+            false => Arc::clone(bytes),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::vocabulary::acl::AclList;
 use crate::vocabulary::id::SessionId;
 use crate::vocabulary::op::{
-    ClientInfo, CreateMode, Op, OpResult, ReadOp, ReadResult, Version, WatcherType,
+    ClientInfo, CreateMode, Data, Op, OpResult, ReadOp, ReadResult, Version, WatcherType,
 };
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ fn creates() {
     let (ttl, acl) = (seconds_of(9), AclList::read_unsafe());
     for mode in [CreateMode::Container, CreateMode::PersistentWithTtl(ttl), CreateMode::Ephemeral] {
         let made = acl.clone();
-        let op = Op::Create { path: path(), data: Arc::from(*b"x"), mode, acl: acl.clone() };
+        let op = Op::Create { path: path(), data: Data::from(*b"x"), mode, acl: acl.clone() };
         let created = Response::Written(OpResult::Created("/a".into(), stat(0)));
         let (mut process, begun) = started(move |zookeeper| {
             let acl = made.clone();
@@ -166,7 +166,7 @@ fn identities_and_their_scope() {
         },
         Outcome::AuthAdded(Err(Error::SessionExpired)),
     );
-    let auth = Arc::from(*b"ann:secret");
+    let auth = Data::from(*b"ann:secret");
     let operation = Operation::AddAuth { scheme: "digest".into(), auth, scope };
     assert_eq!(asked, (operation, "Err(SessionExpired)".to_string()));
     let (operation, _) = call(

@@ -316,7 +316,7 @@ fn an_identity_is_refused_only_if_it_was_sent() {
         client: CLIENT,
         session: SESSION,
         scheme: scheme.into(),
-        auth: Arc::from(*b"ann:secret"),
+        auth: Data::from(*b"ann:secret"),
     };
     let failed = || session(SessionState::AuthFailed, None);
     let accepted = || Event::Authenticated { client: CLIENT, session: SESSION };
@@ -434,7 +434,7 @@ fn a_counter_past_its_end_goes_on_or_stays() {
     }
     let node = |xid: u32, number: &str, parent_cversion: i32| TxnBody::Create {
         path: ZnodePath::new(format!("/q/{xid}-{number}")).expect("it is a path"),
-        data: Arc::from(*b"x"),
+        data: Data::from(*b"x"),
         ephemeral_type: EphemeralType::Void,
         acl: AclList::OPEN,
         parent_cversion,

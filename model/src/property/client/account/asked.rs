@@ -30,7 +30,7 @@ impl Account {
                 };
             }
             Operation::AddAuth { scheme, auth, scope } => {
-                return self.add_auth(call, (Arc::clone(scheme), Arc::clone(auth)), *scope);
+                return self.add_auth(call, (Arc::clone(scheme), auth.clone()), *scope);
             }
             Operation::Connect => return self.connect(call),
             Operation::Close => return self.close(call),

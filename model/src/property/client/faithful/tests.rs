@@ -11,7 +11,7 @@ use crate::vocabulary::config::ClientConfig;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{CallId, ServerId, SessionId};
 use crate::vocabulary::op::{
-    AddWatchMode, CreateMode, EventType, Op, OpResult, Request, Response, SessionState,
+    AddWatchMode, CreateMode, Data, EventType, Op, OpResult, Request, Response, SessionState,
     WatchedEvent, WatcherType,
 };
 use crate::vocabulary::packet::{ClientPacket, ServerPacket};
@@ -27,7 +27,7 @@ fn connected() -> Scene<FaithfulClient> {
 }
 
 fn data() -> Result<Response, Error> {
-    Ok(Response::Data(Arc::from([]), Stat::default()))
+    Ok(Response::Data(Data::from([]), Stat::default()))
 }
 
 fn event(kind: EventType, path: &str) -> WatchedEvent {

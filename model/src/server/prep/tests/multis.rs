@@ -76,7 +76,7 @@ fn one_that_no_server_could_read_is_refused_and_leaves_nothing() {
     let acl = AclList::new(vec![Acl::new(Permissions::ALL, Id::AUTH)]);
     let create = |number| Op::Create {
         path: format!("/znode{number}").into(),
-        data: Arc::from([]),
+        data: Data::from([]),
         mode: CreateMode::Persistent,
         acl: acl.clone(),
     };
@@ -103,7 +103,7 @@ fn a_single_operation_with_very_many_identities_is_refused_as_well() {
     let before = leader.prep.outstanding.clone();
     let mut create = || {
         let acl = AclList::new(vec![Acl::new(Permissions::ALL, Id::AUTH)]);
-        let (path, data, mode) = ("/wide".into(), Arc::from([]), CreateMode::Persistent);
+        let (path, data, mode) = ("/wide".into(), Data::from([]), CreateMode::Persistent);
         leader.write(ALICE, Op::Create { path, data, mode, acl })
     };
     assert_eq!(create(), TxnBody::Error(Error::MarshallingError));

@@ -8,8 +8,8 @@ use vivarium_model::error::Error;
 use vivarium_model::handle::port::Pending;
 use vivarium_model::handle::{Either, Process, race};
 use vivarium_model::op::{
-    AddWatchMode, CreateMode, EventType, Op, OpResult, Request, Response, SessionState, Version,
-    WatchedEvent, WatcherType,
+    AddWatchMode, CreateMode, Data, EventType, Op, OpResult, Request, Response, SessionState,
+    Version, WatchedEvent, WatcherType,
 };
 use vivarium_model::stat::Stat;
 use vivarium_model::zxid::Zxid;
@@ -127,7 +127,7 @@ fn answer(operation: &Operation, choice: u8) -> Outcome {
             }
             Request::Write(_) => Response::Written(OpResult::Deleted),
             Request::Exists { .. } => Response::Exists(stat),
-            Request::GetData { .. } => Response::Data(Arc::from([choice % 3]), stat),
+            Request::GetData { .. } => Response::Data(Data::from([choice % 3]), stat),
             Request::AddWatch { .. } => Response::Watches,
             other => unreachable!("these programs do not ask for {other:?}"),
         })),
