@@ -1,11 +1,10 @@
 //! What can be asked of a served ensemble: faults, and questions about it.
 
-use super::core::Core;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
-use vivarium_model::id::{ClientConnection, ServerId, SessionId};
-use vivarium_sim::served::{LostReply, Refused, Reply};
+use vivarium_model::id::{ServerId, SessionId};
+use vivarium_sim::served::LostReply;
 
 /// A command, as a line of words: `crash 2`, `partition 1 | 2 3`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,9 +112,12 @@ impl fmt::Display for Command {
                 write!(f, "partition-one-way {} {}", from.0, to.0)
             }
             Command::Heal => f.write_str("heal"),
-            Command::SlowDisk(server, by) => {
-                write!(f, "slow-disk {} {}ms", server.0, by.as_millis())
-            }
+            Command::SlowDisk(server, by) => match by.as_micros() {
+                whole if whole % 1_000 == 0 => {
+                    write!(f, "slow-disk {} {}ms", server.0, whole / 1_000)
+                }
+                micros => write!(f, "slow-disk {} {micros}us", server.0),
+            },
             Command::DiskFull(server) => write!(f, "disk-full {}", server.0),
             Command::Expire(session) => write!(f, "expire {session}"),
             Command::Disconnect(session) => write!(f, "disconnect {session}"),
@@ -154,6 +156,7 @@ fn span(word: &str) -> Result<Duration, String> {
     let (number, unit) = word.split_at(at);
     let number: u32 = number.parse().map_err(|_| wrong())?;
     match unit {
+        "us" => Ok(Duration::from_micros(number.into())),
         "ms" => Ok(Duration::from_millis(number.into())),
         "s" => Ok(Duration::from_secs(number.into())),
         _ => Err(wrong()),
@@ -172,90 +175,4 @@ fn outcome(word: &str) -> Result<LostReply, String> {
 fn partition(words: &[&str]) -> Result<Vec<Vec<ServerId>>, String> {
     let groups = words.split(|word| *word == "|");
     groups.map(|group| group.iter().map(|word| server(word)).collect()).collect()
-}
-
-impl Core {
-    /// Carries out a command, and returns what is to be said about it.
-    ///
-    /// # Errors
-    /// A sentence if it cannot be done.
-    pub(super) fn command(&mut self, command: &Command) -> Result<String, String> {
-        self.arrive();
-        let answer = match command {
-            Command::Leader => Ok(self.leader()),
-            Command::Sessions => Ok(self.list_sessions()),
-            Command::Status => Ok(self.status()),
-            command => self.strike(command).map(|()| "done".to_owned()),
-        };
-        self.turn();
-        answer
-    }
-
-    fn strike(&mut self, command: &Command) -> Result<(), String> {
-        let served = &mut self.served;
-        let done: Result<(), Refused> = match command {
-            Command::Crash(server) => served.crash(*server),
-            Command::PowerLoss(server) => served.power_loss(*server),
-            Command::Restart(server) => served.restart(*server),
-            Command::Pause(server) => served.pause(*server),
-            Command::Resume(server) => served.resume(*server),
-            Command::Partition(groups) => served.partition(groups),
-            Command::PartitionOneWay(from, to) => served.partition_one_way(*from, *to),
-            Command::SlowDisk(server, by) => served.slow_disk(*server, *by),
-            Command::DiskFull(server) => served.disk_full(*server),
-            Command::Expire(session) => served.expire(*session),
-            Command::Heal => {
-                served.heal();
-                Ok(())
-            }
-            Command::Disconnect(session) => {
-                let connection = self.connection(*session)?;
-                self.served.disconnect(connection);
-                Ok(())
-            }
-            Command::NextReply { session, request, path, lost } => {
-                let connection = self.connection(*session)?;
-                let (request, path) = (request.clone(), path.clone());
-                self.served.lose_next(Reply { connection, request, path, lost: *lost });
-                Ok(())
-            }
-            Command::Leader | Command::Sessions | Command::Status => Ok(()),
-        };
-        done.map_err(|refused| refused.to_string())
-    }
-
-    fn connection(&self, session: SessionId) -> Result<ClientConnection, String> {
-        let found = self.sessions.get(&session).copied();
-        found.ok_or_else(|| format!("session {session} has no connection"))
-    }
-
-    fn leader(&self) -> String {
-        match self.served.ensemble().leader() {
-            Some(leader) => format!("server {}", leader.0),
-            None => "no server leads".to_owned(),
-        }
-    }
-
-    fn list_sessions(&self) -> String {
-        let line = |(session, connection): (&SessionId, &ClientConnection)| {
-            let server = self.served.ensemble().server_of(*connection);
-            let server = server.map_or_else(|| "no server".to_owned(), |server| server.to_string());
-            format!("{session} at {server}")
-        };
-        let lines: Vec<String> = self.sessions.iter().map(line).collect();
-        if lines.is_empty() { "no session has a connection".to_owned() } else { lines.join("\n") }
-    }
-
-    fn status(&self) -> String {
-        let ensemble = self.served.ensemble();
-        let mut text = String::new();
-        for server in ensemble.config().server_ids() {
-            let _ = writeln!(text, "{server}: {}", ensemble.state_of(server));
-        }
-        let _ = match self.served.violation() {
-            None => write!(text, "no property is violated"),
-            Some(objection) => write!(text, "violated: {objection}"),
-        };
-        text
-    }
 }

@@ -17,6 +17,7 @@
 //! # }
 //! ```
 
+mod carried_out;
 mod chaos;
 mod clock;
 mod command;
