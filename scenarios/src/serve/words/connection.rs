@@ -24,14 +24,14 @@ pub struct Connection {
     pub last_cxid: i64,
     /// The zxid of the last response, 0 before the first and -1 after a reset.
     pub last_zxid: i64,
-    /// The time of the last response on the clock of [`Clock::elapsed`].
+    /// The time of the last response on the clock of [`Clock::elapsed`](super::Clock::elapsed).
     pub last_response_time: i64,
     pub last_latency: i64,
     pub min_latency: i64,
     /// The mean latency, which a server rounds down to whole milliseconds.
     pub avg_latency: i64,
     pub max_latency: i64,
-    /// The time at which the server closes the silent connection, on the clock of [`Clock::elapsed`]; `None` if it
+    /// The time at which the server closes the silent connection, on the clock of [`Clock::elapsed`](super::Clock::elapsed); `None` if it
     /// does not.
     pub expires: Option<i64>,
 }
