@@ -192,21 +192,14 @@ impl Replica {
 
     /// Returns the run so far, up to the first violation.
     pub fn case(&self) -> Case {
-        let config = Config::clone(self.ensemble().config());
         let hasher = self.effects.hasher.as_ref().expect("it was made with one");
         let inputs = self.judged.world.outside().iter();
         Case {
-            version: Case::VERSION,
-            scenario: SCENARIO.into(),
-            grain: GrainKind::Ensemble,
-            parameters: BTreeMap::new(),
-            seed: None,
-            bugs: config.bugs.iter().map(|bug| bug.name().to_string()).collect(),
             outside: inputs.map(|input| Outside::clone(input)).collect(),
             steps: self.steps.clone(),
             hash: self.violated.as_ref().map_or_else(|| hasher.fingerprint(), |it| it.hash),
             violation: self.violation().cloned(),
-            config,
+            ..empty_case(self.ensemble().config())
         }
     }
 
@@ -279,6 +272,23 @@ impl Replica {
         });
         self.due.extend(due);
         status
+    }
+}
+
+/// Returns the case of a run of clients outside that has not begun.
+pub(crate) fn empty_case(config: &Config) -> Case {
+    Case {
+        version: Case::VERSION,
+        scenario: SCENARIO.into(),
+        grain: GrainKind::Ensemble,
+        parameters: BTreeMap::new(),
+        seed: None,
+        bugs: config.bugs.iter().map(|bug| bug.name().to_string()).collect(),
+        outside: Vec::new(),
+        steps: Vec::new(),
+        hash: Effects::hashed().hasher.map(|hasher| hasher.fingerprint()).unwrap_or_default(),
+        violation: None,
+        config: config.clone(),
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Chaos {
 }
 
 impl Chaos {
-    /// Returns the faults of this seed on an ensemble of so many servers, from now on.
+    /// Returns the faults of this seed on an ensemble with this number of servers, from now on.
     pub(super) fn new(seed: u64, servers: u8, now: Time) -> Chaos {
         let random = Seeds::new(seed).stream("chaos", 0);
         Chaos { random, servers, next: now + Duration::from_secs(1), ends: BTreeMap::new() }

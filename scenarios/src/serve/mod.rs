@@ -100,7 +100,7 @@ pub enum ServeError {
     Ended,
 }
 
-/// What a served run came to.
+/// The result of a served run.
 #[derive(Clone, Debug, Default)]
 pub struct Ended {
     /// The steps that were taken.

@@ -21,7 +21,7 @@ pub struct ServeOptions {
     pub http: Option<u16>,
     /// The seed of faults that happen by themselves; `None` for none.
     pub chaos: Option<u64>,
-    /// Told of each such fault.
+    /// Gets each such fault.
     pub tell: Tell,
     /// The defects of the servers.
     pub bugs: Bugs,
@@ -37,7 +37,7 @@ pub struct ServeOptions {
     pub connections: usize,
 }
 
-/// A function that is told of faults.
+/// A function that gets each fault of [`ServeOptions::chaos`].
 #[derive(Clone, Default)]
 pub struct Tell(Option<Arc<Told>>);
 

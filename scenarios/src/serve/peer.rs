@@ -101,7 +101,7 @@ impl Peer {
         self.out.borrow().len() > MOST_QUEUED || self.outstanding.borrow().len() >= MOST_OUTSTANDING
     }
 
-    /// Queues a packet for the client. Timeouts are told in its own time.
+    /// Queues a packet for the client. Timeouts are converted to its own time.
     pub(super) fn write(
         &self,
         packet: &ServerPacket,

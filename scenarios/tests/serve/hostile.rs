@@ -107,7 +107,7 @@ async fn clients_that_send_anything_disturb_no_other() {
 
 /// One million frames; `cargo test --release -p vivarium-zk --test serve -- --ignored --nocapture million`.
 #[tokio::test]
-#[ignore = "it takes minutes; run it after a change of the server's side of the protocol"]
+#[ignore = "it takes minutes: .ci/run asks for it by itself"]
 async fn a_million_frames() {
     let ensemble = ensemble(ServeOptions::default()).await;
     undisturbed(&ensemble, 50_000).await;
@@ -162,15 +162,21 @@ async fn a_session_is_resumed_only_with_its_password() {
     assert_eq!(moved.session(), client.session());
 }
 
-/// `reconfig` is disabled; an operation that is not known is answered, and ends the connection.
-#[tokio::test]
-async fn operations_that_are_not_known_are_refused() {
-    let ensemble = ensemble(ServeOptions { servers: 1, ..ServeOptions::default() }).await;
+/// Returns a connection whose session is accepted.
+async fn raw_session(ensemble: &Ensemble) -> TcpStream {
     let mut stream = TcpStream::connect(ensemble.addresses()[0]).await.unwrap();
     stream.write_all(&hello()).await.unwrap();
     let length = soon(stream.read_i32()).await.unwrap();
     let mut connected = vec![0; usize::try_from(length).unwrap()];
     soon(stream.read_exact(&mut connected)).await.unwrap();
+    stream
+}
+
+/// `reconfig` is disabled; an operation that is not known is answered, and ends the connection.
+#[tokio::test]
+async fn operations_that_are_not_known_are_refused() {
+    let ensemble = ensemble(ServeOptions { servers: 1, ..ServeOptions::default() }).await;
+    let mut stream = raw_session(&ensemble).await;
     for (xid, opcode, code) in [(5, 16, -123), (6, 99, -6)] {
         let operation = [i32::to_be_bytes(xid), i32::to_be_bytes(opcode)].concat();
         stream.write_all(&frame(&operation)).await.unwrap();
@@ -186,11 +192,7 @@ async fn operations_that_are_not_known_are_refused() {
 #[tokio::test]
 async fn set_watches_is_answered_by_its_own_xid() {
     let ensemble = ensemble(ServeOptions { servers: 1, ..ServeOptions::default() }).await;
-    let mut stream = TcpStream::connect(ensemble.addresses()[0]).await.unwrap();
-    stream.write_all(&hello()).await.unwrap();
-    let length = soon(stream.read_i32()).await.unwrap();
-    let mut connected = vec![0; usize::try_from(length).unwrap()];
-    soon(stream.read_exact(&mut connected)).await.unwrap();
+    let mut stream = raw_session(&ensemble).await;
     let watches = ClientPacket::SetWatches {
         relative_zxid: Default::default(),
         data: vec!["/".into()],

@@ -15,15 +15,14 @@ mod tests;
 pub use faults::{LostReply, Refused, Reply};
 
 use crate::random::Seeds;
-use crate::replica::{Judged, SCENARIO};
+use crate::replica::{Judged, empty_case};
 use crate::run::demands::asserted;
 use crate::seeded::heap::{Due, Heap};
 use crate::seeded::latency::Latencies;
 use crate::seeded::timings::{Latency, Outlier, Timings};
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use vivarium_model::case::{Case, GrainKind};
+use vivarium_model::case::Case;
 use vivarium_model::config::{Config, ServerOptions};
 use vivarium_model::effect::{Effect, Effects, Status};
 use vivarium_model::ensemble::Ensemble;
@@ -222,21 +221,7 @@ impl Served {
 
     /// Returns a case without steps, to which the records are to be added.
     pub fn case(&self) -> Case {
-        let config = Config::clone(self.ensemble().config());
-        Case {
-            version: Case::VERSION,
-            scenario: SCENARIO.into(),
-            grain: GrainKind::Ensemble,
-            parameters: BTreeMap::new(),
-            seed: None,
-            bugs: config.bugs.iter().map(|bug| bug.name().to_string()).collect(),
-            outside: Vec::new(),
-            steps: Vec::new(),
-            // Of a run without steps: nothing may be added, if the process is killed soon.
-            hash: Effects::hashed().hasher.map(|hasher| hasher.fingerprint()).unwrap_or_default(),
-            violation: None,
-            config,
-        }
+        empty_case(self.ensemble().config())
     }
 
     /// Returns the objection to the first property that was violated. The record ends there; the ensemble goes on.

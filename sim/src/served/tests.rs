@@ -3,6 +3,7 @@
 use super::*;
 use crate::random::Ratio;
 use crate::replica::replay;
+use std::collections::BTreeMap;
 use vivarium_model::error::Error;
 use vivarium_model::id::{SessionId, Xid};
 use vivarium_model::op::{CreateMode, Op, Request, Response};

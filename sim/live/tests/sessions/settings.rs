@@ -151,7 +151,7 @@ async fn slow_bytes_cost_no_memory_and_no_more_than_the_time_of_a_session() {
     soon(connection.request()).await.unwrap();
     let before = resident();
     let dripping = tokio::spawn(async move {
-        // A frame as long as is allowed, of which a byte comes now and then.
+        // A frame as long as is allowed; one byte of it comes now and then.
         connection.write_raw(&1_000_000_i32.to_be_bytes()).await;
         while connection.write_raw(&[0]).await {
             tokio::time::sleep(Duration::from_millis(100)).await;
