@@ -81,15 +81,15 @@ async fn an_encrypted_client_asks_and_closes() {
     let Request::Write(vivarium_client::Op::SetData { data, .. }) = &*request else {
         panic!("{request:?}")
     };
-    assert_eq!(*data, large);
+    assert_eq!(**data, *large);
     let set = Ok(Response::Written(vivarium_client::OpResult::Set(Default::default())));
     let reply = ServerPacket::Reply { xid: Xid(xid), zxid: Zxid(1), result: set };
     connection.send(&reply, Some(&request)).await;
     let (xid, request) = soon(connection.request()).await.unwrap();
-    let result = Ok(Response::Data(Arc::clone(&large), Default::default()));
+    let result = Ok(Response::Data(Arc::clone(&large).into(), Default::default()));
     let reply = ServerPacket::Reply { xid: Xid(xid), zxid: Zxid(1), result };
     connection.send(&reply, Some(&request)).await;
-    assert_eq!(soon(setting).await.unwrap().unwrap().0, large);
+    assert_eq!(soon(setting).await.unwrap().unwrap().0, large.into());
     let closing = tokio::spawn(client.close());
     let (xid, request) = soon(connection.request()).await.unwrap();
     let closed = ServerPacket::Reply { xid: Xid(xid), zxid: Zxid(1), result: Ok(Response::Closed) };
