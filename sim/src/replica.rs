@@ -22,7 +22,7 @@ use vivarium_model::network::Delivered;
 use vivarium_model::outside::Outside;
 use vivarium_model::packet::{ClientPacket, ServerPacket};
 use vivarium_model::property::disks::Disks;
-use vivarium_model::property::{self, AskedOfServers, Objection};
+use vivarium_model::property::{self, AskedOfServers, Monitor, Objection};
 use vivarium_model::release::Bugs;
 use vivarium_model::step::{Step, Tail};
 use vivarium_model::time::{Duration, Time};
@@ -70,7 +70,7 @@ impl Replica {
         config.election = Election::Oracle;
         config.outside = true;
         let mut replica = Replica {
-            judged: Judged::new(&Arc::new(config)),
+            judged: Judged::new(&Arc::new(config), Vec::new()),
             due: VecDeque::new(),
             now: PACE_START,
             effects: Effects::hashed(),
@@ -296,16 +296,18 @@ fn joins(leader: ServerId, follower: ServerId) -> Step {
     Step::Elect { leader, followers: [follower].into_iter().collect() }
 }
 
-/// Servers without programs, checked by the monitors of servers and by the properties of disks.
+/// Servers without programs, checked by the monitors of servers, by the properties of disks, and by further monitors of what
+/// programs outside observe.
 pub(crate) struct Judged {
     pub(crate) world: World<DirectHost>,
     disks: Disks,
 }
 
 impl Judged {
-    pub(crate) fn new(config: &Arc<Config>) -> Judged {
+    pub(crate) fn new(config: &Arc<Config>, further: Vec<Box<dyn Monitor>>) -> Judged {
         let host = DirectHost::new(Vec::new());
-        let world = World::new(Arc::clone(config), host, property::servers());
+        let monitors = property::servers().into_iter().chain(further).collect();
+        let world = World::new(Arc::clone(config), host, monitors);
         let disks = Disks::new(world.ensemble(), AskedOfServers::ALL);
         Judged { world, disks }
     }
@@ -324,17 +326,25 @@ impl Judged {
     }
 }
 
-/// Replays a replica's case.
+/// Replays a replica's case, judged by the monitors of servers.
 ///
 /// # Errors
 /// Returns one sentence about what is wrong with the case.
 pub fn replay(case: &Case) -> Result<Replayed, String> {
+    replay_judged(case, Vec::new())
+}
+
+/// Replays a replica's case, judged by further monitors as well: those of what its programs observed.
+///
+/// # Errors
+/// Returns one sentence about what is wrong with the case.
+pub fn replay_judged(case: &Case, further: Vec<Box<dyn Monitor>>) -> Result<Replayed, String> {
     case.check()?;
     if case.grain != GrainKind::Ensemble || !case.config.clients.is_empty() || !case.config.outside
     {
         return Err(format!("its configuration is not one of `{SCENARIO}`"));
     }
-    let mut judged = Judged::new(&Arc::new(case.config.clone()));
+    let mut judged = Judged::new(&Arc::new(case.config.clone()), further);
     for input in &case.outside {
         judged.world.from_outside(input.clone());
     }

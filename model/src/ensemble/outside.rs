@@ -2,8 +2,10 @@
 
 use super::Ensemble;
 use crate::vocabulary::effect::{Effects, Status};
-use crate::vocabulary::id::{ClientConnection, ClientId};
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::{ClientConnection, ClientId, Xid};
 use crate::vocabulary::note::Note;
+use crate::vocabulary::observation::Observed;
 use crate::vocabulary::outside::Outside;
 use crate::vocabulary::packet::ServerPacket;
 
@@ -41,6 +43,17 @@ impl Ensemble {
                 self.network.send_to_server(*connection, packet.clone(), effects);
             }
             Outside::HangsUp { connection } => self.network.close_by_client(*connection, effects),
+            Outside::Observes { client, session, observation, .. } => {
+                self.network.admit(*client);
+                effects.event(Event::Observed {
+                    client: *client,
+                    session: *session,
+                    // Its requests are those of connections, which have numbers of their own.
+                    next_xid: Xid(0),
+                    observation: Observed::new(observation.clone()),
+                });
+            }
+            Outside::Ends { client } => effects.event(Event::Killed { client: *client }),
         }
         Status::Done
     }
@@ -57,6 +70,8 @@ impl Ensemble {
                 Outside::Sends { connection, .. } | Outside::HangsUp { connection } => {
                     is_open(connection)
                 }
+                Outside::Observes { client, .. } => client.index() <= self.network.clients(),
+                Outside::Ends { client } => client.index() < self.network.clients(),
             }
     }
 }

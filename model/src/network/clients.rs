@@ -22,10 +22,15 @@ impl Network {
 
     /// Opens a connection for a client outside of the run: one that has connected before, or the next one.
     pub(crate) fn open_outside(&mut self, client: ClientId, to: ServerId) -> ClientConnection {
+        self.admit(client);
+        self.open_client(client, to)
+    }
+
+    /// Gives the next number to a client from outside that needs no connection yet.
+    pub(crate) fn admit(&mut self, client: ClientId) {
         if client.index() == self.clients.len() {
             self.clients.push(Tracked::new(Opened::new()));
         }
-        self.open_client(client, to)
     }
 
     /// Returns the connections of a client whose own end is open.

@@ -4,10 +4,12 @@
 //! recorded, replayed and judged. Steps are small and copied often, so a step names its input by the index in a list,
 //! which the world keeps and a case records.
 
-use crate::vocabulary::id::{ClientConnection, ClientId, ServerId};
+use crate::vocabulary::id::{ClientConnection, ClientId, ServerId, SessionId};
+use crate::vocabulary::observation::{Custom, Observed};
 use crate::vocabulary::packet::ClientPacket;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 /// One input from outside.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -31,13 +33,31 @@ pub enum Outside {
         /// One of its connections.
         connection: ClientConnection,
     },
+    /// Reports to the monitors what a program believes.
+    Observes {
+        /// The number of the observer. Its programs may have any connections, which have numbers of their own.
+        client: ClientId,
+        /// The name that the program gives to the observer.
+        observer: Arc<str>,
+        /// The session by which the program acts, if it says one.
+        session: Option<SessionId>,
+        /// The observation.
+        observation: Custom,
+    },
+    /// The program of an observer ends, and with it all that it believes.
+    Ends {
+        /// The number of the observer.
+        client: ClientId,
+    },
 }
 
 impl Outside {
     /// Returns the client that acts.
     pub fn client(&self) -> ClientId {
         match self {
-            Outside::Opens { client, .. } => *client,
+            Outside::Opens { client, .. }
+            | Outside::Observes { client, .. }
+            | Outside::Ends { client } => *client,
             Outside::Sends { connection, .. } | Outside::HangsUp { connection } => {
                 connection.client
             }
@@ -51,6 +71,14 @@ impl fmt::Display for Outside {
             Outside::Opens { client, server } => write!(f, "{client} connects to {server}"),
             Outside::Sends { connection, packet } => write!(f, "{connection}: sends {packet}"),
             Outside::HangsUp { connection } => write!(f, "{connection}: hangs up"),
+            Outside::Observes { client, observer, session, observation } => {
+                write!(f, "{client} ({observer}")?;
+                if let Some(session) = session {
+                    write!(f, ", session {session}")?;
+                }
+                write!(f, ") {}", Observed::new(observation.clone()))
+            }
+            Outside::Ends { client } => write!(f, "the program of {client} ends"),
         }
     }
 }

@@ -263,12 +263,21 @@ pub(super) struct ServeArguments {
     /// Let the faults of this seed happen, and print each as a line
     #[arg(long, value_name = "SEED", allow_hyphen_values = true)]
     pub(super) chaos: Option<String>,
+    /// Draw only these faults with --chaos, such as crash,next-reply [default: all]
+    #[arg(long, value_name = "FAULTS", value_delimiter = ',', requires = "chaos")]
+    pub(super) faults: Vec<String>,
+    /// Judge what programs observe by this property, such as `never-two-at-once granted released per lock`
+    #[arg(long = "property", value_name = "PROPERTY")]
+    pub(super) properties: Vec<String>,
     /// Take commands and show servers, trees, logs and watches by HTTP at this port too [default: not]
     #[arg(long, value_name = "PORT", allow_hyphen_values = true)]
     pub(super) http: Option<String>,
     /// The release whose defects the servers have: head, 3.8.0 or repaired [default: repaired]
     #[arg(long, value_name = "RELEASE")]
     pub(super) release: Option<String>,
+    /// Switch on a defect of the servers, besides those of the release
+    #[arg(long = "bug", value_name = "NAME")]
+    pub(super) bugs: Vec<String>,
     /// What latencies, elections and faults are drawn from [default: 0]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) seed: Option<String>,

@@ -5,6 +5,7 @@ use super::output::emit;
 use super::select::{self, Selected, nearest};
 use crate::catalogue::Entry;
 use crate::exploration;
+use crate::properties::{Stated, stated_properties};
 use crate::replaying::{self, explored};
 use crate::sweeping::Commands;
 use crate::sweeping::LAST_STEPS;
@@ -119,7 +120,9 @@ fn by_case(target: &str, steps: Option<Option<usize>>, entries: &[Entry]) -> Res
     let case = case_file::load(path).map_err(|error| unreadable(&error))?;
     let within = |sentence| format!("the case file `{target}` cannot be replayed: {sentence}");
     if case.scenario == replica::SCENARIO {
-        let replayed = replica::replay(&case).map_err(within)?;
+        let properties = stated_properties(&case.parameters).map_err(within)?;
+        let further = properties.iter().map(Stated::monitor).collect();
+        let replayed = replica::replay_judged(&case, further).map_err(within)?;
         return Ok(in_steps(target, &case, &replayed, steps));
     }
     let entry = select::entry(&case.scenario, entries).map_err(within)?;

@@ -2,13 +2,13 @@
 
 use super::arguments::ServeArguments;
 use super::output::emit;
-use crate::serve::{COMMANDS, Command, Ensemble, ServeOptions, Tell};
+use crate::serve::{COMMANDS, Ensemble, ServeOptions, Tell};
 use std::io::BufRead;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
-use vivarium_model::release::Release;
+use vivarium_model::release::{Bug, Bugs, Release};
 
 /// ZooKeeper's usual port.
 const PORT: u16 = 2181;
@@ -40,7 +40,7 @@ async fn run(
     record: Option<&str>,
 ) -> Result<u8, String> {
     let ensemble = Ensemble::with(options).await.map_err(|error| error.to_string())?;
-    emit(&format!("serving {}\ncommands: {COMMANDS}\n", ensemble.connect_string()), 0);
+    emit(&format!("serving {}\ncommands: {COMMANDS}, save FILE\n", ensemble.connect_string()), 0);
     if let Some(http) = ensemble.http() {
         emit(&format!("http://{http}/openapi.json describes commands and views by HTTP\n"), 0);
     }
@@ -49,10 +49,7 @@ async fn run(
         match signals.recv_timeout(WATCH) {
             Ok(Signal::Line(line)) if line.trim().is_empty() => {}
             Ok(Signal::Line(line)) => {
-                let said = match Command::from_str(&line) {
-                    Ok(command) => ensemble.command(command).await,
-                    Err(wrong) => Err(wrong),
-                };
+                let said = carried_out(&ensemble, &line).await;
                 let text = said.unwrap_or_else(|wrong| format!("error: {wrong}"));
                 emit(&format!("{text}\n"), 0);
             }
@@ -76,6 +73,17 @@ async fn run(
         text.push_str(&format!("vivarium replay {record} --timeline\n"));
     }
     Ok(emit(&text, u8::from(ended.violation.is_some())))
+}
+
+/// Carries out a line. `save` is no command of the ensemble, so that it is not taken by HTTP: it writes a file.
+async fn carried_out(ensemble: &Ensemble, line: &str) -> Result<String, String> {
+    match line.trim().split_once(char::is_whitespace) {
+        Some(("save", file)) => {
+            let path = Path::new(file.trim());
+            ensemble.save(path).await.map(|()| format!("vivarium replay {}", path.display()))
+        }
+        _ => ensemble.command(line.parse()?).await,
+    }
 }
 
 fn end_on_signals(sender: Sender<Signal>) -> Result<(), String> {
@@ -102,6 +110,7 @@ fn options(arguments: &ServeArguments) -> Result<ServeOptions, String> {
             return Err(format!("there is no release `{name}`: it is head, 3.8.0 or repaired"));
         }
     };
+    let bugs: Vec<Bug> = named(&arguments.bugs)?;
     let tick = parsed("--tick", arguments.tick.as_deref(), 2_000_u32, "a number of milliseconds")?;
     Ok(ServeOptions {
         servers: parsed("--servers", arguments.servers.as_deref(), defaults.servers, "a number")?,
@@ -115,16 +124,23 @@ fn options(arguments: &ServeArguments) -> Result<ServeOptions, String> {
             None => None,
             Some(seed) => Some(parsed("--chaos", Some(seed), 0, "a number")?),
         },
+        faults: named(&arguments.faults)?,
+        properties: named(&arguments.properties)?,
         tell: Tell::new(|fault| {
             emit(&format!("chaos: {fault}\n"), 0);
         }),
-        bugs: release.bugs(),
+        bugs: bugs.into_iter().fold(release.bugs(), Bugs::with),
         tick: Duration::from_millis(tick.into()),
         seed: parsed("--seed", arguments.seed.as_deref(), defaults.seed, "a number")?,
         speed: parsed("--speed", arguments.speed.as_deref(), defaults.speed, "a number")?,
         record: arguments.record.as_deref().map(|path| Path::new(path).to_path_buf()),
         ..defaults
     })
+}
+
+/// Reads each of these texts.
+fn named<T: FromStr<Err: ToString>>(texts: &[String]) -> Result<Vec<T>, String> {
+    texts.iter().map(|text| text.parse().map_err(|wrong: T::Err| wrong.to_string())).collect()
 }
 
 fn parsed<T: FromStr>(

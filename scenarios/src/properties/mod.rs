@@ -70,6 +70,7 @@ mod once;
 mod order;
 mod property;
 mod said;
+mod stated;
 mod tree;
 
 pub use agree::{Agree, agree};
@@ -81,4 +82,5 @@ pub use once::{Once, at_most_once, exactly_once};
 pub use order::{Grows, SameOrder, grows, same_order};
 pub use property::Property;
 pub use said::{PROGRAM_FINISHED, PROGRAM_KILLED, Said};
+pub use stated::{STATED, Stated, stated_parameters, stated_properties};
 pub use tree::{NoGhosts, Tree, TreeAlways, TreeAtEnd, no_ghosts_under, tree_always, tree_at_end};

@@ -40,6 +40,23 @@ impl Core {
                 served.heal();
                 Ok(())
             }
+            Command::Recover => {
+                self.is_struck = false;
+                served.recover();
+                self.moves.clear();
+                Ok(())
+            }
+            Command::Move(session, server) => {
+                let connection = self.connection(*session)?;
+                if !self.served.ensemble().config().server_ids().any(|id| id == *server) {
+                    return Err(Refused::NoServer(server.0).to_string());
+                }
+                if self.served.ensemble().server_of(connection) != Some(*server) {
+                    self.moves.insert(*session, *server);
+                    self.served.disconnect(connection);
+                }
+                Ok(())
+            }
             Command::Disconnect(session) => {
                 let connection = self.connection(*session)?;
                 self.served.disconnect(connection);

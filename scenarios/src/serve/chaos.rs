@@ -13,21 +13,53 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from
 /// The shortest and the longest time that a fault lasts.
 const LASTS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(4));
 
+vivarium_model::named! {
+    /// A fault that a seed draws: the command that begins it.
+    pub enum ServedFault ("fault") {
+        /// A server's process ends, and starts again.
+        Crash = "crash",
+        /// A server's machine ends, and starts again.
+        PowerLoss = "power-loss",
+        /// A server's process stops, and goes on.
+        Pause = "pause",
+        /// A server is cut off from the others for a while.
+        Partition = "partition",
+        /// The network from one server to another is cut for a while.
+        PartitionOneWay = "partition-one-way",
+        /// A server's disk is slow for a while.
+        SlowDisk = "slow-disk",
+        /// The next write of a server fails.
+        DiskFull = "disk-full",
+        /// The leader ends a session.
+        Expire = "expire",
+        /// A session's connection breaks.
+        Disconnect = "disconnect",
+        /// The reply to a session's next request is lost.
+        NextReply = "next-reply",
+    }
+}
+
 /// The faults of a seed.
 #[derive(Debug)]
 pub(super) struct Chaos {
     random: Random,
     servers: u8,
+    /// What is drawn from. Lost replies are twice in it, because they have three outcomes.
+    faults: Vec<ServedFault>,
     next: Time,
     /// The ends of faults that last, by time.
     ends: BTreeMap<Time, Command>,
 }
 
 impl Chaos {
-    /// Returns the faults of this seed on an ensemble with this number of servers, from now on.
-    pub(super) fn new(seed: u64, servers: u8, now: Time) -> Chaos {
+    /// Returns the faults of this seed on an ensemble with this number of servers, from now on: those of the list, or all if
+    /// it is empty.
+    pub(super) fn new(seed: u64, servers: u8, faults: &[ServedFault], now: Time) -> Chaos {
         let random = Seeds::new(seed).stream("chaos", 0);
-        Chaos { random, servers, next: now + Duration::from_secs(1), ends: BTreeMap::new() }
+        let listed = if faults.is_empty() { &ServedFault::ALL[..] } else { faults };
+        let twice = listed.iter().filter(|fault| **fault == ServedFault::NextReply);
+        let faults = listed.iter().chain(twice).copied().collect();
+        Chaos { random, servers, faults, next: now + Duration::from_secs(1), ends: BTreeMap::new() }
     }
 
     /// Returns when the next command is due.
@@ -49,28 +81,33 @@ impl Chaos {
     }
 
     fn fault(&mut self, now: Time, sessions: &[SessionId]) -> Option<Command> {
-        let server = ServerId(self.random.between(1, self.servers.into()) as u8);
+        let server = self.server();
         let until = now + self.random.span(LASTS.0, LASTS.1);
-        let (fault, end) = match self.random.below(11) {
-            0 => (Command::Crash(server), Some(Command::Restart(server))),
-            1 => (Command::PowerLoss(server), Some(Command::Restart(server))),
-            2 => (Command::Pause(server), Some(Command::Resume(server))),
-            3 => (Command::Partition(self.groups(server)), Some(Command::Heal)),
-            4 => {
-                let to = ServerId(self.random.between(1, self.servers.into()) as u8);
-                (Command::PartitionOneWay(server, to), Some(Command::Heal))
+        let (fault, end) = match *self.random.pick(&self.faults) {
+            ServedFault::Crash => (Command::Crash(server), Some(Command::Restart(server))),
+            ServedFault::PowerLoss => (Command::PowerLoss(server), Some(Command::Restart(server))),
+            ServedFault::Pause => (Command::Pause(server), Some(Command::Resume(server))),
+            ServedFault::Partition => {
+                (Command::Partition(self.groups(server)), Some(Command::Heal))
             }
-            5 => {
+            ServedFault::PartitionOneWay => {
+                (Command::PartitionOneWay(server, self.server()), Some(Command::Heal))
+            }
+            ServedFault::SlowDisk => {
                 let by = Duration::from_millis(self.random.between(5, 200));
                 (Command::SlowDisk(server, by), Some(Command::SlowDisk(server, Duration::ZERO)))
             }
-            6 => (Command::DiskFull(server), None),
-            7 => (Command::Expire(self.random.choose(sessions)?), None),
-            8 => (Command::Disconnect(self.random.choose(sessions)?), None),
-            _ => (self.lost_reply(sessions)?, None),
+            ServedFault::DiskFull => (Command::DiskFull(server), None),
+            ServedFault::Expire => (Command::Expire(self.random.choose(sessions)?), None),
+            ServedFault::Disconnect => (Command::Disconnect(self.random.choose(sessions)?), None),
+            ServedFault::NextReply => (self.lost_reply(sessions)?, None),
         };
         self.ends.extend(end.map(|end| (until, end)));
         Some(fault)
+    }
+
+    fn server(&mut self) -> ServerId {
+        ServerId(self.random.between(1, self.servers.into()) as u8)
     }
 
     /// Returns one server and the others.
@@ -93,7 +130,7 @@ mod tests {
 
     /// Returns the commands of a seed in ten minutes.
     fn drawn(seed: u64) -> Vec<Command> {
-        let (mut chaos, mut all) = (Chaos::new(seed, 3, Time::ZERO), Vec::new());
+        let (mut chaos, mut all) = (Chaos::new(seed, 3, &[], Time::ZERO), Vec::new());
         while chaos.next() < Time::ZERO + Duration::from_secs(600) {
             all.extend(chaos.due(chaos.next(), &[SessionId(7), SessionId(8)]));
         }
@@ -127,10 +164,22 @@ mod tests {
         }
     }
 
+    /// Only what is listed happens.
+    #[test]
+    fn a_list_of_faults_leaves_out_the_others() {
+        let mut chaos = Chaos::new(7, 3, &[ServedFault::Crash, ServedFault::NextReply], Time::ZERO);
+        let mut kinds = BTreeSet::new();
+        for _ in 0..200 {
+            let due = chaos.due(chaos.next(), &[SessionId(7)]);
+            kinds.extend(due.and_then(|it| it.to_string().split(' ').next().map(str::to_owned)));
+        }
+        assert_eq!(kinds.into_iter().collect::<Vec<_>>(), ["crash", "next-reply", "restart"]);
+    }
+
     /// Without a session nothing is done to one.
     #[test]
     fn without_sessions_only_servers_are_struck() {
-        let mut chaos = Chaos::new(6, 1, Time::ZERO);
+        let mut chaos = Chaos::new(6, 1, &[], Time::ZERO);
         for _ in 0..500 {
             let due = chaos.due(chaos.next(), &[]);
             assert!(!matches!(due, Some(Command::Expire(_) | Command::NextReply { .. })));

@@ -25,6 +25,8 @@ pub enum Command {
     PartitionOneWay(ServerId, ServerId),
     /// `heal`: ends all partitions, pauses, slow and full disks.
     Heal,
+    /// `recover`: ends all faults: heals, starts the servers that are down, and no more faults of a seed happen.
+    Recover,
     /// `slow-disk SERVER SPAN`: each operation of its disk takes longer.
     SlowDisk(ServerId, Duration),
     /// `disk-full SERVER`: its next write fails.
@@ -33,6 +35,8 @@ pub enum Command {
     Expire(SessionId),
     /// `disconnect SESSION`: breaks its connection.
     Disconnect(SessionId),
+    /// `move SESSION SERVER`: breaks its connection, and no other server lets it re-attach.
+    Move(SessionId, ServerId),
     /// `next-reply SESSION [REQUEST [PATH]] lost-applied|lost-never|lost-pending`: loses the reply to its next request.
     NextReply {
         /// Whose reply.
@@ -54,7 +58,8 @@ pub enum Command {
 
 /// The commands, for a list.
 pub const COMMANDS: &str = "crash N, power-loss N, restart N, pause N, resume N, partition A.. | B.., \
-    partition-one-way A B, heal, slow-disk N SPAN, disk-full N, expire SESSION, disconnect SESSION, \
+    partition-one-way A B, heal, recover, slow-disk N SPAN, disk-full N, expire SESSION, disconnect SESSION, \
+    move SESSION N, \
     next-reply SESSION [REQUEST [PATH]] lost-applied|lost-never|lost-pending, leader, sessions, status";
 
 impl FromStr for Command {
@@ -74,10 +79,12 @@ impl FromStr for Command {
                 Command::PartitionOneWay(server(from)?, server(to)?)
             }
             ("heal", []) => Command::Heal,
+            ("recover", []) => Command::Recover,
             ("slow-disk", [id, by]) => Command::SlowDisk(server(id)?, span(by)?),
             ("disk-full", [id]) => Command::DiskFull(server(id)?),
             ("expire", [of]) => Command::Expire(session(of)?),
             ("disconnect", [of]) => Command::Disconnect(session(of)?),
+            ("move", [of, to]) => Command::Move(session(of)?, server(to)?),
             ("next-reply", [of, which @ .., lost]) if which.len() <= 2 => Command::NextReply {
                 session: session(of)?,
                 request: which.first().map(|name| (*name).to_owned()),
@@ -112,6 +119,8 @@ impl fmt::Display for Command {
                 write!(f, "partition-one-way {} {}", from.0, to.0)
             }
             Command::Heal => f.write_str("heal"),
+            Command::Recover => f.write_str("recover"),
+            Command::Move(session, server) => write!(f, "move {session} {}", server.0),
             Command::SlowDisk(server, by) => match by.as_micros() {
                 whole if whole % 1_000 == 0 => {
                     write!(f, "slow-disk {} {}ms", server.0, whole / 1_000)
@@ -144,7 +153,7 @@ fn server(word: &str) -> Result<ServerId, String> {
     number.map(ServerId).ok_or_else(|| format!("`{word}` is no number of a server"))
 }
 
-fn session(word: &str) -> Result<SessionId, String> {
+pub(super) fn session(word: &str) -> Result<SessionId, String> {
     let digits = word.strip_prefix("0x").unwrap_or(word);
     let number = u64::from_str_radix(digits, 16);
     number.map(SessionId).map_err(|_| format!("`{word}` is no id of a session, such as 0x1000f"))

@@ -166,6 +166,9 @@ impl Connection {
     /// Reads a ConnectRequest. One with a wrong password is answered as for a session that is over.
     fn connect(&self, frame: &[u8]) -> Result<Option<Received>, Ends> {
         let (packet, secret) = self.peer.connect(frame)?;
+        if self.core.borrow().is_elsewhere(&packet, self.peer.server) {
+            return Err(Ends::Lost);
+        }
         if self.core.borrow().admits(&packet, &secret) {
             return Ok(Some(Received { packet }));
         }

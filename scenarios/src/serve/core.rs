@@ -8,12 +8,15 @@ use super::options::ServeOptions;
 use super::peer::{Peer, Received};
 use super::recorder::Recorder;
 use super::words::{Command as AdminCommand, Reset, Status, Word};
+use crate::properties::{Stated, stated_parameters};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::Notify;
+use vivarium_model::case::Case;
 use vivarium_model::id::{ClientConnection, ClientId, ServerId, SessionId};
 use vivarium_model::network::Delivered;
 use vivarium_model::packet::{ClientPacket, ServerPacket};
@@ -38,9 +41,16 @@ pub(super) struct Core {
     pub(super) sessions: BTreeMap<SessionId, ClientConnection>,
     /// Clients whose connections have ended.
     resting: VecDeque<ClientId>,
+    /// The numbers of observers, by name.
+    pub(super) observers: BTreeMap<String, ClientId>,
+    /// The only server that lets a session re-attach.
+    pub(super) moves: BTreeMap<SessionId, ServerId>,
+    /// Whether the faults of a seed happen.
+    pub(super) is_struck: bool,
     pub(super) recorder: Option<Recorder>,
     secrets: Seeds,
     ports: Vec<u16>,
+    properties: Vec<Stated>,
     /// By server.
     totals: Vec<Totals>,
     changed: Rc<Notify>,
@@ -67,7 +77,8 @@ impl Core {
             start: now,
             ..ServedOptions::default()
         };
-        let mut served = Served::new(&settings);
+        let further = options.properties.iter().map(Stated::monitor).collect();
+        let mut served = Served::judged_by(&settings, further);
         served.pass(now + options.tick);
         Core {
             clock: Clock::new(served.now(), options.speed),
@@ -75,9 +86,13 @@ impl Core {
             peers: BTreeMap::new(),
             sessions: BTreeMap::new(),
             resting: VecDeque::new(),
+            observers: BTreeMap::new(),
+            moves: BTreeMap::new(),
+            is_struck: true,
             recorder,
             secrets: Seeds::new(options.seed),
             ports,
+            properties: options.properties.clone(),
             totals: (0..options.servers).map(|_| Totals::default()).collect(),
             changed: Rc::new(Notify::new()),
         }
@@ -202,6 +217,7 @@ impl Core {
                 Delivered::Packet(packet) => {
                     if let ServerPacket::Connected { session, .. } = &packet {
                         self.sessions.insert(*session, connection);
+                        self.moves.remove(session);
                     }
                     let password = |session| password(&self.secrets, session);
                     peer.write(&packet, &self.clock, password);
@@ -209,6 +225,12 @@ impl Core {
                 Delivered::End { .. } => peer.end(),
             }
         }
+    }
+
+    /// Returns true if a session that a packet wants to re-attach has to go to another server than this.
+    pub(super) fn is_elsewhere(&self, packet: &ClientPacket, server: ServerId) -> bool {
+        let ClientPacket::Connect { session: Some(session), .. } = packet else { return false };
+        self.moves.get(session).is_some_and(|to| *to != server)
     }
 
     /// Returns true if the secret is that of the session that a packet wants to re-attach.
@@ -226,9 +248,27 @@ impl Core {
         self.peers.len()
     }
 
+    /// Returns the case of the run before its first step, with the properties that judge it.
+    fn empty_case(&self) -> Case {
+        let mut case = self.served.case();
+        case.parameters.extend(stated_parameters(&self.properties));
+        case
+    }
+
+    /// Writes the record so far, and copies it into another file.
+    pub(super) fn save_record(&mut self, path: &Path) -> Result<(), String> {
+        self.write_record();
+        let none = || "the run is not recorded: start it with --record FILE".to_owned();
+        let recorder = self.recorder.as_ref().ok_or_else(none)?;
+        let copied = recorder.copy(path);
+        copied.map_err(|error| {
+            format!("the record cannot be written into {}: {error}", path.display())
+        })
+    }
+
     /// Writes the beginning of the record.
     pub(super) fn begin_record(&mut self) {
-        let case = self.served.case();
+        let case = self.empty_case();
         if let Some(recorder) = &mut self.recorder
             && let Err(error) = recorder.begin(&case)
         {
@@ -265,12 +305,15 @@ fn password(secrets: &Seeds, session: SessionId) -> Password {
     Password(secret)
 }
 
-/// Carries out the faults of a seed, and says which.
+/// Carries out the faults of a seed until the ensemble recovers, and says which.
 pub(super) async fn strike(core: Shared, mut chaos: Chaos, tell: impl Fn(&Command)) {
     loop {
         let next = core.borrow().clock.when(chaos.next());
         tokio::time::sleep_until(next.into()).await;
         let mut core = core.borrow_mut();
+        if !core.is_struck {
+            return;
+        }
         let sessions: Vec<SessionId> = core.sessions.keys().copied().collect();
         let now = core.clock.now();
         if let Some(command) = chaos.due(now, &sessions)

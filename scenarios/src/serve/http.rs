@@ -3,9 +3,11 @@
 use super::Asked;
 use super::command::Command;
 use super::core::Core;
+use super::observe::Observation;
 use super::words;
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::{StatusCode, header};
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -81,15 +83,26 @@ pub(super) async fn serve(listener: TcpListener, asks: mpsc::UnboundedSender<Ask
         )
         .route("/status", get(status))
         .route("/command", post(command))
+        .route("/observe", post(observe))
         .route("/servers/{server}/tree", get(tree))
         .route("/servers/{server}/log", get(log))
         .route("/servers/{server}/watches", get(watches))
         .route("/servers/{server}/commands", get(links))
         .route("/servers/{server}/commands/{name}", get(admin))
         .layer(DefaultBodyLimit::max(LONGEST))
+        .layer(middleware::from_fn(refuse_pages))
         .with_state(Asks(asks));
     // It ends with its runtime.
     let _ = axum::serve(listener, routes).await;
+}
+
+/// Refuses what a web page asks for: any page that a browser shows could send commands to the loopback address.
+async fn refuse_pages(request: Request, next: Next) -> Response {
+    if request.headers().contains_key(header::ORIGIN) {
+        let sentence = "requests of web pages are refused";
+        return (StatusCode::FORBIDDEN, Json(json!({ "error": sentence }))).into_response();
+    }
+    next.run(request).await
 }
 
 async fn status(State(asks): State<Asks>) -> Result<Json<Value>, Failed> {
@@ -101,6 +114,14 @@ async fn command(State(asks): State<Asks>, body: String) -> Result<Json<Value>, 
     let command: Command = body.trim().parse().map_err(Failed::Refused)?;
     let answer = asks.read(move |core| core.command(&command)).await?;
     answer.map(|answer| Json(json!({ "answer": answer }))).map_err(Failed::Refused)
+}
+
+/// Takes an observation, and says whether a property is violated.
+async fn observe(State(asks): State<Asks>, body: String) -> Result<Json<Value>, Failed> {
+    let observation: Observation = serde_json::from_str(&body)
+        .map_err(|error| Failed::Refused(format!("this is no observation: {error}")))?;
+    let taken = asks.read(move |core| core.observe(&observation)).await?;
+    taken.map(|violation| Json(json!({ "violation": violation }))).map_err(Failed::Refused)
 }
 
 async fn tree(State(asks): State<Asks>, Path(server): Path<u8>) -> Result<Json<Value>, Failed> {

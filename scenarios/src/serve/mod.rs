@@ -25,6 +25,7 @@ mod connection;
 mod core;
 mod counters;
 mod http;
+mod observe;
 mod options;
 mod peer;
 mod recorder;
@@ -33,6 +34,7 @@ mod view;
 #[doc(hidden)]
 pub mod words;
 
+pub use chaos::ServedFault;
 pub use command::{COMMANDS, Command};
 pub use options::{ServeOptions, Tell};
 
@@ -42,7 +44,7 @@ use recorder::Recorder;
 use std::cell::RefCell;
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -175,6 +177,16 @@ impl Ensemble {
         done.ok_or_else(|| ServeError::Ended.to_string())?
     }
 
+    /// Writes the record so far into another file.
+    ///
+    /// # Errors
+    /// A sentence if the run is not recorded ([`ServeOptions::record`]), or the file cannot be written.
+    pub async fn save(&self, path: &Path) -> Result<(), String> {
+        let path = path.to_path_buf();
+        let done = self.ask(move |core| core.save_record(&path)).await;
+        done.ok_or_else(|| ServeError::Ended.to_string())?
+    }
+
     /// Returns the first property that was violated so far.
     pub async fn violation(&self) -> Option<Objection> {
         self.ask(|core| core.served.violation().cloned()).await.flatten()
@@ -295,7 +307,7 @@ async fn serve(
     spawn_local(keep_time(Rc::clone(&core)));
     spawn_local(record(Rc::clone(&core)));
     if let Some(seed) = options.chaos {
-        let chaos = Chaos::new(seed, options.servers, core.borrow().clock.now());
+        let chaos = Chaos::new(seed, options.servers, &options.faults, core.borrow().clock.now());
         let told = options.tell.clone();
         spawn_local(strike(Rc::clone(&core), chaos, move |command| told.tell(command)));
     }

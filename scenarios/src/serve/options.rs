@@ -1,6 +1,8 @@
 //! The settings of a served ensemble.
 
+use super::chaos::ServedFault;
 use super::command::Command;
+use crate::properties::Stated;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -21,6 +23,8 @@ pub struct ServeOptions {
     pub http: Option<u16>,
     /// The seed of faults that happen by themselves; `None` for none.
     pub chaos: Option<u64>,
+    /// The faults that the seed of [`ServeOptions::chaos`] draws from; all if there are none.
+    pub faults: Vec<ServedFault>,
     /// Gets each such fault.
     pub tell: Tell,
     /// The defects of the servers.
@@ -31,6 +35,8 @@ pub struct ServeOptions {
     pub seed: u64,
     /// How much faster than real time the ensemble's time goes.
     pub speed: f64,
+    /// The properties that judge what programs observe.
+    pub properties: Vec<Stated>,
     /// The file to record into.
     pub record: Option<PathBuf>,
     /// The most connections at once.
@@ -95,11 +101,13 @@ impl Default for ServeOptions {
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             http: None,
             chaos: None,
+            faults: Vec::new(),
             tell: Tell::default(),
             bugs: Bugs::NONE,
             tick: Duration::from_secs(2),
             seed: 0,
             speed: 1.0,
+            properties: Vec::new(),
             record: None,
             connections: 4_000,
         }

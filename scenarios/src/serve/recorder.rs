@@ -1,8 +1,8 @@
 //! The record of a served run, written as it goes.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use vivarium_model::case::Case;
 use vivarium_model::outside::Outside;
 use vivarium_reports::case_file::first_line;
@@ -12,13 +12,22 @@ use vivarium_sim::served::Recorded;
 /// Writes the record of a run into a case file, line by line.
 #[derive(Debug)]
 pub(super) struct Recorder {
+    path: PathBuf,
     file: File,
 }
 
 impl Recorder {
     /// Creates the file.
     pub(super) fn create(path: &Path) -> io::Result<Recorder> {
-        Ok(Recorder { file: File::create(path)? })
+        Ok(Recorder { path: path.to_path_buf(), file: File::create(path)? })
+    }
+
+    /// Copies what is written into another file.
+    pub(super) fn copy(&self, to: &Path) -> io::Result<()> {
+        if fs::canonicalize(to).ok() == fs::canonicalize(&self.path).ok() {
+            return Err(io::Error::other("it is the record itself"));
+        }
+        fs::copy(&self.path, to).map(drop)
     }
 
     /// Writes the first line.

@@ -10,7 +10,12 @@ async fn served() -> Ensemble {
 }
 
 /// Returns the status and the body of an answer.
-async fn request(ensemble: &Ensemble, method: &str, path: &str, body: &str) -> (u16, String) {
+pub(crate) async fn request(
+    ensemble: &Ensemble,
+    method: &str,
+    path: &str,
+    body: &str,
+) -> (u16, String) {
     let address = ensemble.http().expect("it was asked for");
     let mut stream = soon(TcpStream::connect(address)).await.unwrap();
     let length = body.len();
@@ -70,7 +75,9 @@ async fn the_description_is_of_what_is_there() {
     for (path, methods) in description["paths"].as_object().unwrap() {
         let path = path.replace("{server}", "1").replace("{name}", "stats");
         for method in methods.as_object().unwrap().keys() {
-            let (status, body) = request(&ensemble, &method.to_uppercase(), &path, "leader").await;
+            let body =
+                if path == "/observe" { r#"{"observer": "a", "says": "b"}"# } else { "leader" };
+            let (status, body) = request(&ensemble, &method.to_uppercase(), &path, body).await;
             assert_eq!(status, 200, "{method} {path}: {body}");
         }
     }
@@ -99,6 +106,15 @@ async fn commands_are_carried_out_or_refused_in_a_sentence() {
         let (status, _) = request(&ensemble, method, path, "").await;
         assert!((400..500).contains(&status), "{method} {path}: {status}");
     }
+    // A web page in a browser sends its origin.
+    let (status, answer) = request(
+        &ensemble,
+        "POST",
+        "/command HTTP/1.1\r\nOrigin: http://example.org\r\nX:",
+        "crash 1",
+    )
+    .await;
+    assert!(status == 403 && answer.contains("web pages"), "{status} {answer}");
     let (status, _) = request(&ensemble, "POST", "/command", &"x".repeat(1_000_000)).await;
     assert_eq!(status, 413);
 }

@@ -52,6 +52,60 @@ async fn the_next_reply_is_lost_as_it_was_asked_for() {
     assert_eq!(client.session(), Some(session), "a lost connection ends no session");
 }
 
+/// A session that is moved re-attaches at the server that was named, and keeps its znodes.
+#[tokio::test]
+async fn a_session_is_moved_to_a_server() {
+    let ensemble = ensemble(ServeOptions::default()).await;
+    let client = connect(&ensemble).await;
+    soon(client.create("/own", b"", CreateMode::Ephemeral)).await.unwrap();
+    let session = client.session().expect("it is connected");
+    let wrong = format!("move {session} 4").parse().unwrap();
+    assert_eq!(ensemble.command(wrong).await, Err("there is no server 4".to_owned()));
+    for server in [3, 1, 2, 2] {
+        assert_eq!(command(&ensemble, &format!("move {session} {server}")).await, "done");
+        settled(|| client.exists("/own")).await.unwrap().expect("its session goes on");
+        let sessions = command(&ensemble, "sessions").await;
+        assert_eq!(sessions, format!("{session} at server {server}"));
+    }
+}
+
+/// After `recover` no fault goes on, and those of a seed happen no more.
+#[tokio::test]
+async fn an_ensemble_recovers() {
+    let struck: Arc<Mutex<Vec<Command>>> = Arc::default();
+    let sink = Arc::clone(&struck);
+    let options = ServeOptions {
+        chaos: Some(5),
+        faults: vec!["crash".parse().unwrap(), "next-reply".parse().unwrap()],
+        tell: Tell::new(move |fault| sink.lock().unwrap().push(fault.clone())),
+        speed: 10.0,
+        ..ServeOptions::default()
+    };
+    let ensemble = ensemble(options).await;
+    let client = connect(&ensemble).await;
+    let session = client.session().expect("it is connected");
+    let is_crash = |fault: &Command| matches!(fault, Command::Crash(_));
+    soon(async {
+        while !struck.lock().unwrap().iter().any(is_crash) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    // Whatever the seed has done.
+    for line in ["crash 1", "crash 2", "crash 3"] {
+        let _ = ensemble.command(line.parse().unwrap()).await;
+    }
+    let _ =
+        ensemble.command(format!("next-reply {session} exists lost-never").parse().unwrap()).await;
+    assert_eq!(command(&ensemble, "recover").await, "done");
+    let count = struck.lock().unwrap().len();
+    settled(|| client.sync("/")).await.unwrap();
+    soon(client.exists("/")).await.expect("no reply is lost any more");
+    assert!(!command(&ensemble, "status").await.contains("down"));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(struck.lock().unwrap().len(), count);
+}
+
 #[tokio::test]
 async fn a_session_is_expired_or_disconnected() {
     let ensemble = ensemble(ServeOptions { servers: 1, ..ServeOptions::default() }).await;

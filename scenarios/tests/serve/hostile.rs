@@ -116,6 +116,104 @@ async fn a_million_frames() {
     println!("{sent} frames, {before} kB before, {} kB after", resident());
 }
 
+/// A request of HTTP that is nearly right, or no request at all. None of its commands is one that faults follow from.
+fn any_control(random: &mut fastrand::Rng) -> Vec<u8> {
+    const WORDS: [&str; 16] = [
+        "crash",
+        "leader",
+        "status",
+        "sessions",
+        "partition",
+        "|",
+        "next-reply",
+        "0x10001",
+        "-1",
+        "99",
+        "slow-disk",
+        "99999999999999999999s",
+        "save",
+        "/etc/passwd",
+        "{\"observer\":\"a\",\"says\":\"b\"}",
+        "\u{0}\u{7f}é",
+    ];
+    let words: Vec<&str> =
+        (0..random.usize(..5)).map(|_| WORDS[random.usize(..WORDS.len())]).collect();
+    let mut body = words.join(" ").into_bytes();
+    if random.u8(..4) == 0 && !body.is_empty() {
+        let at = random.usize(..body.len());
+        body[at] = random.u8(..);
+    }
+    // What can be read as a command may be one that changes the ensemble.
+    let text = String::from_utf8_lossy(&body);
+    if text.trim().parse::<vivarium::serve::Command>().is_ok() {
+        body = b"leader".to_vec();
+    }
+    const PATHS: [&str; 8] = [
+        "/command",
+        "/observe",
+        "/status",
+        "/servers/1/tree",
+        "/servers/256/log",
+        "/servers/2/commands/x%00y",
+        "/..%2f..",
+        "/openapi.json?a=b",
+    ];
+    let method = ["GET", "POST", "PUT", "OPTIONS"][random.usize(..4)];
+    let path = PATHS[random.usize(..PATHS.len())];
+    let length = if random.u8(..8) == 0 { random.usize(..100_000_000) } else { body.len() };
+    let head = format!("{method} {path} HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n");
+    let mut bytes = [head.into_bytes(), body].concat();
+    if random.u8(..6) == 0 {
+        let at = random.usize(..bytes.len());
+        bytes[at] = random.u8(..);
+    }
+    bytes
+}
+
+/// Sends requests over connections that are left in the middle, while a client of the ensemble works.
+async fn undisturbed_by_controls(ensemble: &Ensemble, requests: usize) {
+    let client = connect(ensemble).await;
+    let mut changes = client.session_events();
+    let address = ensemble.http().expect("it was asked for");
+    let mut random = fastrand::Rng::with_seed(requests as u64);
+    let mut sent = 0;
+    while sent < requests {
+        let Ok(mut stream) = TcpStream::connect(address).await else { continue };
+        for _ in 0..random.usize(1..60) {
+            sent += 1;
+            if stream.write_all(&any_control(&mut random)).await.is_err() {
+                break;
+            }
+        }
+        let mut buffer = [0; 4096];
+        let _ = timeout(Duration::from_millis(1), stream.read(&mut buffer)).await;
+        soon(client.exists("/")).await.expect("it is answered");
+    }
+    assert_eq!(changes.try_next(), None, "its connection is never lost");
+    assert_eq!(soon(ensemble.violation()).await, None);
+    let leader = command(ensemble, "leader").await;
+    assert!(leader.starts_with("server "), "{leader}");
+}
+
+#[tokio::test]
+async fn control_requests_that_are_anything_disturb_no_client() {
+    let ensemble = ensemble(ServeOptions { http: Some(0), ..ServeOptions::default() }).await;
+    undisturbed_by_controls(&ensemble, 10_000).await;
+}
+
+/// One million requests; `cargo test -p vivarium-zk --test serve -- --ignored --nocapture million`.
+#[tokio::test]
+#[ignore = "it takes a minute: .ci/run asks for it by itself"]
+async fn a_million_control_requests() {
+    let ensemble = ensemble(ServeOptions { http: Some(0), ..ServeOptions::default() }).await;
+    undisturbed_by_controls(&ensemble, 50_000).await;
+    let before = resident();
+    undisturbed_by_controls(&ensemble, 1_000_000).await;
+    let after = resident();
+    println!("1,000,000 control requests, {before} kB before, {after} kB after");
+    assert!(after < before + 50_000, "{before} kB, then {after} kB");
+}
+
 /// The memory of this process, in kB.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -4,6 +4,7 @@
 mod by_http;
 mod faults;
 mod hostile;
+mod observations;
 #[cfg(feature = "cli")]
 mod process;
 mod records;

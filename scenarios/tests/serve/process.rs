@@ -61,12 +61,36 @@ async fn lines_are_answered_and_a_killed_process_leaves_its_record() {
     assert_eq!(served.say(&format!("disconnect {session}")), "done");
     settled(|| client.exists("/a")).await.unwrap();
     tokio::time::sleep(Duration::from_millis(1_200)).await;
+    let saved = folder.path().join("saved.json");
+    assert_eq!(
+        served.say(&format!("save {}", saved.display())),
+        format!("vivarium replay {}", saved.display())
+    );
+    assert!(
+        served
+            .say(&format!("save {}", record.display()))
+            .starts_with("error: the record cannot be written")
+    );
+    let in_no_folder = folder.path().join("none").join("x.json");
+    assert!(
+        served
+            .say(&format!("save {}", in_no_folder.display()))
+            .starts_with("error: the record cannot")
+    );
     drop(served);
+    let text = replayed(&saved);
+    assert!(text.contains("gave the recorded run"), "{text}");
+    let text = replayed(&record);
+    assert!(text.contains("gave the recorded run"), "{text}");
+}
+
+/// Returns what the replay of a record prints.
+fn replayed(record: &Path) -> String {
     let replayed =
-        Command::new(env!("CARGO_BIN_EXE_vivarium")).arg("replay").arg(&record).output().unwrap();
+        Command::new(env!("CARGO_BIN_EXE_vivarium")).arg("replay").arg(record).output().unwrap();
     let text = String::from_utf8_lossy(&replayed.stdout);
     assert!(replayed.status.success(), "{text}{}", String::from_utf8_lossy(&replayed.stderr));
-    assert!(text.contains("gave the recorded run"), "{text}");
+    text.into_owned()
 }
 
 /// SIGTERM ends the process with the verdict.

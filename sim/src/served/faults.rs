@@ -269,6 +269,18 @@ impl Served {
         }
     }
 
+    /// Ends everything that [`heal`](Served::heal) ends, and starts the servers that are down.
+    pub fn recover(&mut self) {
+        self.heal();
+        self.faults.lost = Losses::default();
+        let servers: Vec<ServerId> = self.ensemble().config().server_ids().collect();
+        for server in servers {
+            if !self.ensemble().is_up(server) {
+                self.take(Due::Step(Step::Restart(server)));
+            }
+        }
+    }
+
     /// Makes each operation of a server's disk take longer; zero ends that.
     ///
     /// # Errors

@@ -28,11 +28,12 @@ use vivarium_model::effect::{Effect, Effects, Status};
 use vivarium_model::ensemble::Ensemble;
 use vivarium_model::event::Event;
 use vivarium_model::fingerprint::Fingerprint;
-use vivarium_model::id::{ClientConnection, ClientId, ServerId};
+use vivarium_model::id::{ClientConnection, ClientId, ServerId, SessionId};
 use vivarium_model::network::Delivered;
+use vivarium_model::observation::Custom;
 use vivarium_model::outside::Outside;
 use vivarium_model::packet::{ClientPacket, ServerPacket};
-use vivarium_model::property::Objection;
+use vivarium_model::property::{Monitor, Objection};
 use vivarium_model::release::Bugs;
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
@@ -105,6 +106,11 @@ pub struct Recorded {
 impl Served {
     /// Starts the servers. They elect a leader as time passes.
     pub fn new(settings: &ServedOptions) -> Served {
+        Served::judged_by(settings, Vec::new())
+    }
+
+    /// Starts the servers; these monitors judge what programs observe ([`Served::observe`]), besides those of servers.
+    pub fn judged_by(settings: &ServedOptions, further: Vec<Box<dyn Monitor>>) -> Served {
         let mut config = Config::new(settings.servers, 0);
         config.bugs = settings.bugs;
         config.options = settings.options.clone();
@@ -115,7 +121,7 @@ impl Served {
         let seeds = Seeds::new(settings.seed);
         let servers = usize::from(settings.servers);
         let mut served = Served {
-            judged: Judged::new(&Arc::new(config)),
+            judged: Judged::new(&Arc::new(config), further),
             heap: Heap::new(servers, 0, settings.tick),
             latencies: Latencies::new(timings(settings.servers), None, &seeds)
                 .with_bugs(settings.bugs),
@@ -200,6 +206,24 @@ impl Served {
     /// Closes the client's end of a connection.
     pub fn hang_up(&mut self, connection: ClientConnection) {
         self.outside(Outside::HangsUp { connection });
+    }
+
+    /// Takes the observation of a program, whose observer has a number of its own: the next one
+    /// ([`Ensemble::next_outside`]) when it observes first. `session` is the one by which it acts.
+    pub fn observe(
+        &mut self,
+        client: ClientId,
+        observer: &str,
+        session: Option<SessionId>,
+        observation: Custom,
+    ) {
+        let observer = observer.into();
+        self.outside(Outside::Observes { client, observer, session, observation });
+    }
+
+    /// The program of an observer has ended: it believes nothing any more.
+    pub fn end_of_program(&mut self, client: ClientId) {
+        self.outside(Outside::Ends { client });
     }
 
     /// Returns the packets and ends of connections that clients have read since the last call.

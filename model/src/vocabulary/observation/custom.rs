@@ -1,11 +1,11 @@
 //! An observation without a type of its own, for quick tests.
 
 use super::{Observation, Record, Value};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A name and fields, as passed to [`ZooKeeper::custom`](crate::program::handle::ZooKeeper::custom).
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Custom {
     /// The observation's name.
     pub name: Arc<str>,

@@ -3,12 +3,12 @@
 use crate::vocabulary::id::{ClientId, SessionId};
 use crate::vocabulary::phrase::list;
 use crate::vocabulary::zxid::Zxid;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
 /// A field of an observation.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Value {
     /// `None` or `()`.
     Nothing,
