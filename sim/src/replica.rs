@@ -306,8 +306,9 @@ pub(crate) struct Judged {
 impl Judged {
     pub(crate) fn new(config: &Arc<Config>, further: Vec<Box<dyn Monitor>>) -> Judged {
         let host = DirectHost::new(Vec::new());
-        let monitors = property::servers().into_iter().chain(further).collect();
-        let world = World::new(Arc::clone(config), host, monitors);
+        let monitors = property::servers().into_iter().chain(property::outside()).chain(further);
+        let mut world = World::new(Arc::clone(config), host, monitors.collect());
+        world.grain_mut().see_outside();
         let disks = Disks::new(world.ensemble(), AskedOfServers::ALL);
         Judged { world, disks }
     }

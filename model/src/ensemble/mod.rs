@@ -4,6 +4,7 @@ mod enabled;
 pub mod faults;
 pub mod oracle;
 mod outside;
+mod seen;
 pub mod view;
 
 use crate::network::{Delivered, Network};
@@ -21,6 +22,7 @@ use crate::vocabulary::packet::{ClientPacket, LeaderPacket, LearnerPacket, Serve
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::Time;
 use crate::vocabulary::timer::Timer;
+use seen::Seen;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -41,6 +43,9 @@ pub struct Ensemble {
     pub(crate) clients: Vec<Tracked<ClientNode>>,
     pub(crate) network: Network,
     resources: Resources,
+    /// What clients outside have sent and read, if monitors of clients judge it. It follows from the steps, and is part of
+    /// no fingerprint: searches have no clients outside.
+    seen: Option<Box<Seen>>,
 }
 
 impl Ensemble {
@@ -59,6 +64,7 @@ impl Ensemble {
             clients: (0..config.clients.len()).map(client).collect(),
             network: Network::new(config.servers, config.clients.len()),
             resources: Resources::new(),
+            seen: None,
             config,
         }
     }
@@ -69,7 +75,8 @@ impl Ensemble {
         servers: Vec<Tracked<ServerNode>>,
         network: Network,
     ) -> Ensemble {
-        Ensemble { config, servers, clients: Vec::new(), network, resources: Resources::new() }
+        let (clients, resources) = (Vec::new(), Resources::new());
+        Ensemble { config, servers, clients, network, resources, seen: None }
     }
 
     /// Returns a server's machine, for sharing.
@@ -267,6 +274,9 @@ impl Ensemble {
             };
             effects.note(|| note(delivered.clone()));
             effects.keep_alive = delivered == Delivered::Packet(ServerPacket::Pong);
+            if let Some(seen) = &mut self.seen {
+                seen.reads(connection, &delivered, effects);
+            }
             effects.to_outside.push((connection, delivered));
             return;
         }

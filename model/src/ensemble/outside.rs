@@ -30,6 +30,17 @@ impl Ensemble {
         self.network.next_for_client(connection)
     }
 
+    /// From now on, reports what clients outside send and read to the monitors of clients.
+    pub fn see_outside(&mut self) {
+        self.seen = Some(Box::default());
+    }
+
+    /// Returns the number of sessions from outside that are not judged, because their clients re-attached them with a smaller
+    /// zxid than they had read.
+    pub fn unjudged_outside(&self) -> usize {
+        self.seen.as_ref().map_or(0, |seen| seen.unjudged())
+    }
+
     /// Takes an input from outside. `NotEnabled` if it makes no sense: a connection that is not open, a server that does
     /// not exist.
     pub(crate) fn outside(&mut self, input: &Outside, effects: &mut Effects) -> Status {
@@ -40,9 +51,19 @@ impl Ensemble {
         match input {
             Outside::Opens { client, server } => _ = self.network.open_outside(*client, *server),
             Outside::Sends { connection, packet } => {
+                if let Some(seen) = &mut self.seen
+                    && let Some(server) = self.network.server_of(*connection)
+                {
+                    seen.sends(*connection, server, packet, effects);
+                }
                 self.network.send_to_server(*connection, packet.clone(), effects);
             }
-            Outside::HangsUp { connection } => self.network.close_by_client(*connection, effects),
+            Outside::HangsUp { connection } => {
+                if let Some(seen) = &mut self.seen {
+                    seen.ends(*connection, effects);
+                }
+                self.network.close_by_client(*connection, effects);
+            }
             Outside::Observes { client, session, observation, .. } => {
                 self.network.admit(*client);
                 effects.event(Event::Observed {

@@ -376,6 +376,28 @@ pub fn servers() -> Vec<Box<dyn Monitor>> {
     ]
 }
 
+/// Returns the monitors of clients outside of the run ([`Outside`](crate::outside::Outside)), besides those of
+/// [`servers()`]: what servers promise a client of any language. What a client machine of ours owes its program is no matter
+/// here.
+pub fn outside() -> Vec<Box<dyn Monitor>> {
+    vec![
+        Box::new(LiveOwners),
+        Box::new(EarlyExpiry::new()),
+        Box::new(DueContainers::new()),
+        Box::new(Protocol),
+        Box::new(ReplyOrder::new()),
+        Box::new(MonotoneZxid::new()),
+        Box::new(PrefixRead::new()),
+        Box::new(AcknowledgedWrite::new()),
+        Box::new(SyncedReads::new()),
+        Box::new(KeptWatches::new()),
+        Box::new(MovedSession::new()),
+        Box::new(SequenceOrder::new()),
+        Box::new(EndedSession::new()),
+        Box::new(AccessDecisions::new()),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use super::testing::{

@@ -101,6 +101,16 @@ impl Core {
         for server in ensemble.config().server_ids() {
             let _ = writeln!(text, "{server}: {}", ensemble.state_of(server));
         }
+        match ensemble.unjudged_outside() {
+            0 => {}
+            1 => text.push_str("1 session is not judged: its client re-attached it with a smaller zxid than it had read\n"),
+            more => {
+                let _ = writeln!(
+                    text,
+                    "{more} sessions are not judged: their clients re-attached them with smaller zxids than they had read"
+                );
+            }
+        }
         let _ = match self.served.violation() {
             None => write!(text, "no property is violated"),
             Some(objection) => write!(text, "violated: {objection}"),

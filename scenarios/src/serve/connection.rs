@@ -76,10 +76,13 @@ impl Connection {
         if self.peer.is_done() {
             return Err(Ends::Done);
         }
-        let (has_output, is_full) = (self.peer.has_output(), self.peer.is_full());
+        let has_output = self.peer.has_output();
+        // Frames wait for the session, or for the replies before a refusal; then no more is read.
+        let most = if self.peer.awaits_session() { READ } else { LARGEST + READ };
+        let is_full = self.peer.is_full() || self.read.len() > most;
         tokio::select! {
             writable = self.stream.writable(), if has_output => writable?,
-            () = self.peer.has_news.notified() => {}
+            () = self.peer.has_news.notified() => self.take_frames()?,
             readable = self.stream.readable(), if !is_full => {
                 readable?;
                 self.receive()?;
@@ -104,6 +107,11 @@ impl Connection {
             Err(error) => return Err(error.into()),
         };
         self.read.extend_from_slice(&buffer[..read]);
+        self.take_frames()
+    }
+
+    /// Takes the frames that are whole.
+    fn take_frames(&mut self) -> Result<(), Ends> {
         let mut packets = Vec::new();
         let mut at = 0;
         let ended = loop {
@@ -123,6 +131,9 @@ impl Connection {
 
     /// Takes the next frame. Returns false if it has not arrived.
     fn take_frame(&self, at: &mut usize, packets: &mut Vec<Received>) -> Result<bool, Ends> {
+        if self.peer.awaits_session() {
+            return Ok(false);
+        }
         let rest = &self.read[*at..];
         let Some((length, rest)) = rest.split_first_chunk::<4>() else { return Ok(false) };
         let length = usize::try_from(i32::from_be_bytes(*length)).map_err(|_| Ends::NoFrame)?;
@@ -142,8 +153,13 @@ impl Connection {
         if self.peer.awaits_connect() {
             packets.extend(self.connect(frame)?);
         } else {
-            match self.peer.read(frame) {
+            match self.peer.read(frame, || self.core.borrow_mut().next_number()) {
                 Ok(received) => packets.push(received),
+                // The replies to earlier requests come first.
+                Err(_) if !packets.is_empty() || self.peer.has_outstanding() => {
+                    *at -= 4 + length;
+                    return Ok(false);
+                }
                 Err(error) => self.refuse(frame, error)?,
             }
         }

@@ -17,7 +17,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::Notify;
 use vivarium_model::case::Case;
-use vivarium_model::id::{ClientConnection, ClientId, ServerId, SessionId};
+use vivarium_model::id::{ClientConnection, ClientId, ServerId, SessionId, Xid};
 use vivarium_model::network::Delivered;
 use vivarium_model::packet::{ClientPacket, ServerPacket};
 use vivarium_model::time::Time;
@@ -51,6 +51,8 @@ pub(super) struct Core {
     secrets: Seeds,
     ports: Vec<u16>,
     properties: Vec<Stated>,
+    /// The number of the last request.
+    requests: u32,
     /// By server.
     totals: Vec<Totals>,
     changed: Rc<Notify>,
@@ -92,6 +94,7 @@ impl Core {
             recorder,
             secrets: Seeds::new(options.seed),
             ports,
+            requests: 0,
             properties: options.properties.clone(),
             totals: (0..options.servers).map(|_| Totals::default()).collect(),
             changed: Rc::new(Notify::new()),
@@ -140,6 +143,13 @@ impl Core {
             self.sessions.retain(|_, of| *of != connection);
             self.resting.push_back(connection.client);
         }
+    }
+
+    /// Returns a number for a request.
+    pub(super) fn next_number(&mut self) -> Xid {
+        // The numbers of clients are positive.
+        self.requests = self.requests % i32::MAX.unsigned_abs() + 1;
+        Xid(self.requests)
     }
 
     /// Returns the connections to a server.

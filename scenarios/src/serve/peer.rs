@@ -30,7 +30,10 @@ pub(super) struct Received {
 
 /// A request without a reply.
 struct Outstanding {
+    /// The number that the request has in the run.
     xid: Xid,
+    /// The number that the client has given it, which may be any.
+    own: [u8; 4],
     request: Arc<Request>,
     opcodes: Opcodes,
     since: Instant,
@@ -46,7 +49,8 @@ pub(super) struct Peer {
     rearming: RefCell<VecDeque<[u8; 4]>>,
     session: Cell<Option<SessionId>>,
     pub(super) counters: Counters,
-    is_connected: Cell<bool>,
+    has_asked: Cell<bool>,
+    is_answered: Cell<bool>,
     has_ended: Cell<bool>,
     last_zxid: Cell<Zxid>,
     pub(super) has_news: Notify,
@@ -62,7 +66,8 @@ impl Peer {
             out: RefCell::default(),
             outstanding: RefCell::default(),
             rearming: RefCell::default(),
-            is_connected: Cell::new(false),
+            has_asked: Cell::new(false),
+            is_answered: Cell::new(false),
             has_ended: Cell::new(false),
             last_zxid: Cell::new(Zxid::ZERO),
             has_news: Notify::new(),
@@ -71,29 +76,51 @@ impl Peer {
 
     /// Returns true if the next frame is a ConnectRequest.
     pub(super) fn awaits_connect(&self) -> bool {
-        !self.is_connected.get()
+        !self.has_asked.get()
+    }
+
+    /// Returns true if the ConnectRequest is not answered yet. Until then a server reads nothing more (`disableRecv` of
+    /// `ServerCnxn`).
+    pub(super) fn awaits_session(&self) -> bool {
+        self.has_asked.get() && !self.is_answered.get() && !self.has_ended.get()
     }
 
     /// Reads a ConnectRequest.
     pub(super) fn connect(&self, frame: &[u8]) -> Result<(ClientPacket, Password), WireError> {
         self.counters.totals.receive();
         let decoded = decode_connect(frame)?;
-        self.is_connected.set(true);
+        self.has_asked.set(true);
         Ok(decoded)
     }
 
-    /// Reads any other frame.
-    pub(super) fn read(&self, frame: &[u8]) -> Result<Received, WireError> {
+    /// Reads any other frame. A request gets a number that no other request of the run has: some clients begin again with 1 on
+    /// each connection, and then a write whose outcome is unknown has the number of another one in the same session.
+    pub(super) fn read(
+        &self,
+        frame: &[u8],
+        number: impl FnOnce() -> Xid,
+    ) -> Result<Received, WireError> {
         self.counters.totals.receive();
-        let (packet, opcodes) = decode_client(frame)?;
-        if let ClientPacket::Request { xid, request } = &packet {
-            let (xid, request, since) = (*xid, Arc::clone(request), Instant::now());
-            self.outstanding.borrow_mut().push_back(Outstanding { xid, request, opcodes, since });
+        let own = *frame.first_chunk().unwrap_or(&[0; 4]);
+        let (mut packet, opcodes) = match i32::from_be_bytes(own) {
+            0.. => decode_client(frame)?,
+            _ => decode_client(&[&[0; 4], &frame[4..]].concat())?,
+        };
+        if let ClientPacket::Request { xid, request } = &mut packet {
+            let (request, since) = (Arc::clone(request), Instant::now());
+            *xid = number();
+            let asked = Outstanding { xid: *xid, own, request, opcodes, since };
+            self.outstanding.borrow_mut().push_back(asked);
         }
         if let (ClientPacket::SetWatches { .. }, Some(xid)) = (&packet, frame.first_chunk()) {
             self.rearming.borrow_mut().push_back(*xid);
         }
         Ok(Received { packet })
+    }
+
+    /// Returns true if a request has no reply yet.
+    pub(super) fn has_outstanding(&self) -> bool {
+        !self.outstanding.borrow().is_empty()
     }
 
     /// Returns true if the client's requests are to wait until it has read more.
@@ -110,6 +137,7 @@ impl Peer {
     ) {
         let frame = match packet {
             ServerPacket::Connected { session, timeout, read_only } => {
+                self.is_answered.set(true);
                 let (session, read_only) = (*session, *read_only);
                 self.session.set(Some(session));
                 self.counters.connected(*timeout);
@@ -120,15 +148,13 @@ impl Peer {
             ServerPacket::Expired => encode_connected(packet, &Password::default()),
             ServerPacket::Reply { xid, zxid, .. } => {
                 self.last_zxid.set(*zxid);
-                let asked = self.answered(*xid);
-                if let Some(asked) = &asked {
-                    let (cxid, zxid) = (i64::from(xid.0), zxid.0.cast_signed());
-                    let latency = asked.since.elapsed();
-                    self.counters.replied(four_letters(&asked.request), cxid, zxid, latency);
-                }
-                let opcodes = asked.as_ref().map_or(Opcodes::Newest, |asked| asked.opcodes);
-                let request = asked.as_ref().map(|asked| &*asked.request);
-                encode_server(packet, opcodes, request, self.last_zxid.get())
+                let asked = self.answered(*xid).expect("a server answers what it was asked");
+                let (cxid, last) = (i32::from_be_bytes(asked.own).into(), zxid.0.cast_signed());
+                let latency = asked.since.elapsed();
+                self.counters.replied(four_letters(&asked.request), cxid, last, latency);
+                let mut frame = encode_server(packet, asked.opcodes, Some(&asked.request), *zxid);
+                frame[..4].copy_from_slice(&asked.own);
+                frame
             }
             packet => {
                 let mut frame = encode_server(packet, Opcodes::Newest, None, self.last_zxid.get());

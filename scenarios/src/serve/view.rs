@@ -29,6 +29,7 @@ impl Core {
             "sessions": sessions,
             "connections": self.connections(),
             "steps": self.served.steps(),
+            "unjudged": ensemble.unjudged_outside(),
             "violation": self.served.violation().map(ToString::to_string),
         })
     }

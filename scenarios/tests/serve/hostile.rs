@@ -286,6 +286,37 @@ async fn operations_that_are_not_known_are_refused() {
     assert_eq!(soon(stream.read(&mut [0; 8])).await.unwrap(), 0, "it is closed");
 }
 
+/// What is sent together with the ConnectRequest waits for the session, and a refusal waits for the replies before it. The
+/// numbers of requests are the client's own, even if it uses one twice.
+#[tokio::test]
+async fn what_is_sent_at_once_is_answered_in_order() {
+    let ensemble = ensemble(ServeOptions::default()).await;
+    let mut stream = TcpStream::connect(ensemble.addresses()[0]).await.unwrap();
+    let mut bytes = hello();
+    let xids = [7, 0, 7, 7, i32::MAX, -5];
+    for xid in xids {
+        let request = Request::Write(Op::create("/x-", *b"", CreateMode::PersistentSequential));
+        let xid = Xid(u32::from_ne_bytes(xid.to_ne_bytes()));
+        let packet = ClientPacket::Request { xid, request: request.into() };
+        bytes.extend(frame(&encode_client(&packet, Opcodes::Newest)));
+    }
+    bytes.extend(frame(&[i32::to_be_bytes(9), i32::to_be_bytes(99)].concat()));
+    stream.write_all(&bytes).await.unwrap();
+    let mut answers = Vec::new();
+    soon(stream.read_to_end(&mut answers)).await.unwrap();
+    let mut frames = Vec::new();
+    while let Some((length, rest)) = answers.split_first_chunk::<4>() {
+        let (frame, rest) = rest.split_at(u32::from_be_bytes(*length) as usize);
+        frames.push(frame.to_vec());
+        answers = rest.to_vec();
+    }
+    let answered =
+        frames[1..].iter().map(|frame| i32::from_be_bytes(*frame.first_chunk().unwrap()));
+    assert_eq!(answered.collect::<Vec<_>>(), [7, 0, 7, 7, i32::MAX, -5, 9]);
+    assert!(String::from_utf8_lossy(&frames[6]).contains("/x-0000000005"), "{:?}", frames[6]);
+    assert_eq!(soon(ensemble.violation()).await, None);
+}
+
 /// The answer to SetWatches has the xid of the request: Apache's Java client numbers it like any other.
 #[tokio::test]
 async fn set_watches_is_answered_by_its_own_xid() {

@@ -212,7 +212,7 @@ impl PrefixRead {
         zxid: Zxid,
         result: &Result<Response, Error>,
     ) -> bool {
-        let past = self.paths.get(path);
+        let past = self.past_of(path);
         let content = past.and_then(|past| past.at(zxid));
         match (request, result, past, content) {
             // The request was refused before it was evaluated: the leader's `prep` checks the sessions of its own
@@ -242,9 +242,14 @@ impl PrefixRead {
         }
     }
 
+    /// Returns the past of a path. The empty path is a server's second name of the root (`DataTree`).
+    fn past_of(&self, path: &str) -> Option<&Past> {
+        self.paths.get(if path.is_empty() { "/" } else { path })
+    }
+
     /// Returns the result of a read in the prefix up to `zxid`.
     fn expected(&self, request: &Request, path: &str, zxid: Zxid) -> Result<Response, Error> {
-        let past = self.paths.get(path).ok_or(Error::NoNode)?;
+        let past = self.past_of(path).ok_or(Error::NoNode)?;
         let content = past.at(zxid).ok_or(Error::NoNode)?.clone();
         Ok(match request {
             Request::GetData { .. } => Response::Data(content.data, content.stat),

@@ -175,6 +175,16 @@ fn a_zxid_that_is_not_committed() {
     );
 }
 
+/// A server has the root under two names: the empty path reads it, and must read it as it is.
+#[test]
+fn the_empty_path_is_the_root() {
+    let mut trial = trial();
+    let root = answer(&tree_at(&trial.history, z(1, 5)), &exists("/"));
+    trial.accepts(replied(6, z(1, 5), exists(""), root.clone()));
+    trial.objects(replied(7, z(1, 5), exists(""), Err(Error::NoNode)));
+    trial.objects(replied(8, z(1, 5), exists("/d"), root));
+}
+
 #[test]
 fn refusals_are_not_evaluated() {
     let mut trial = trial();
