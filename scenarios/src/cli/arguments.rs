@@ -278,6 +278,12 @@ pub(super) struct ServeArguments {
     /// Switch on a defect of the servers, besides those of the release
     #[arg(long = "bug", value_name = "NAME")]
     pub(super) bugs: Vec<String>,
+    /// Create znodes with a time to live (zookeeper.extendedTypesEnabled)
+    #[arg(long)]
+    pub(super) extended_types: bool,
+    /// Refuse what exceeds a quota (zookeeper.enforceQuota)
+    #[arg(long)]
+    pub(super) enforce_quota: bool,
     /// What latencies, elections and faults are drawn from [default: 0]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) seed: Option<String>,

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
+use vivarium_model::config::ServerOptions;
 use vivarium_model::release::{Bug, Bugs, Release};
 
 /// ZooKeeper's usual port.
@@ -130,6 +131,11 @@ fn options(arguments: &ServeArguments) -> Result<ServeOptions, String> {
             emit(&format!("chaos: {fault}\n"), 0);
         }),
         bugs: bugs.into_iter().fold(release.bugs(), Bugs::with),
+        options: ServerOptions {
+            extended_types: arguments.extended_types,
+            enforce_quota: arguments.enforce_quota,
+            ..ServerOptions::default()
+        },
         tick: Duration::from_millis(tick.into()),
         seed: parsed("--seed", arguments.seed.as_deref(), defaults.seed, "a number")?,
         speed: parsed("--speed", arguments.speed.as_deref(), defaults.speed, "a number")?,

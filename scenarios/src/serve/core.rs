@@ -72,6 +72,7 @@ impl Core {
         let settings = ServedOptions {
             servers: options.servers,
             bugs: options.bugs,
+            options: options.options.clone(),
             tick: options.tick,
             seed: options.seed,
             // A client that outlives an ensemble must not find its session's id in the next one.

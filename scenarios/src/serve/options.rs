@@ -8,6 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use vivarium_model::config::ServerOptions;
 use vivarium_model::release::Bugs;
 
 /// The settings of a served ensemble.
@@ -29,6 +30,8 @@ pub struct ServeOptions {
     pub tell: Tell,
     /// The defects of the servers.
     pub bugs: Bugs,
+    /// The servers' own options, such as [`extended_types`](ServerOptions::extended_types).
+    pub options: ServerOptions,
     /// The length of a tick; session timeouts are from 2 to 20 ticks.
     pub tick: Duration,
     /// What latencies, elections and faults are drawn from.
@@ -104,6 +107,7 @@ impl Default for ServeOptions {
             faults: Vec::new(),
             tell: Tell::default(),
             bugs: Bugs::NONE,
+            options: ServerOptions::default(),
             tick: Duration::from_secs(2),
             seed: 0,
             speed: 1.0,

@@ -1,7 +1,8 @@
 //! Measures operations on a server: `cargo run --release -p vivarium-zk-client --example speed -- HOST:PORT`.
 //!
 //! For each operation and each number of requests under way, prints the operations per second and the time of one
-//! (half of them are faster, and 99 of 100).
+//! (half of them are faster, and 99 of 100). One connection carries all of them; with numbers of connections after the
+//! address (`HOST:PORT 1 128 1000`), each connection has one request under way.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,29 +25,54 @@ enum Kind {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let servers = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:2181".to_owned());
+    let mut arguments = std::env::args().skip(1);
+    let servers = arguments.next().unwrap_or_else(|| "127.0.0.1:2181".to_owned());
+    let connections = arguments.map(|number| number.parse()).collect::<Result<Vec<usize>, _>>()?;
     let client = Client::connect(&servers).await?;
     let root = format!("/speed-{}", client.random().await);
     client.create(&root, b"", CreateMode::Persistent).await?;
     client.create(&format!("{root}/read"), &[b'x'; 100], CreateMode::Persistent).await?;
     println!("operation under way    per second        p50        p99");
-    for (name, kind) in
-        [("create", Kind::Create), ("get", Kind::Get), ("set", Kind::Set), ("multi", Kind::Multi)]
-    {
+    if connections.is_empty() {
         for under_way in [1, 16, 256] {
-            let mut times = measure(&client, &root, kind, under_way).await?;
-            times.sort_unstable();
-            let at = |part: usize| times[(times.len() * part / 100).min(times.len() - 1)];
-            let rate = times.len() as f64 / SPAN.as_secs_f64();
-            println!("{name:9} {under_way:9} {rate:13.0} {:>10.1?} {:>10.1?}", at(50), at(99));
+            report(&[client.zookeeper()], &root, under_way).await?;
+        }
+    }
+    for number in connections {
+        let mut clients = Vec::new();
+        for _ in 0..number.max(1) {
+            clients.push(Client::connect(&servers).await?);
+        }
+        let handles: Vec<ZooKeeper> = clients.iter().map(Client::zookeeper).collect();
+        report(&handles, &root, number.max(1)).await?;
+        for client in clients {
+            client.close().await;
         }
     }
     client.close().await;
     Ok(())
 }
 
+/// Measures every operation with this number of requests under way, on these connections in turn.
+async fn report(
+    connections: &[ZooKeeper],
+    root: &str,
+    under_way: usize,
+) -> Result<(), Box<dyn std::error::Error>> {
+    for (name, kind) in
+        [("create", Kind::Create), ("get", Kind::Get), ("set", Kind::Set), ("multi", Kind::Multi)]
+    {
+        let mut times = measure(connections, root, kind, under_way).await?;
+        times.sort_unstable();
+        let at = |part: usize| times[(times.len() * part / 100).min(times.len() - 1)];
+        let rate = times.len() as f64 / SPAN.as_secs_f64();
+        println!("{name:9} {under_way:9} {rate:13.0} {:>10.1?} {:>10.1?}", at(50), at(99));
+    }
+    Ok(())
+}
+
 async fn measure(
-    zookeeper: &ZooKeeper,
+    connections: &[ZooKeeper],
     root: &str,
     kind: Kind,
     under_way: usize,
@@ -54,7 +80,8 @@ async fn measure(
     let end = Instant::now() + SPAN;
     let next = Arc::new(AtomicUsize::new(0));
     let tasks: Vec<_> = (0..under_way)
-        .map(|_| {
+        .zip(connections.iter().cycle())
+        .map(|(_, zookeeper)| {
             let (zookeeper, root, next) = (zookeeper.clone(), root.to_owned(), Arc::clone(&next));
             tokio::spawn(async move {
                 let mut times = Vec::new();

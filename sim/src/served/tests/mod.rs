@@ -9,6 +9,8 @@ use vivarium_model::id::{SessionId, Xid};
 use vivarium_model::op::{CreateMode, Op, Request, Response};
 use vivarium_model::release::{Bug, Release};
 
+mod clients;
+
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A served ensemble with its whole record.
