@@ -137,9 +137,8 @@ impl Seen {
             ServerPacket::Authenticated { result: Ok(()) } => {
                 effects.event(Event::Authenticated { client, session });
             }
-            ServerPacket::Authenticated { result: Err(_) } => {
-                self.is_over(connection, SessionState::AuthFailed, None, effects);
-            }
+            // The server closes the connection, and the session goes on. Apache's client gives it up then; others re-attach.
+            ServerPacket::Authenticated { result: Err(_) } => self.ends(connection, effects),
             ServerPacket::WatchesSet { zxid } => {
                 effects.event(Event::Rearmed { client, session, zxid: *zxid });
                 self.has_read(session, *zxid);

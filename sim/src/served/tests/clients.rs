@@ -228,6 +228,22 @@ fn a_defect_that_only_clients_can_see_is_found() {
     }
 }
 
+/// A refused identity ends the connection, and a client of another language may re-attach its session.
+#[test]
+fn a_session_goes_on_after_a_refused_identity() {
+    let mut scene = Scene::new(3, 11);
+    let (one, session) = scene.connect(1, None).expect("server 1 answers");
+    let unknown = ClientPacket::Auth { scheme: "unknown".into(), auth: b"".to_vec().into() };
+    scene.served.send(one, unknown);
+    scene.pass(SECOND);
+    assert!(scene.take(one).last().is_some_and(is_end));
+    let (two, again) = scene.connect(2, Some(session)).expect("the session goes on");
+    assert_eq!(again, session);
+    assert!(!scene.exists(two, "/a"));
+    assert_eq!(scene.served.violation(), None);
+    scene.check();
+}
+
 /// A client that says it has read less than it has can be shown anything: its session is not judged any more, and that is told.
 #[test]
 fn a_client_that_goes_back_in_time_is_not_judged() {
