@@ -78,7 +78,6 @@ impl Core {
             // A client that outlives an ensemble must not find its session's id in the next one.
             earlier_starts: ((now.0 / 1_000_000) % 0xffff) as u16,
             start: now,
-            ..ServedOptions::default()
         };
         let further = options.properties.iter().map(Stated::monitor).collect();
         let mut served = Served::judged_by(&settings, further);
