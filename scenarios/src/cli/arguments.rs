@@ -278,6 +278,15 @@ pub(super) struct ServeArguments {
     /// Switch on a defect of the servers, besides those of the release
     #[arg(long = "bug", value_name = "NAME")]
     pub(super) bugs: Vec<String>,
+    /// Serve reads without a leader to clients that allow it (readonlymode.enabled)
+    #[arg(long)]
+    pub(super) read_only_mode: bool,
+    /// Open sessions that only their server knows (localSessionsEnabled), and upgrade them for ephemerals
+    #[arg(long)]
+    pub(super) local_sessions: bool,
+    /// The `user:digest` that has all permissions (zookeeper.DigestAuthenticationProvider.superDigest)
+    #[arg(long, value_name = "DIGEST")]
+    pub(super) super_digest: Option<String>,
     /// Create znodes with a time to live (zookeeper.extendedTypesEnabled)
     #[arg(long)]
     pub(super) extended_types: bool,
@@ -293,6 +302,9 @@ pub(super) struct ServeArguments {
     /// How many times as fast as real time the ensemble's time goes: timeouts end so much earlier [default: 1]
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     pub(super) speed: Option<String>,
+    /// Let time stand still while clients ask, and pass at once while they are all idle
+    #[arg(long = "virtual", conflicts_with_all = ["speed", "chaos"])]
+    pub(super) virtual_time: bool,
     /// The length of a tick in milliseconds; session timeouts are from 2 to 20 ticks [default: 2000]
     #[arg(long, value_name = "MILLISECONDS", allow_hyphen_values = true)]
     pub(super) tick: Option<String>,

@@ -134,11 +134,16 @@ fn options(arguments: &ServeArguments) -> Result<ServeOptions, String> {
         options: ServerOptions {
             extended_types: arguments.extended_types,
             enforce_quota: arguments.enforce_quota,
+            read_only_mode: arguments.read_only_mode,
+            local_sessions: arguments.local_sessions,
+            local_sessions_upgrading: arguments.local_sessions,
+            super_digest: arguments.super_digest.as_deref().map(Into::into),
             ..ServerOptions::default()
         },
         tick: Duration::from_millis(tick.into()),
         seed: parsed("--seed", arguments.seed.as_deref(), defaults.seed, "a number")?,
         speed: parsed("--speed", arguments.speed.as_deref(), defaults.speed, "a number")?,
+        virtual_time: arguments.virtual_time,
         record: arguments.record.as_deref().map(|path| Path::new(path).to_path_buf()),
         ..defaults
     })

@@ -29,6 +29,9 @@ use vivarium_sim::served::{Served, ServedOptions};
 /// are no finer.
 const AHEAD: Duration = Duration::from_millis(5);
 
+/// The most events that virtual time passes by at once, so that clients are served in between.
+const MOST_HOPS: usize = 10_000;
+
 /// The number of clients that have ended before their numbers are used again.
 const RESTING: usize = 64;
 
@@ -83,7 +86,10 @@ impl Core {
         let mut served = Served::judged_by(&settings, further);
         served.pass(now + options.tick);
         Core {
-            clock: Clock::new(served.now(), options.speed),
+            clock: match options.virtual_time {
+                true => Clock::standing(served.now()),
+                false => Clock::new(served.now(), options.speed),
+            },
             served,
             peers: BTreeMap::new(),
             sessions: BTreeMap::new(),
@@ -207,6 +213,37 @@ impl Core {
     pub(super) fn arrive(&mut self) {
         let now = self.clock.now();
         self.served.pass(now);
+    }
+
+    /// Lets virtual time pass until a client has something to read, but not longer than a span.
+    pub(super) fn pass_idle_time(&mut self, longest: Duration) {
+        let end = self.clock.now() + longest;
+        for _ in 0..MOST_HOPS {
+            if self.clock.now() >= end || self.peers.values().any(|peer| peer.has_output()) {
+                return;
+            }
+            let pings = self.peers.values().filter_map(|peer| peer.next_ping());
+            let next = pings.chain(self.served.next()).min().unwrap_or(end);
+            self.clock.move_to(next.clamp(self.clock.now(), end));
+            self.arrive();
+            self.ping_for_clients();
+            self.served.run(self.clock.now());
+            self.deliver();
+            if self.recorder.is_none() {
+                self.served.recorded();
+            }
+        }
+    }
+
+    /// Sends the pings that are due of clients whose connections are open.
+    fn ping_for_clients(&mut self) {
+        let now = self.clock.now();
+        for peer in self.peers.values() {
+            if peer.next_ping().is_some_and(|due| due <= now) {
+                peer.ping_for_client(now);
+                self.served.send(peer.connection, ClientPacket::Ping);
+            }
+        }
     }
 
     /// Lets everything happen that is due, and delivers it.

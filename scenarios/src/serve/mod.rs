@@ -31,6 +31,7 @@ mod peer;
 mod recorder;
 mod status;
 mod view;
+mod virtual_time;
 #[doc(hidden)]
 pub mod words;
 
@@ -52,6 +53,7 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, LocalSet, spawn_local};
+use virtual_time::pass_virtual_time;
 use vivarium_model::id::ServerId;
 use vivarium_model::property::Objection;
 use vivarium_model::time::Time;
@@ -304,7 +306,10 @@ async fn serve(
     options: &ServeOptions,
     mut asked: mpsc::UnboundedReceiver<Asked>,
 ) {
-    spawn_local(keep_time(Rc::clone(&core)));
+    match options.virtual_time {
+        true => drop(spawn_local(pass_virtual_time(Rc::clone(&core)))),
+        false => drop(spawn_local(keep_time(Rc::clone(&core)))),
+    }
     spawn_local(record(Rc::clone(&core)));
     if let Some(seed) = options.chaos {
         let chaos = Chaos::new(seed, options.servers, &options.faults, core.borrow().clock.now());

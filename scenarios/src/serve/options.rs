@@ -38,6 +38,9 @@ pub struct ServeOptions {
     pub seed: u64,
     /// How much faster than real time the ensemble's time goes.
     pub speed: f64,
+    /// Whether time stands still while clients ask, and passes at once while they are all idle. Sessions whose connections are
+    /// open stay alive then. No faults of a seed can happen.
+    pub virtual_time: bool,
     /// The properties that judge what programs observe.
     pub properties: Vec<Stated>,
     /// The file to record into.
@@ -80,6 +83,12 @@ impl ServeOptions {
         if !(0.001..=1_000.0).contains(&self.speed) {
             return Err(format!("the speed is from 0.001 to 1000, not {}", self.speed));
         }
+        if self.virtual_time && self.chaos.is_some() {
+            return Err(
+                "faults of a seed need a time that goes by itself, and virtual time does not"
+                    .to_owned(),
+            );
+        }
         if self.port > u16::MAX - u16::from(self.servers) {
             return Err(format!("after port {} there are not enough others", self.port));
         }
@@ -111,6 +120,7 @@ impl Default for ServeOptions {
             tick: Duration::from_secs(2),
             seed: 0,
             speed: 1.0,
+            virtual_time: false,
             properties: Vec::new(),
             record: None,
             connections: 4_000,

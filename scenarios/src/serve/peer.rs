@@ -6,11 +6,12 @@ use super::words;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use vivarium_model::id::{ClientConnection, ServerId, SessionId, Xid};
 use vivarium_model::op::{Op, Request};
 use vivarium_model::packet::{ClientPacket, ServerPacket};
+use vivarium_model::time::Time;
 use vivarium_model::wire::handshake::{decode_connect, encode_connected};
 use vivarium_model::wire::reply::encode_server;
 use vivarium_model::wire::request::decode_client;
@@ -50,9 +51,15 @@ pub(super) struct Peer {
     session: Cell<Option<SessionId>>,
     pub(super) counters: Counters,
     has_asked: Cell<bool>,
+    /// True for a client before 3.4, whose handshake has no `readOnly`.
+    is_old: Cell<bool>,
     is_answered: Cell<bool>,
     has_ended: Cell<bool>,
     last_zxid: Cell<Zxid>,
+    /// With virtual time: how often the client pings, the last time that it was done for it, and the pings without an answer.
+    timeout: Cell<Duration>,
+    pinged: Cell<Time>,
+    own_pings: Cell<u32>,
     pub(super) has_news: Notify,
 }
 
@@ -67,9 +74,13 @@ impl Peer {
             outstanding: RefCell::default(),
             rearming: RefCell::default(),
             has_asked: Cell::new(false),
+            is_old: Cell::new(false),
             is_answered: Cell::new(false),
             has_ended: Cell::new(false),
             last_zxid: Cell::new(Zxid::ZERO),
+            timeout: Cell::new(Duration::ZERO),
+            pinged: Cell::new(Time::ZERO),
+            own_pings: Cell::new(0),
             has_news: Notify::new(),
         }
     }
@@ -90,6 +101,7 @@ impl Peer {
         self.counters.totals.receive();
         let decoded = decode_connect(frame)?;
         self.has_asked.set(true);
+        self.is_old.set(ends_with_password(frame));
         Ok(decoded)
     }
 
@@ -138,14 +150,19 @@ impl Peer {
         let frame = match packet {
             ServerPacket::Connected { session, timeout, read_only } => {
                 self.is_answered.set(true);
+                self.timeout.set(*timeout);
+                self.pinged.set(clock.now());
                 let (session, read_only) = (*session, *read_only);
                 self.session.set(Some(session));
                 self.counters.connected(*timeout);
                 let timeout = clock.real(*timeout);
                 let told = ServerPacket::Connected { session, timeout, read_only };
-                encode_connected(&told, &password(session))
+                self.handshake(&told, &password(session))
             }
-            ServerPacket::Expired => encode_connected(packet, &Password::default()),
+            ServerPacket::Pong if self.own_pings.get() > 0 => {
+                return self.own_pings.set(self.own_pings.get() - 1);
+            }
+            ServerPacket::Expired => self.handshake(packet, &Password::default()),
             ServerPacket::Reply { xid, zxid, .. } => {
                 self.last_zxid.set(*zxid);
                 let asked = self.answered(*xid).expect("a server answers what it was asked");
@@ -168,6 +185,27 @@ impl Peer {
         };
         self.counters.totals.send();
         self.queue(&frame);
+    }
+
+    /// Returns when the client has to ping next: after a third of its timeout.
+    pub(super) fn next_ping(&self) -> Option<Time> {
+        let is_open = self.is_answered.get() && !self.has_ended.get();
+        is_open.then(|| self.pinged.get() + self.timeout.get() / 3)
+    }
+
+    /// A ping is sent for the client, which does not read the answer.
+    pub(super) fn ping_for_client(&self, now: Time) {
+        self.pinged.set(now);
+        self.own_pings.set(self.own_pings.get() + 1);
+    }
+
+    /// Returns a ConnectResponse as this client reads it.
+    fn handshake(&self, packet: &ServerPacket, password: &Password) -> Vec<u8> {
+        let mut frame = encode_connected(packet, password);
+        if self.is_old.get() {
+            frame.pop();
+        }
+        frame
     }
 
     /// Returns the session that the client has.
@@ -226,6 +264,15 @@ impl Peer {
     pub(super) fn has_output(&self) -> bool {
         !self.out.borrow().is_empty()
     }
+}
+
+/// Returns true if a ConnectRequest has no field after the password: `readOnly` is missing.
+fn ends_with_password(frame: &[u8]) -> bool {
+    // A version, a zxid, a timeout and a session come before it.
+    let length = frame.get(24..28).and_then(|bytes| bytes.first_chunk());
+    length.is_some_and(|length| {
+        usize::try_from(i32::from_be_bytes(*length).max(0)) == Ok(frame.len() - 28)
+    })
 }
 
 /// Returns the name of a request as `cons` shows it (`Request.op2String` of ZooKeeper, in four letters).

@@ -140,6 +140,43 @@ async fn a_minority_answers_no_write() {
 }
 
 /// Time that goes ten times as fast: a session of a silent client ends in a tenth of its timeout.
+/// With virtual time, the session of a client that is gone ends within moments, and those of idle clients live on.
+#[tokio::test]
+async fn virtual_time_passes_while_clients_are_idle() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("virtual.json");
+    let options = ServeOptions {
+        virtual_time: true,
+        record: Some(record.clone()),
+        ..ServeOptions::default()
+    };
+    let ensemble = ensemble(options).await;
+    let (one, two) = (connect(&ensemble).await, connect(&ensemble).await);
+    soon(one.create("/one", b"", CreateMode::Ephemeral)).await.unwrap();
+    soon(two.create("/two", b"", CreateMode::Ephemeral)).await.unwrap();
+    let begin = std::time::Instant::now();
+    // Its connection is cut, and its machine hangs: it does not come back.
+    drop(one);
+    soon(async {
+        while two.exists("/one").await.unwrap().is_some() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })
+    .await;
+    assert!(begin.elapsed() < Duration::from_secs(4), "8 s took {:?}", begin.elapsed());
+    // Minutes pass for the ensemble, and the idle client's session with its znode is there.
+    let mut changes = two.session_events();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(soon(two.exists("/two")).await.unwrap().is_some());
+    assert_eq!(changes.try_next(), None, "its connection was never lost");
+    let ended = soon(ensemble.stop()).await;
+    assert_eq!(ended.violation, None);
+    let case = vivarium_reports::case_file::load(&record).unwrap();
+    let passed = case.steps.last().unwrap().0.since(case.steps[0].0);
+    assert!(passed > Duration::from_secs(60), "{passed:?}");
+    assert!(vivarium_sim::replica::replay(&case).unwrap().is_run_of(&case));
+}
+
 #[tokio::test]
 async fn time_can_go_faster() {
     let ensemble = ensemble(ServeOptions { speed: 20.0, ..ServeOptions::default() }).await;

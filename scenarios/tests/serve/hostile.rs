@@ -317,6 +317,24 @@ async fn what_is_sent_at_once_is_answered_in_order() {
     assert_eq!(soon(ensemble.violation()).await, None);
 }
 
+/// The handshake of a client before 3.4 has no `readOnly`, in either direction.
+#[tokio::test]
+async fn an_old_handshake_is_answered_by_an_old_one() {
+    let ensemble = ensemble(ServeOptions { servers: 1, ..ServeOptions::default() }).await;
+    for (missing, length) in [(0, 37), (1, 36)] {
+        let mut stream = TcpStream::connect(ensemble.addresses()[0]).await.unwrap();
+        let connect = hello();
+        stream.write_all(&frame(&connect[4..connect.len() - missing])).await.unwrap();
+        assert_eq!(soon(stream.read_i32()).await.unwrap(), length);
+        soon(stream.read_exact(&mut vec![0; length as usize])).await.unwrap();
+        let exists = Request::Exists { path: "/".into(), watch: false };
+        let packet = ClientPacket::Request { xid: Xid(3), request: exists.into() };
+        stream.write_all(&frame(&encode_client(&packet, Opcodes::Newest))).await.unwrap();
+        assert!(soon(stream.read_i32()).await.unwrap() > 16);
+        assert_eq!(soon(stream.read_i32()).await.unwrap(), 3);
+    }
+}
+
 /// The answer to SetWatches has the xid of the request: Apache's Java client numbers it like any other.
 #[tokio::test]
 async fn set_watches_is_answered_by_its_own_xid() {
