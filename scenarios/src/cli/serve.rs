@@ -69,7 +69,12 @@ async fn run(
         None => "no property was violated".to_owned(),
         Some(objection) => format!("violated: {objection}"),
     };
-    let mut text = format!("{} steps, {verdict}\n", ended.steps);
+    let unjudged = match ended.unjudged {
+        0 => String::new(),
+        1 => ", 1 session not judged to its end".to_owned(),
+        more => format!(", {more} sessions not judged to their end"),
+    };
+    let mut text = format!("{} steps, {verdict}{unjudged}\n", ended.steps);
     if let Some(record) = record {
         text.push_str(&format!("vivarium replay {record} --timeline\n"));
     }

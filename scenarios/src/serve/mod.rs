@@ -111,6 +111,8 @@ pub struct Ended {
     pub steps: u64,
     /// The first property that was violated.
     pub violation: Option<Objection>,
+    /// The sessions that were not judged to their end: their clients re-attached with a smaller zxid than they had read.
+    pub unjudged: usize,
 }
 
 /// Asked of the ensemble's thread.
@@ -326,7 +328,8 @@ async fn serve(
                 let mut core = core.borrow_mut();
                 core.write_record();
                 let violation = core.served.violation().cloned();
-                let _ = answer.send(Ended { steps: core.served.steps(), violation });
+                let unjudged = core.served.ensemble().unjudged_outside();
+                let _ = answer.send(Ended { steps: core.served.steps(), violation, unjudged });
                 return;
             }
         }
