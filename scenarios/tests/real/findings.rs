@@ -54,7 +54,9 @@ fn every_finding_has_a_page_that_tells_all() {
 #[test]
 fn every_page_is_of_a_finding_and_every_name_is_there_once() {
     let entries = fs::read_dir(pages()).expect("there are pages");
-    let files: BTreeSet<PathBuf> = entries.map(|entry| entry.expect("a file").path()).collect();
+    // A folder has pages on a library, which no release of ZooKeeper has a switch for.
+    let files = entries.map(|entry| entry.expect("a file").path()).filter(|path| path.is_file());
+    let files: BTreeSet<PathBuf> = files.collect();
     let own = FINDINGS.iter().map(|finding| pages().join(format!("{}.md", finding.name)));
     assert_eq!(files, own.collect());
     assert_eq!(files.len(), FINDINGS.len());
