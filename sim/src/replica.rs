@@ -70,7 +70,7 @@ impl Replica {
         config.election = Election::Oracle;
         config.outside = true;
         let mut replica = Replica {
-            judged: Judged::new(&Arc::new(config), Vec::new()),
+            judged: Judged::new(&Arc::new(config), Judges::Servers, Vec::new()),
             due: VecDeque::new(),
             now: PACE_START,
             effects: Effects::hashed(),
@@ -296,6 +296,28 @@ fn joins(leader: ServerId, follower: ServerId) -> Step {
     Step::Elect { leader, followers: [follower].into_iter().collect() }
 }
 
+/// Who is judged in a run of clients outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Judges {
+    /// The servers alone: the clients are a comparison's own, and send what no client of ZooKeeper does (requests without a
+    /// number).
+    Servers,
+    /// What clients read as well ([`property::outside`]). A case says so in its parameter [`JUDGED`].
+    ServersAndClients,
+}
+
+/// The parameter of a case whose clients are judged, and its value.
+pub(crate) const JUDGED: (&str, &str) = ("judged", "servers and clients");
+
+impl Judges {
+    fn of(case: &Case) -> Judges {
+        match case.parameters.get(JUDGED.0).is_some_and(|value| value == JUDGED.1) {
+            true => Judges::ServersAndClients,
+            false => Judges::Servers,
+        }
+    }
+}
+
 /// Servers without programs, checked by the monitors of servers, by the properties of disks, and by further monitors of what
 /// programs outside observe.
 pub(crate) struct Judged {
@@ -304,11 +326,21 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    pub(crate) fn new(config: &Arc<Config>, further: Vec<Box<dyn Monitor>>) -> Judged {
+    pub(crate) fn new(
+        config: &Arc<Config>,
+        judges: Judges,
+        further: Vec<Box<dyn Monitor>>,
+    ) -> Judged {
         let host = DirectHost::new(Vec::new());
-        let monitors = property::servers().into_iter().chain(property::outside()).chain(further);
-        let mut world = World::new(Arc::clone(config), host, monitors.collect());
-        world.grain_mut().see_outside();
+        let mut monitors = property::servers();
+        if judges == Judges::ServersAndClients {
+            monitors.extend(property::outside());
+        }
+        monitors.extend(further);
+        let mut world = World::new(Arc::clone(config), host, monitors);
+        if judges == Judges::ServersAndClients {
+            world.grain_mut().see_outside();
+        }
         let disks = Disks::new(world.ensemble(), AskedOfServers::ALL);
         Judged { world, disks }
     }
@@ -345,7 +377,7 @@ pub fn replay_judged(case: &Case, further: Vec<Box<dyn Monitor>>) -> Result<Repl
     {
         return Err(format!("its configuration is not one of `{SCENARIO}`"));
     }
-    let mut judged = Judged::new(&Arc::new(case.config.clone()), further);
+    let mut judged = Judged::new(&Arc::new(case.config.clone()), Judges::of(case), further);
     for input in &case.outside {
         judged.world.from_outside(input.clone());
     }

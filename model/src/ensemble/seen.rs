@@ -3,10 +3,11 @@
 //!
 //! A packet counts as read when the client's end of the connection has received it. What the client itself has to do is taken
 //! from its packets: the watches that it sets again, the identities that it proves. A client that does not keep to the
-//! protocol is no evidence against servers, so two things are not judged:
+//! protocol is no evidence against servers, so these are not judged:
 //!
-//! * a session whose client re-attached it with a smaller zxid than it had read (rule 2.1.2): no event of it is reported any
-//!   more ([`Seen::unjudged`] counts such sessions);
+//! * a session whose client re-attached it with a smaller zxid than it had read (rule 2.1.2), sent anything before its
+//!   ConnectRequest was answered, or sent a second one: no event of it is reported any more ([`Seen::unjudged`] counts such
+//!   sessions);
 //! * what a connection reads after its session has re-attached by another one.
 
 use crate::vocabulary::effect::Effects;
@@ -34,8 +35,8 @@ struct Connection {
     /// The session that the client asked for, later the one that it has.
     session: Option<SessionId>,
     is_connected: bool,
-    /// What was sent before the session was known.
-    early: Vec<ClientPacket>,
+    /// False if the client has not kept to the protocol.
+    is_judged: bool,
     /// Requests without a reply.
     in_flight: VecDeque<(Xid, Arc<Request>)>,
 }
@@ -54,14 +55,37 @@ impl Seen {
         packet: &ClientPacket,
         effects: &mut Effects,
     ) {
-        if let ClientPacket::Connect { session, last_zxid_seen, .. } = packet {
-            self.connects(connection, server, *session, *last_zxid_seen, effects);
-            return;
+        let seen = self.connections.get_mut(&connection);
+        match (packet, seen) {
+            (ClientPacket::Connect { session, last_zxid_seen, .. }, None) => {
+                self.connects(connection, server, *session, *last_zxid_seen, effects);
+            }
+            // A server reads nothing before a ConnectRequest.
+            (_, None) => {}
+            (_, Some(seen)) if !seen.is_judged => {}
+            (ClientPacket::Connect { .. }, Some(_)) => self.breaks_protocol(connection, effects),
+            (packet, Some(seen)) => match seen.session.filter(|_| seen.is_connected) {
+                None => self.breaks_protocol(connection, effects),
+                Some(session) => seen.sent(connection, session, packet, effects),
+            },
         }
-        let Some(seen) = self.connections.get_mut(&connection) else { return };
-        match seen.session.filter(|_| seen.is_connected) {
-            None => seen.early.push(packet.clone()),
-            Some(session) => seen.sent(connection, session, packet, effects),
+    }
+
+    /// The client does not keep to the protocol: nothing of its session is judged any more.
+    fn breaks_protocol(&mut self, connection: ClientConnection, effects: &mut Effects) {
+        let Some(seen) = self.connections.get(&connection) else { return };
+        let (server, session) = (seen.server, seen.session);
+        self.ends(connection, effects);
+        self.leaves_unjudged(session);
+        let in_flight = VecDeque::new();
+        let seen = Connection { server, session, is_connected: false, is_judged: false, in_flight };
+        self.connections.insert(connection, seen);
+    }
+
+    fn leaves_unjudged(&mut self, session: Option<SessionId>) {
+        if let Some(session) = session {
+            self.unjudged.insert(session);
+            self.read.remove(&session);
         }
     }
 
@@ -80,15 +104,14 @@ impl Seen {
                 self.connections.iter().filter(is_of).map(|(connection, _)| *connection).collect();
             others.into_iter().for_each(|other| self.ends(other, effects));
             if self.read.get(&session).is_some_and(|read| last_zxid_seen < *read) {
-                self.unjudged.insert(session);
-                self.read.remove(&session);
+                self.leaves_unjudged(Some(session));
             }
             if self.unjudged.contains(&session) {
                 return;
             }
         }
-        let (early, in_flight) = (Vec::new(), VecDeque::new());
-        let seen = Connection { server, session, is_connected: false, early, in_flight };
+        let in_flight = VecDeque::new();
+        let seen = Connection { server, session, is_connected: false, is_judged: true, in_flight };
         self.connections.insert(connection, seen);
     }
 
@@ -104,6 +127,12 @@ impl Seen {
             Delivered::Packet(packet) => packet,
         };
         let Some(seen) = self.connections.get_mut(&connection) else { return };
+        if !seen.is_judged {
+            if let ServerPacket::Connected { session, .. } = packet {
+                self.leaves_unjudged(Some(*session));
+            }
+            return;
+        }
         let client = connection.client;
         let Some(session) = seen.session.filter(|_| seen.is_connected) else {
             return self.answered(connection, packet, effects);
@@ -165,9 +194,6 @@ impl Seen {
                     false => SessionState::SyncConnected,
                 };
                 effects.event(state_of(connection.client, *session, Some(seen.server), state));
-                for packet in std::mem::take(&mut seen.early) {
-                    seen.sent(connection, *session, &packet, effects);
-                }
             }
             ServerPacket::Expired if seen.session.is_some() => {
                 let server = seen.server;
@@ -259,8 +285,8 @@ impl Connection {
                 persistent,
                 recursive,
             }),
-            // A second ConnectRequest on a connection is none of a client of ZooKeeper.
-            ClientPacket::Ping | ClientPacket::Connect { .. } => {}
+            ClientPacket::Ping => {}
+            ClientPacket::Connect { .. } => unreachable!("it is sent in no session"),
         }
     }
 

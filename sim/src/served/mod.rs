@@ -15,7 +15,7 @@ mod tests;
 pub use faults::{LostReply, Refused, Reply};
 
 use crate::random::{Random, Ratio, Seeds};
-use crate::replica::{Judged, empty_case};
+use crate::replica::{JUDGED, Judged, Judges, empty_case};
 use crate::run::demands::asserted;
 use crate::seeded::heap::{Due, Heap};
 use crate::seeded::latency::Latencies;
@@ -126,7 +126,7 @@ impl Served {
         let seeds = Seeds::new(settings.seed);
         let servers = usize::from(settings.servers);
         let mut served = Served {
-            judged: Judged::new(&Arc::new(config), further),
+            judged: Judged::new(&Arc::new(config), Judges::ServersAndClients, further),
             heap: Heap::new(servers, 0, settings.tick),
             latencies: Latencies::new(timings(settings.servers), None, &seeds)
                 .with_bugs(settings.bugs),
@@ -252,7 +252,9 @@ impl Served {
 
     /// Returns a case without steps, to which the records are to be added.
     pub fn case(&self) -> Case {
-        empty_case(self.ensemble().config())
+        let mut case = empty_case(self.ensemble().config());
+        case.parameters.insert(JUDGED.0.into(), JUDGED.1.into());
+        case
     }
 
     /// Returns the objection to the first property that was violated. The record ends there; the ensemble goes on.
