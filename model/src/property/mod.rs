@@ -22,6 +22,7 @@ pub mod invariants;
 mod kept_promises;
 mod kinds;
 mod led_by_quorum;
+mod lists;
 mod live_owners;
 mod livelock;
 mod measure;
@@ -62,6 +63,7 @@ pub use ended_session::EndedSession;
 pub use kept_promises::KeptPromises;
 pub use kinds::{EventKind, Kinds};
 pub use led_by_quorum::LedByQuorum;
+pub use lists::{outside, programs, servers, zookeeper};
 pub use live_owners::LiveOwners;
 pub use livelock::Livelock;
 pub use measure::{Measure, Measured};
@@ -318,84 +320,6 @@ pub trait Monitor: MonitorState + Send + Sync {
     fn measured(&self) -> Vec<Measure> {
         Vec::new()
     }
-}
-
-/// Returns the monitors of ZooKeeper's own properties: those of the servers (S*) before those of the clients (H*),
-/// since a client's wrong observation has its cause at a server. The bridge to the service grain is last, because it
-/// covers every observation of a client.
-pub fn zookeeper() -> Vec<Box<dyn Monitor>> {
-    vec![
-        Box::new(DurableAck::new()),
-        Box::new(WholeSnapshots),
-        Box::new(KeptPromises),
-        Box::new(OneLeader::new()),
-        Box::new(LedByQuorum::new()),
-        Box::new(CompleteLeader::new()),
-        Box::new(CommittedPrefix::new()),
-        Box::new(NoPhantom::new()),
-        Box::new(LiveOwners),
-        Box::new(EarlyExpiry::new()),
-        Box::new(DueContainers::new()),
-        Box::new(Protocol),
-        Box::new(ReplyOrder::new()),
-        Box::new(MonotoneZxid::new()),
-        Box::new(PrefixRead::new()),
-        Box::new(AcknowledgedWrite::new()),
-        Box::new(SyncedReads::new()),
-        Box::new(KeptWatches::new()),
-        Box::new(MovedSession::new()),
-        Box::new(SequenceOrder::new()),
-        Box::new(EndedSession::new()),
-        Box::new(FaithfulClient::new()),
-        Box::new(PunctualClient::new()),
-        Box::new(AccessDecisions::new()),
-        Box::new(Bridge::new()),
-    ]
-}
-
-/// Returns the monitors of properties that hold for any program. Sweeps check them in addition to [`zookeeper()`] and
-/// the program's own.
-pub fn programs() -> Vec<Box<dyn Monitor>> {
-    vec![Box::new(Livelock::new())]
-}
-
-/// Returns the monitors of servers alone (S*), for a search without clients, which also checks the state properties
-/// ([`invariants`]). [`NoExit`] is not in [`zookeeper()`]: a sweep detects its violation as a server that is missing
-/// at the end.
-pub fn servers() -> Vec<Box<dyn Monitor>> {
-    vec![
-        Box::new(NoExit),
-        Box::new(DurableAck::new()),
-        Box::new(WholeSnapshots),
-        Box::new(KeptPromises),
-        Box::new(OneLeader::new()),
-        Box::new(LedByQuorum::new()),
-        Box::new(CompleteLeader::new()),
-        Box::new(CommittedPrefix::new()),
-        Box::new(NoPhantom::new()),
-    ]
-}
-
-/// Returns the monitors of clients outside of the run ([`Outside`](crate::outside::Outside)), besides those of
-/// [`servers()`]: what servers promise a client of any language. What a client machine of ours owes its program is no matter
-/// here.
-pub fn outside() -> Vec<Box<dyn Monitor>> {
-    vec![
-        Box::new(LiveOwners),
-        Box::new(EarlyExpiry::new()),
-        Box::new(DueContainers::new()),
-        Box::new(Protocol),
-        Box::new(ReplyOrder::new()),
-        Box::new(MonotoneZxid::new()),
-        Box::new(PrefixRead::new()),
-        Box::new(AcknowledgedWrite::new()),
-        Box::new(SyncedReads::new()),
-        Box::new(KeptWatches::new()),
-        Box::new(MovedSession::new()),
-        Box::new(SequenceOrder::new()),
-        Box::new(EndedSession::new()),
-        Box::new(AccessDecisions::new()),
-    ]
 }
 
 #[cfg(test)]

@@ -75,6 +75,11 @@ async fn run(
         more => format!(", {more} sessions not judged to their end"),
     };
     let mut text = format!("{} steps, {verdict}{unjudged}\n", ended.steps);
+    for name in &ended.unobserved {
+        text.push_str(&format!(
+            "no program has observed `{name}`, which a property needs: that property could not object\n"
+        ));
+    }
     if let Some(record) = record {
         text.push_str(&format!("vivarium replay {record} --timeline\n"));
     }

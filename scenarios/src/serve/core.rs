@@ -10,10 +10,11 @@ use super::recorder::Recorder;
 use super::words::{Command as AdminCommand, Reset, Status, Word};
 use crate::properties::{Stated, stated_parameters};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 use vivarium_model::case::Case;
@@ -46,6 +47,8 @@ pub(super) struct Core {
     resting: VecDeque<ClientId>,
     /// The numbers of observers, by name.
     pub(super) observers: BTreeMap<String, ClientId>,
+    /// The names of the observations that a property needs and no program has made: it could not object.
+    pub(super) unobserved: BTreeSet<Arc<str>>,
     /// The only server that lets a session re-attach.
     pub(super) moves: BTreeMap<SessionId, ServerId>,
     /// Whether the faults of a seed happen.
@@ -82,7 +85,8 @@ impl Core {
             earlier_starts: ((now.0 / 1_000_000) % 0xffff) as u16,
             start: now,
         };
-        let further = options.properties.iter().map(Stated::monitor).collect();
+        let further: Vec<_> = options.properties.iter().map(Stated::monitor).collect();
+        let unobserved = further.iter().flat_map(|monitor| monitor.looks_for()).collect();
         let mut served = Served::judged_by(&settings, further);
         served.pass(now + options.tick);
         Core {
@@ -95,6 +99,7 @@ impl Core {
             sessions: BTreeMap::new(),
             resting: VecDeque::new(),
             observers: BTreeMap::new(),
+            unobserved,
             moves: BTreeMap::new(),
             is_struck: true,
             recorder,

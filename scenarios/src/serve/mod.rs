@@ -43,10 +43,12 @@ use self::core::{Core, Shared, keep_time, strike};
 use chaos::Chaos;
 use recorder::Recorder;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
@@ -113,6 +115,8 @@ pub struct Ended {
     pub violation: Option<Objection>,
     /// The sessions that were not judged to their end: their clients re-attached with a smaller zxid than they had read.
     pub unjudged: usize,
+    /// The observations that a property needs and no program has made: that property could not object.
+    pub unobserved: BTreeSet<Arc<str>>,
 }
 
 /// Asked of the ensemble's thread.
@@ -329,7 +333,9 @@ async fn serve(
                 core.write_record();
                 let violation = core.served.violation().cloned();
                 let unjudged = core.served.ensemble().unjudged_outside();
-                let _ = answer.send(Ended { steps: core.served.steps(), violation, unjudged });
+                let (steps, unobserved) =
+                    (core.served.steps(), std::mem::take(&mut core.unobserved));
+                let _ = answer.send(Ended { steps, violation, unjudged, unobserved });
                 return;
             }
         }

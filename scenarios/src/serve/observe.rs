@@ -66,6 +66,7 @@ impl Core {
     ) -> Result<(), String> {
         self.arrive();
         let client = self.observer(observer)?;
+        self.unobserved.remove(&observation.name);
         self.served.observe(client, observer, session, observation);
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::by_http::request;
 use super::*;
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
 use vivarium::properties::{Stated, stated_properties};
 use vivarium_client::CreateMode;
 use vivarium_reports::case_file::load;
@@ -57,6 +58,20 @@ async fn two_holders_are_a_violation_and_its_record_replays() {
     assert!(replayed.is_run_of(&case), "the hash differs");
     assert_eq!(replayed.objection, case.violation);
     assert_eq!(replay(&case).unwrap().objection, None, "the servers have done nothing wrong");
+}
+
+/// A property whose observation no program makes has not held: the verdict names the observation.
+#[tokio::test]
+async fn what_no_program_observes_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for (says, missing) in [("granted", vec![]), ("Granted", vec!["granted".into()])] {
+        let ensemble =
+            judged(&folder.path().join("run.json"), "never-two-at-once granted released").await;
+        assert_eq!(observe(&ensemble, json!({ "observer": "one", "says": says })).await, None);
+        let ended = soon(ensemble.stop()).await;
+        let unobserved: Vec<Arc<str>> = ended.unobserved.into_iter().collect();
+        assert_eq!((ended.violation, unobserved), (None, missing), "{says}");
+    }
 }
 
 /// A holder whose session is over is excused if it has the smaller token, and one whose program has ended holds nothing.

@@ -133,7 +133,7 @@ final class Barriers {
     static final class Meetings extends ConcurrentHashMap<Integer, Meeting> {}
 
     /**
-     * Enters and leaves. `enter` may return true only if each member has called it, and if no member is told false: a member
+     * Enters and leaves. `enter` may return true only if each member has called it, and if no member gets false: a member
      * whose time was up has not entered. `leave` may return true only if each member that has entered has called it.
      */
     private static final class Double extends Worker {

@@ -1,6 +1,6 @@
 import java.util.Random;
 
-/** A thread of control that uses one recipe through one client, turn after turn, until it is told to stop. */
+/** A thread of control that uses one recipe through one client, turn after turn, until it has to stop. */
 abstract class Worker implements Runnable {
     final Client client;
     final String recipe;

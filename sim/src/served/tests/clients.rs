@@ -244,7 +244,7 @@ fn a_session_goes_on_after_a_refused_identity() {
     scene.check();
 }
 
-/// A client that says it has read less than it has can be shown anything: its session is not judged any more, and that is told.
+/// A client that says it has read less than it has can be shown anything: its session is not judged any more, and is counted.
 #[test]
 fn a_client_that_goes_back_in_time_is_not_judged() {
     let mut scene = Scene::new(3, 10);

@@ -6,7 +6,10 @@
 //! A replica chooses steps, like the simulator and the explorer. A packet from its clients is a step too, so its run
 //! can be recorded as a [`Case`] and replayed ([`replay`]), and the monitors of servers check it while it runs.
 
-use crate::host::DirectHost;
+mod judged;
+
+pub(crate) use judged::{JUDGED, Judged, Judges};
+
 use crate::recorded::steps::{Replayed, replayed_at};
 use crate::run::demands::asserted;
 use std::collections::{BTreeMap, VecDeque};
@@ -21,14 +24,12 @@ use vivarium_model::id::{ClientConnection, ClientId, ServerId, ServerSet, Sessio
 use vivarium_model::network::Delivered;
 use vivarium_model::outside::Outside;
 use vivarium_model::packet::{ClientPacket, ServerPacket};
-use vivarium_model::property::disks::Disks;
-use vivarium_model::property::{self, AskedOfServers, Monitor, Objection};
+use vivarium_model::property::{Monitor, Objection};
 use vivarium_model::release::Bugs;
 use vivarium_model::step::{Step, Tail};
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::timer::{ServerTimer, Timer};
 use vivarium_model::tree::DataTree;
-use vivarium_model::world::World;
 
 /// The scenario name in a replica's cases.
 pub const SCENARIO: &str = "outside";
@@ -294,69 +295,6 @@ pub(crate) fn empty_case(config: &Config) -> Case {
 
 fn joins(leader: ServerId, follower: ServerId) -> Step {
     Step::Elect { leader, followers: [follower].into_iter().collect() }
-}
-
-/// Who is judged in a run of clients outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Judges {
-    /// The servers alone: the clients are a comparison's own, and send what no client of ZooKeeper does (requests without a
-    /// number).
-    Servers,
-    /// What clients read as well ([`property::outside`]). A case says so in its parameter [`JUDGED`].
-    ServersAndClients,
-}
-
-/// The parameter of a case whose clients are judged, and its value.
-pub(crate) const JUDGED: (&str, &str) = ("judged", "servers and clients");
-
-impl Judges {
-    fn of(case: &Case) -> Judges {
-        match case.parameters.get(JUDGED.0).is_some_and(|value| value == JUDGED.1) {
-            true => Judges::ServersAndClients,
-            false => Judges::Servers,
-        }
-    }
-}
-
-/// Servers without programs, checked by the monitors of servers, by the properties of disks, and by further monitors of what
-/// programs outside observe.
-pub(crate) struct Judged {
-    pub(crate) world: World<DirectHost>,
-    disks: Disks,
-}
-
-impl Judged {
-    pub(crate) fn new(
-        config: &Arc<Config>,
-        judges: Judges,
-        further: Vec<Box<dyn Monitor>>,
-    ) -> Judged {
-        let host = DirectHost::new(Vec::new());
-        let mut monitors = property::servers();
-        if judges == Judges::ServersAndClients {
-            monitors.extend(property::outside());
-        }
-        monitors.extend(further);
-        let mut world = World::new(Arc::clone(config), host, monitors);
-        if judges == Judges::ServersAndClients {
-            world.grain_mut().see_outside();
-        }
-        let disks = Disks::new(world.ensemble(), AskedOfServers::ALL);
-        Judged { world, disks }
-    }
-
-    pub(crate) fn take(
-        &mut self,
-        at: Time,
-        step: &Step,
-        effects: &mut Effects,
-    ) -> Result<Status, Objection> {
-        let status = self.world.apply(at, step, effects)?;
-        if status == Status::Done {
-            self.disks.after(step, self.world.ensemble(), self.world.history())?;
-        }
-        Ok(status)
-    }
 }
 
 /// Replays a replica's case, judged by the monitors of servers.
