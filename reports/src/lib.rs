@@ -14,6 +14,7 @@ pub mod json;
 #[cfg(feature = "junit")]
 pub mod junit;
 pub mod numbers;
+pub mod picture;
 pub mod recording;
 mod story;
 pub mod summary;
