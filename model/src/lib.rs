@@ -40,7 +40,7 @@ pub mod world;
 pub use program::machines;
 pub use program::{exchange, handle, host};
 #[cfg(feature = "world")]
-pub use record::{case, mark, trace, verdict};
+pub use record::{case, extent, mark, trace, verdict};
 pub use vocabulary::{
     acl, bounds, config, effect, error, event, file_system, fingerprint, id, named, note,
     observation, op, outside, packet, path, quorum, release, session_order, setup, stat, step,

@@ -17,6 +17,7 @@ pub mod numbers;
 pub mod picture;
 pub mod recording;
 mod story;
+pub mod script;
 pub mod summary;
 pub mod table;
 mod telling;

@@ -2,9 +2,11 @@
 
 use crate::determinism::Difference;
 use crate::numbers::grouped;
+use crate::script::{Sentence, script};
 use std::fmt;
 use std::time::Duration;
 use vivarium_model::config::Config;
+use vivarium_model::extent::Extent;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::ClientId;
 use vivarium_model::property::Measure;
@@ -138,19 +140,41 @@ pub struct Finding {
     pub unrepeated: Option<Difference>,
     /// If a program did not finish, the point where the last one stopped; `trace` then has the steps around it.
     pub stopped: Option<Stopped>,
-    /// The result of the search for a shorter path to the same violation.
+    /// The result of the search for a smaller run with the same violation.
     pub shorter: Option<Shorter>,
     /// For a panic of a program or a property, its source location if known.
     pub panicked_at: Option<String>,
 }
 
-/// The result of the search for a shorter path to a violation that a sweep has found.
+/// The result of the search for a smaller run with a violation that a sweep has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shorter {
-    /// The shorter path.
-    Found(Box<Finding>),
-    /// No shorter path was found; the text gives the reason in one sentence.
+    /// The smaller run.
+    Found(Box<Minimal>),
+    /// No smaller run was found; the text gives the reason in one sentence.
     No(String),
+}
+
+/// The smallest run that was found to violate the same property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Minimal {
+    /// Its violation, with all its steps.
+    pub finding: Finding,
+    /// The size of the run as it was found.
+    pub before: Extent,
+    /// The size of the smaller run.
+    pub after: Extent,
+    /// Real time of the minimisation.
+    pub took: Duration,
+    /// What was not tried, as a sentence.
+    pub incomplete: Option<String>,
+}
+
+impl Minimal {
+    /// Returns the run as numbered sentences.
+    pub fn script(&self) -> Vec<Sentence> {
+        script(&self.finding.trace)
+    }
 }
 
 /// The last step of a program that never finished.

@@ -1,7 +1,9 @@
 //! The report of a violation: the property, the monitor's sentence, the command that replays the run, and its story.
 
 use crate::determinism::{CAUSES, Difference};
-use crate::summary::{Finding, Shorter, Stopped};
+use crate::numbers::span;
+use crate::script::script_text;
+use crate::summary::{Finding, Minimal, Shorter, Stopped};
 use crate::timeline::{last_steps, steps};
 use std::fmt::Write as _;
 use vivarium_model::host::FUNCTION_OF_ITS_INPUTS;
@@ -36,6 +38,10 @@ pub fn violation_report(finding: &Finding) -> String {
     line("replay", &finding.replay);
 
     let mut report = format!("VIOLATED: {}\n{text}", finding.scenario);
+    if let Some(Shorter::Found(minimal)) = &finding.shorter {
+        report.push_str(&minimised(minimal, &finding.every_step));
+        return report;
+    }
     if let Some(difference) = &finding.unrepeated {
         let _ = write!(report, "\n{}", another_run(difference, violation));
     } else if violation.objection.property == FUNCTION_OF_ITS_INPUTS {
@@ -57,23 +63,33 @@ pub fn violation_report(finding: &Finding) -> String {
         let until = finding.stopped.map(|stopped| until(stopped, violation));
         report.push_str(&last_steps(story, trace, &violation.objection.about, until, every_step));
     }
-    match &finding.shorter {
-        Some(Shorter::Found(found)) => report.push_str(&shorter(found)),
-        Some(Shorter::No(sentence)) => {
-            let _ = writeln!(report, "\n{sentence}");
-        }
-        None => {}
+    if let Some(Shorter::No(sentence)) = &finding.shorter {
+        let _ = writeln!(report, "\n{sentence}");
     }
     report
 }
 
-/// Describes the shorter path that a search has found to the same violation.
-fn shorter(found: &Finding) -> String {
-    let way = found.way.map_or(String::new(), |way| way.to_string());
-    let mut text = format!("\nA shorter violation of the same property: {way}:\n");
-    let _ = writeln!(text, "  saw        {}", found.violation.objection.saw);
-    let _ = writeln!(text, "  asked      {}", found.options.trim_end());
-    let _ = writeln!(text, "  replay     {}\n\n{}", found.replay, steps(&found.trace).trim_end());
+/// Describes the smaller run: its script, and how to replay it.
+fn minimised(minimal: &Minimal, every_step: &str) -> String {
+    let Minimal { finding, before, after, took, incomplete } = minimal;
+    let proven = finding.way.is_some_and(|way| way.proven);
+    let smallest = if proven { ", and no shorter violation exists" } else { "" };
+    let mut text = format!(
+        "\nMinimised in {}: {after}{smallest}.\nFound: {before}.\n\n",
+        span(*took)
+    );
+    text.push_str(&script_text(&minimal.script()));
+    let _ = writeln!(text, "\n  violated   {}", finding.violation.objection.property);
+    let _ = writeln!(text, "  saw        {}", finding.violation.objection.saw);
+    if let Some(case_file) = &finding.case_file {
+        let file = case_file.as_ref().map_or_else(|why| format!("none: {why}"), Clone::clone);
+        let _ = writeln!(text, "  case file  {file}");
+    }
+    let _ = writeln!(text, "  replay     {}", finding.replay);
+    if let Some(sentence) = incomplete {
+        let _ = writeln!(text, "\n{sentence}");
+    }
+    let _ = writeln!(text, "\nThe run as it was found, with every step: {every_step}");
     text
 }
 

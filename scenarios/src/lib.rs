@@ -82,6 +82,7 @@ pub mod serve;
 mod exploration;
 pub mod guide;
 mod harness;
+mod minimising;
 pub mod prelude;
 pub mod properties;
 mod replaying;

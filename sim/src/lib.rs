@@ -11,6 +11,7 @@ pub mod embed;
 #[cfg(feature = "explore")]
 pub mod every;
 pub mod host;
+pub mod minimised;
 pub mod random;
 mod recorded;
 pub mod replica;
@@ -21,7 +22,7 @@ pub mod served;
 mod sweep;
 
 pub use recorded::replay::{Replay, replay};
-pub use recorded::{minimise, servers, service, steps};
+pub use recorded::{servers, service, steps};
 pub use run::demands;
 pub use run::difference::{Difference, Side, Way};
 pub use run::heartbeat::{Beat, Heartbeats};

@@ -2,6 +2,7 @@
 //! reach.
 
 pub mod case;
+pub mod extent;
 pub mod mark;
 pub mod trace;
 pub mod verdict;

@@ -163,6 +163,9 @@ pub(super) struct RunArguments {
     /// Run each seed in several ways and name the first step that differs
     #[arg(long)]
     pub(super) check_determinism: bool,
+    /// Look for the smallest run that violates the same property, for at most this long; 0: not at all [default: 10]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) minimise: Option<String>,
     /// Replay each run at the grain of `explore`, step by step: a search must cover everything that
     /// servers do to clients
     #[arg(long, conflicts_with_all = ["check_determinism", "junit", "keep_going", "json", "host", "tables"])]
@@ -184,6 +187,10 @@ pub(super) struct ReplayArguments {
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "")]
     pub(super) timeline: Option<String>,
+    /// Look for the smallest run that violates the same property, for at most this long [default: 10]
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, conflicts_with = "timeline")]
+    #[arg(default_missing_value = "")]
+    pub(super) minimise: Option<String>,
 }
 
 #[derive(Args, Debug)]

@@ -16,6 +16,7 @@ mod fuzz;
 mod guard;
 mod list;
 mod live;
+mod minimise;
 mod output;
 mod plan;
 mod progress;

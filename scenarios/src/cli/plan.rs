@@ -3,6 +3,7 @@
 use super::select::Selected;
 use crate::catalogue::Entry;
 use crate::sweeping::seeds::SeedRange;
+use std::time::Duration;
 use vivarium_sim::HostKind;
 
 /// A checked command line.
@@ -13,6 +14,8 @@ pub(super) struct Plan<'a> {
     pub(super) jobs: usize,
     pub(super) host: HostKind,
     pub(super) keep_going: bool,
+    /// For how long a violating run is minimised.
+    pub(super) minimises_for: Duration,
 }
 
 impl Plan<'_> {

@@ -3,19 +3,22 @@
 use super::arguments::ReplayArguments;
 use super::output::emit;
 use super::select::{self, Selected, nearest};
+use super::{cases, minimise};
 use crate::catalogue::Entry;
 use crate::exploration;
 use crate::properties::{Stated, stated_properties};
 use crate::replaying::{self, explored};
-use crate::sweeping::Commands;
-use crate::sweeping::LAST_STEPS;
+use crate::sweeping::{self, Commands, LAST_STEPS};
 use crate::sweeping::seeds::parse_seed;
 use std::path::Path;
+use std::time::Duration;
 use vivarium_model::case::Case;
 use vivarium_model::release::Bug;
 use vivarium_reports::case_file::{self, CaseFileError};
+use vivarium_reports::summary::Finding;
+use vivarium_reports::violation::violation_report;
 use vivarium_sim::steps::Replayed;
-use vivarium_sim::{RunOptions, replica};
+use vivarium_sim::{HostKind, RunOptions, Scenario, replica};
 
 /// The default number of steps shown of a simulated run.
 const SHOWN: usize = 60;
@@ -41,10 +44,11 @@ pub(super) fn replay(arguments: &ReplayArguments, entries: &[Entry]) -> Result<u
         return Err("`replay` needs a scenario with `--seed N`, or a case file".to_string());
     };
     let steps = timeline_length(arguments.timeline.as_deref())?;
+    let time = arguments.minimise.as_deref().map(|text| minimise::time(Some(text))).transpose()?;
     match &arguments.seed {
         Some(seed) => {
             let steps = steps.map(|steps| steps.unwrap_or(SHOWN));
-            by_seed(target, seed, &arguments.bugs, steps, entries)
+            by_seed(target, seed, &arguments.bugs, steps, time, entries)
         }
         None if entries.iter().any(|entry| entry.name == target) => {
             select::has_seeds(select::entry(target, entries)?)?;
@@ -55,7 +59,7 @@ pub(super) fn replay(arguments: &ReplayArguments, entries: &[Entry]) -> Result<u
                  scenario"
                 .to_string())
         }
-        None => by_case(target, steps, entries),
+        None => by_case(target, steps, time, entries),
     }
 }
 
@@ -80,6 +84,7 @@ fn by_seed(
     seed: &str,
     bugs: &[String],
     steps: Option<usize>,
+    time: Option<Duration>,
     entries: &[Entry],
 ) -> Result<u8, String> {
     if Path::new(target).is_file() && entries.iter().all(|entry| entry.name != target) {
@@ -90,11 +95,18 @@ fn by_seed(
     let Selected { scenario, .. } = select::selected(entry, bugs)?;
     let seed = parse_seed(seed).map_err(|error| error.to_string())?;
     let last = steps.unwrap_or(LAST_STEPS);
-    let options = RunOptions { trace_last: last, ..RunOptions::default() };
+    let keep_steps = time.is_some();
+    let options = RunOptions { trace_last: last, keep_steps, ..RunOptions::default() };
     let run = vivarium_sim::on_fresh_thread(|| vivarium_sim::run(&scenario, seed, &options));
     let replay = command(&scenario.name, seed, bugs);
     let commands = Commands { every_step: format!("{replay} --timeline=all"), replay };
     let title = replaying::title(&scenario.name, bugs);
+    if let (Some(time), Some(violation)) = (time, &run.violation) {
+        let finding = sweeping::finding(title, &run, violation, None, None, commands);
+        let case = sweeping::case(&scenario, bugs, &run);
+        let path = minimise::beside(&cases::path(&scenario.name, bugs, &seed.to_string()));
+        return Ok(minimised(finding, &scenario, &case, &path, time));
+    }
     let text = replaying::report(&title, &run, None, commands, steps.is_some());
     Ok(emit(&text, u8::from(run.violation.is_some())))
 }
@@ -108,7 +120,25 @@ fn unreadable(error: &CaseFileError) -> String {
     meant.map_or(error.to_string(), |meant| format!("{error}: did you mean `{meant}`?"))
 }
 
-fn by_case(target: &str, steps: Option<Option<usize>>, entries: &[Entry]) -> Result<u8, String> {
+/// Prints the report on a violation with the smallest run that violates the same property. Returns the exit code.
+fn minimised(
+    finding: Finding,
+    scenario: &Scenario,
+    case: &Case,
+    path: &Path,
+    time: Duration,
+) -> u8 {
+    let host = HostKind::default();
+    let finding = minimise::with_smaller(finding, scenario, case, path, host, time);
+    emit(&violation_report(&finding), 1)
+}
+
+fn by_case(
+    target: &str,
+    steps: Option<Option<usize>>,
+    time: Option<Duration>,
+    entries: &[Entry],
+) -> Result<u8, String> {
     let path = Path::new(target);
     if !path.exists()
         && let Some(name) = nearest(target, entries.iter().map(|entry| entry.name))
@@ -132,6 +162,16 @@ fn by_case(target: &str, steps: Option<Option<usize>>, entries: &[Entry]) -> Res
     }
     let replay = format!("{} replay {target}", program());
     let commands = Commands { every_step: format!("{replay} --timeline=all"), replay };
+    if let Some(time) = time {
+        let run = replaying::replayed(&scenario, &case, 0).map_err(within)?.report;
+        let Some(violation) = &run.violation else {
+            return Err(format!("the case file `{target}` violates no property"));
+        };
+        let file = Some(Ok(target.to_string()));
+        let title = replaying::title(&scenario.name, &case.bugs);
+        let finding = sweeping::finding(title, &run, violation, None, file, commands);
+        return Ok(minimised(finding, &scenario, &case, &minimise::beside(path), time));
+    }
     let steps = steps.map(|steps| steps.unwrap_or(SHOWN));
     let told = replaying::swept(&scenario, &case, target, steps, commands).map_err(within)?;
     Ok(emit(&told.text, told.code))

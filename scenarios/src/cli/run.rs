@@ -7,7 +7,7 @@ use super::output::emit;
 use super::plan::Plan;
 use super::progress::Meter;
 use super::select::{self, Selected};
-use super::{cases, guard, replay};
+use super::{cases, guard, minimise, replay};
 use crate::catalogue::Entry;
 use crate::sweeping::Commands;
 use crate::sweeping::seeds::SeedRange;
@@ -38,6 +38,7 @@ pub(super) fn run(arguments: &RunArguments, entries: &[Entry]) -> Result<u8, Str
         jobs: select::jobs(arguments.jobs.as_deref())?,
         host: select::host(arguments.host.as_deref())?,
         keep_going: arguments.keep_going,
+        minimises_for: minimise::time(arguments.minimise.as_deref())?,
     };
     if arguments.check_determinism {
         return check_determinism(&plan, arguments.json);
@@ -119,7 +120,7 @@ fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> Result<ScenarioR
     if let Some(run) = &swept.report.first_violation {
         let title = report.title_with_rate();
         let unrepeated = swept.report.unrepeated.as_deref();
-        report.finding = finding(&title, scenario, plan.bugs, run, unrepeated);
+        report.finding = finding(&title, scenario, plan, run, unrepeated);
     }
     Ok(report)
 }
@@ -127,10 +128,11 @@ fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> Result<ScenarioR
 fn finding(
     title: &str,
     scenario: &Scenario,
-    bugs: &[String],
+    plan: &Plan<'_>,
     run: &RunReport,
     unrepeated: Option<&vivarium_sim::Difference>,
 ) -> Option<Finding> {
+    let bugs = plan.bugs;
     let violation = run.violation.as_ref()?;
     let recorded = sweeping::case(scenario, bugs, run);
     let path = cases::path(&scenario.name, bugs, &run.seed.to_string());
@@ -141,7 +143,9 @@ fn finding(
     let replay = replay::command(&scenario.name, run.seed, bugs);
     let commands = Commands { every_step: format!("{replay} --timeline=all"), replay };
     let title = title.to_string();
-    Some(sweeping::finding(title, run, violation, unrepeated, Some(case_file), commands))
+    let finding = sweeping::finding(title, run, violation, unrepeated, Some(case_file), commands);
+    let (smaller, time) = (minimise::beside(&path), plan.minimises_for);
+    Some(minimise::with_smaller(finding, scenario, &recorded, &smaller, plan.host, time))
 }
 
 /// Makes the report on a scenario that could not be run to its end.

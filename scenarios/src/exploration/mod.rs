@@ -15,7 +15,7 @@ mod varied;
 
 pub use asked::Exploration;
 pub use error::ExploreError;
-pub(crate) use programs::{Handed, hand_over};
+pub(crate) use programs::{Handed, Struck, hand_over};
 
 use std::net::{TcpListener, ToSocketAddrs};
 use std::sync::Arc;

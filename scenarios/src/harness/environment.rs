@@ -1,8 +1,10 @@
 //! Environment variables for tests: other seeds, a replay of one run, more output, or a browser.
 
+use crate::minimising;
 use crate::sweeping::LAST_STEPS;
 use crate::sweeping::seeds::{SeedRange, parse_seed};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_reports::case_file;
 use vivarium_reports::folding::fold;
@@ -18,6 +20,8 @@ pub(crate) struct Environment {
     pub(crate) case: Option<PathBuf>,
     /// `VIVARIUM_TIMELINE`.
     pub(crate) timeline: Option<String>,
+    /// `VIVARIUM_MINIMISE`.
+    pub(crate) minimise: Option<String>,
     /// `VIVARIUM_SERVE`.
     #[cfg_attr(not(feature = "explore"), allow(dead_code, reason = "only states are served"))]
     pub(crate) serve: Option<String>,
@@ -33,6 +37,7 @@ impl Environment {
             seed: text("VIVARIUM_SEED"),
             case: std::env::var_os("VIVARIUM_CASE").map(PathBuf::from),
             timeline: text("VIVARIUM_TIMELINE"),
+            minimise: text("VIVARIUM_MINIMISE"),
             serve: text("VIVARIUM_SERVE"),
         }
     }
@@ -50,6 +55,16 @@ impl Environment {
                 SeedRange::parse(text).map_err(|error| format!("VIVARIUM_SEEDS: {error}"))
             }
             None => SeedRange::count(own).map_err(|error| format!("seeds: {error}")),
+        }
+    }
+
+    /// Returns for how long a violating run is minimised. One that is asked for by its seed or with a timeline is not,
+    /// unless `VIVARIUM_MINIMISE` says so.
+    pub(crate) fn minimises_for(&self) -> Result<Duration, String> {
+        match &self.minimise {
+            Some(text) => minimising::seconds(text).map_err(|why| format!("VIVARIUM_MINIMISE: {why}")),
+            None if self.seed.is_some() || self.timeline()?.is_some() => Ok(Duration::ZERO),
+            None => Ok(minimising::TIME),
         }
     }
 

@@ -7,7 +7,7 @@ pub(crate) mod ready;
 pub(crate) mod role;
 
 use crate::harness::clients::{Clients, Programs};
-use crate::harness::environment::fitted;
+use crate::harness::environment::{Environment, fitted};
 use crate::harness::left_out::LeftOut;
 use crate::harness::ready::{Ready, TestFailure};
 use crate::harness::role::Role;
@@ -46,6 +46,7 @@ use vivarium_sim::{
 /// | `VIVARIUM_SEED` | one seed, to replay it |
 /// | `VIVARIUM_TIMELINE` | how many of a violating run's last steps are shown: a number, or `all` |
 /// | `VIVARIUM_CASE` | a case file, whose steps are replayed first |
+/// | `VIVARIUM_MINIMISE` | for how many seconds a violating run is minimised; 0 for not at all |
 /// | `COLUMNS` | the greatest width of a report |
 /// | `VIVARIUM_SERVE` | an address such as `localhost:3000`, at which [`Test::explore`] shows the states in a browser |
 pub struct Test {
@@ -322,8 +323,9 @@ impl Test {
     ///
     /// With `VIVARIUM_CASE`, the steps of that case file are replayed first and the replay is printed.
     ///
-    /// After a violation, a search of the same test is started (with the feature `explore`). If it finds a violation of
-    /// the same property within ten seconds, the report shows its path too, which is usually much shorter.
+    /// A violating run is minimised within ten seconds or those of `VIVARIUM_MINIMISE`, and the report shows the
+    /// smallest run that violates the same property as a script of numbered sentences. With the feature `explore`, a
+    /// search is one of the means. A run that `VIVARIUM_SEED` or `VIVARIUM_TIMELINE` asks for is shown as it is.
     ///
     /// # Panics
     /// Panics with the report if a property was violated: the property, what it saw, the timeline, and the command that
@@ -331,7 +333,8 @@ impl Test {
     pub fn run(self) -> ScenarioReport {
         let (name, own) = (self.name.clone(), self.seeds);
         let mut ready = self.scenario().unwrap_or_else(|sentence| refuse(&name, &sentence));
-        ready.explores_failures = true;
+        let minimises_for = Environment::read().minimises_for();
+        ready.minimises_for = minimises_for.unwrap_or_else(|sentence| refuse(&name, &sentence));
         let asked = ready.what_to_run(own);
         let (seeds, last_steps) = asked.unwrap_or_else(|sentence| refuse(&name, &sentence));
         let failed = |failure: TestFailure| panic!("{}", fitted(failure.to_string()));
@@ -464,7 +467,7 @@ impl Test {
             explored: Explored::Programs { setup: Setup::NONE },
         };
         scenario.check()?;
-        Ok(Ready { scenario, host: self.host, must_see: self.must_see, explores_failures: false })
+        Ok(Ready { scenario, host: self.host, must_see: self.must_see, minimises_for: Duration::ZERO })
     }
 }
 

@@ -1,8 +1,9 @@
 //! A test that is ready to run: its checked scenario, and its results.
 
 #[cfg(feature = "explore")]
-use crate::exploration::{self, Answer, Exploration, ExploreError, Handed};
+use crate::exploration::{self, Answer, Exploration, ExploreError};
 use crate::harness::environment::{self, Again, Environment, cargo_test};
+use crate::minimising;
 use crate::replaying;
 use crate::sweeping::Commands;
 use crate::sweeping::seeds::SeedRange;
@@ -11,13 +12,12 @@ use crate::sweeping::{self, LAST_STEPS};
 use std::fmt;
 #[cfg(feature = "explore")]
 use std::sync::Arc;
+use std::time::Duration;
 use vivarium_model::case::GrainKind;
 use vivarium_model::verdict::Violation;
 #[cfg(feature = "explore")]
 use vivarium_reports::exploration::ExplorationReport;
-#[cfg(feature = "explore")]
-use vivarium_reports::summary::Shorter;
-use vivarium_reports::summary::{Finding, ScenarioReport};
+use vivarium_reports::summary::{Finding, ScenarioReport, Shorter};
 use vivarium_reports::violation::violation_report;
 #[cfg(feature = "explore")]
 use vivarium_sim::every::Silent;
@@ -28,9 +28,8 @@ pub(crate) struct Ready {
     pub(crate) scenario: Scenario,
     pub(crate) host: HostKind,
     pub(crate) must_see: Vec<String>,
-    /// Whether a search is started after a run that violates a property.
-    #[cfg_attr(not(feature = "explore"), allow(dead_code, reason = "there is none to hand it to"))]
-    pub(crate) explores_failures: bool,
+    /// How long a violating run is minimised; not at all if this is zero.
+    pub(crate) minimises_for: Duration,
 }
 
 impl Ready {
@@ -86,31 +85,34 @@ impl Ready {
         };
         let unrepeated = swept.report.unrepeated.as_deref();
         let finding = self.finding(run, violation, unrepeated);
-        #[cfg(feature = "explore")]
-        let finding = match self.explores_failures && unrepeated.is_none() {
-            true => Finding { shorter: Some(self.shorter(run, violation)), ..finding },
-            false => finding,
+        let shorter = match unrepeated {
+            None => self.smaller(run, self.minimises_for),
+            Some(_) => None,
         };
+        let finding = Finding { shorter, ..finding };
         Err(TestFailure::Violated(Box::new(finding)))
     }
 
-    /// Searches for a shorter path to the same violation.
-    #[cfg(feature = "explore")]
-    fn shorter(&self, run: &RunReport, violation: &Violation) -> Shorter {
-        match exploration::hand_over(&self.scenario, run, &violation.objection) {
-            Handed::No(sentence) => Shorter::No(sentence),
-            Handed::Falls(found) => {
-                let (mut finding, case) = *found;
-                // A name of its own, so that it does not overwrite the case of another search, which may show another
-                // violation.
-                let which = format!("{}-explored", run.seed);
-                finding.replay = match environment::save(&case, &which) {
-                    Ok(file) => format!("VIVARIUM_CASE={file} {}", cargo_test()),
-                    Err(sentence) => sentence,
-                };
-                Shorter::Found(Box::new(finding))
-            }
+    /// Minimises the run within the time that the environment gives, by default [`minimising::TIME`].
+    fn smaller(&self, run: &RunReport, time: Duration) -> Option<Shorter> {
+        if time.is_zero() {
+            return None;
         }
+        let case = sweeping::case(&self.scenario, &[], run);
+        let found = match minimising::smallest(&self.scenario, &case, self.host, time) {
+            Ok(Some(found)) => found,
+            Ok(None) => return Some(Shorter::No(minimising::NOTHING_SMALLER.to_string())),
+            Err(sentence) => return Some(Shorter::No(sentence)),
+        };
+        let mut minimal = found.minimal;
+        match environment::save(&found.case, &format!("{}-minimised", run.seed)) {
+            Ok(file) => {
+                minimal.finding.replay = format!("VIVARIUM_CASE={file} {}", cargo_test());
+                minimal.finding.case_file = Some(Ok(file));
+            }
+            Err(sentence) => minimal.finding.case_file = Some(Err(sentence)),
+        }
+        Some(Shorter::Found(Box::new(minimal)))
     }
 
     /// Writes the case of a violating run, and returns the report.

@@ -32,10 +32,7 @@ pub(crate) fn swept(
     steps: Option<usize>,
     commands: Commands,
 ) -> Result<Told, String> {
-    let last = steps.unwrap_or(LAST_STEPS);
-    let options = RunOptions { trace_last: last, ..RunOptions::default() };
-    let replayed =
-        vivarium_sim::on_fresh_thread(|| vivarium_sim::replay(scenario, case, &options))?;
+    let replayed = replayed(scenario, case, steps.unwrap_or(LAST_STEPS))?;
     let run = &replayed.report;
     let text = report(
         &title(&scenario.name, &case.bugs),
@@ -50,6 +47,19 @@ pub(crate) fn swept(
         (None, false) => INCONCLUSIVE,
     };
     Ok(Told { text: text + &comparison(case, &replayed), code })
+}
+
+/// Replays the case of a swept run, and keeps this many of its last steps as text.
+///
+/// # Errors
+/// Returns one sentence about what is wrong with the case.
+pub(crate) fn replayed(
+    scenario: &Scenario,
+    case: &Case,
+    trace_last: usize,
+) -> Result<Replay, String> {
+    let options = RunOptions { trace_last, ..RunOptions::default() };
+    vivarium_sim::on_fresh_thread(|| vivarium_sim::replay(scenario, case, &options))
 }
 
 /// Returns a scenario's name with its bugs.

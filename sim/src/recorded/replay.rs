@@ -13,11 +13,13 @@ use crate::scenario::Scenario;
 use crate::scenario::aftermath::Aftermath;
 use crate::scenario::run::Run;
 use crate::seeded::drawn::Drawn;
+use std::collections::BTreeMap;
 use vivarium_model::case::Case;
-use vivarium_model::effect::{Effects, Status};
+use vivarium_model::effect::{Effect, Effects, Status};
 use vivarium_model::property::{Objection, View};
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
+use vivarium_model::timer::Timer;
 
 /// The result of a replay.
 #[derive(Clone, Debug)]
@@ -35,7 +37,7 @@ pub struct Replay {
 ///
 /// # Errors
 /// One sentence that says what is wrong with the case.
-fn recorded(scenario: &Scenario, case: &Case) -> Result<(Run, String), String> {
+pub(crate) fn recorded(scenario: &Scenario, case: &Case) -> Result<(Run, String), String> {
     case.check()?;
     scenario.takes_clients(case.config.clients.len())?;
     let seed = case.seed.ok_or("it has no seed, and the programs of a run are made from one")?;
@@ -62,7 +64,8 @@ pub fn replay(scenario: &Scenario, case: &Case, options: &RunOptions) -> Result<
     let (run, options_text) = recorded(scenario, case)?;
     let expected = case.violation.as_ref();
     let keep = Keep::from(*options);
-    let with = ReplayIn { run: &run, options_text, steps: &case.steps, expected, keep };
+    let timers = Timers::AsRecorded;
+    let with = ReplayIn { run: &run, options_text, steps: &case.steps, expected, timers, keep };
     let (closed, skipped) = with_world(scenario, &run, options.host, with);
     let same = skipped.is_empty() && closed.report.hash == case.hash;
     Ok(Replay { report: closed.report, skipped, same })
@@ -75,7 +78,17 @@ pub(crate) struct ReplayIn<'a> {
     pub(crate) steps: &'a [(Time, Step)],
     /// The objection to the recorded run's last step.
     pub(crate) expected: Option<&'a Objection>,
+    pub(crate) timers: Timers,
     pub(crate) keep: Keep,
+}
+
+/// When an armed timer fires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timers {
+    /// When the record says so.
+    AsRecorded,
+    /// When the record says so, if it is due then. Without other steps of the record it may not be due yet.
+    WhenDue,
 }
 
 impl WithSubject for ReplayIn<'_> {
@@ -91,13 +104,15 @@ pub(crate) fn replay_in<S: Subject>(
     mut subject: S,
     replay: ReplayIn<'_>,
 ) -> (Closed, Vec<(u64, Time, Step)>) {
-    let ReplayIn { run, options_text, steps, expected, keep } = replay;
+    let ReplayIn { run, options_text, steps, expected, timers, keep } = replay;
     let (record, mut effects) = Record::begin(run, options_text, keep);
     subject.begin(&mut effects);
     let programs = Programs::new(&run.config);
-    let mut taker = Recorded { subject, programs, record, last: Time::ZERO };
+    let mut taker =
+        Recorded { subject, programs, record, last: Time::ZERO, timers, due: BTreeMap::new() };
+    taker.note_timers(Time::ZERO, &effects);
     let Took { skipped, outcome } = take_all(&mut taker, steps, &mut effects);
-    let Recorded { mut subject, programs, record, last } = taker;
+    let Recorded { mut subject, programs, record, last, .. } = taker;
     let outcome = outcome.map_err(|objection| subject.explained(objection));
     if outcome.is_err() {
         let view = View::new(last, subject.history());
@@ -117,12 +132,37 @@ struct Recorded<S> {
     record: Record,
     /// The time of the last step.
     last: Time,
+    timers: Timers,
+    /// When each armed timer is due, for [`Timers::WhenDue`].
+    due: BTreeMap<Timer, Time>,
+}
+
+impl<S> Recorded<S> {
+    /// Notes the timers that a step armed and disarmed.
+    fn note_timers(&mut self, at: Time, effects: &Effects) {
+        for effect in &effects.effects {
+            match *effect {
+                Effect::Arm { timer, after, .. } => drop(self.due.insert(timer, at + after)),
+                Effect::Disarm(timer) => drop(self.due.remove(&timer)),
+                Effect::Due(_) | Effect::Random(..) | Effect::Unblocked(_) => {}
+            }
+        }
+    }
 }
 
 impl<S: Subject> Taker for Recorded<S> {
     fn take(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
+        if let Step::Fire(timer) = step
+            && self.timers == Timers::WhenDue
+            && self.due.get(timer).is_some_and(|due| at < *due)
+        {
+            return Ok(Status::NotEnabled);
+        }
         self.record.begins(step);
         let status = self.subject.step(at, step, effects)?;
+        if self.timers == Timers::WhenDue {
+            self.note_timers(at, effects);
+        }
         if status == Status::Done {
             effects.events.iter().try_for_each(|event| self.programs.event(event))?;
         }

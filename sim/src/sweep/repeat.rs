@@ -7,7 +7,7 @@
 //! has too narrow a `concerns`.
 
 use crate::recorded::determinism::{self, compare};
-use crate::recorded::replay::ReplayIn;
+use crate::recorded::replay::{ReplayIn, Timers};
 use crate::run::difference::{Difference, Way};
 use crate::run::heartbeat::Heartbeats;
 use crate::run::record::{Closed, Keep};
@@ -197,6 +197,7 @@ fn go(scenario: &Scenario, seed: u64, way: Way, first: Option<&RunReport>, keep:
                     options_text,
                     steps: &first.recorded,
                     expected,
+                    timers: Timers::AsRecorded,
                     keep,
                 };
                 with_world(scenario, &drawn.run, host, with).0

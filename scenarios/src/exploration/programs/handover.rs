@@ -4,22 +4,22 @@
 use super::super::{Exploration, ExploreError};
 use super::{Checked, Question, on_watch};
 use crate::sweeping::panics;
+use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 use vivarium_model::bounds::SEARCHED_CLIENTS;
 use vivarium_model::case::Case;
+use vivarium_model::config::ServerOptions;
 use vivarium_model::property::{Asked, Objection, zookeeper};
+use vivarium_model::step::Step;
 use vivarium_reports::summary::Finding;
 use vivarium_sim::budget::Account;
 use vivarium_sim::budget::programs::Budget;
 use vivarium_sim::demands::PROGRAM;
 use vivarium_sim::every::{Silent, search};
-use vivarium_sim::{Explored, Fault, Run, RunReport, Scenario};
+use vivarium_sim::{Explored, Run, Scenario};
 
-/// The time limit for all searches together.
-const TIME: Duration = Duration::from_secs(10);
-
-/// The most states of each search.
-const STATES: u64 = 300_000;
+/// The most states of each search: first few for every budget, then more.
+const STATES: [u64; 2] = [20_000, 300_000];
 
 /// The most faults and early timers together in each budget.
 const MOST_FAULTS: u8 = 3;
@@ -32,8 +32,44 @@ pub(crate) enum Handed {
     No(String),
 }
 
+/// The faults of a run that a search can try, too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Struck {
+    /// Faults that can cost a client its connection, and sometimes its session.
+    pub(crate) connections: bool,
+    /// Ends of programs' processes.
+    pub(crate) kills: bool,
+    /// Cancellations of programs.
+    pub(crate) cancels: bool,
+    /// Deletions of containers.
+    pub(crate) deletions: bool,
+}
+
+impl Struck {
+    /// Returns the faults among a case's steps.
+    pub(crate) fn in_case(case: &Case) -> Struck {
+        let any = |is: fn(&Step) -> bool| case.steps.iter().any(|(_, step)| is(step));
+        Struck {
+            connections: any(|step| {
+                step.is_fault() && !matches!(step, Step::Kill(_) | Step::Cancel(_))
+            }),
+            kills: any(|step| matches!(step, Step::Kill(_))),
+            cancels: any(|step| matches!(step, Step::Cancel(_))),
+            // They are consequences of a timer of the leader, and the case may have left out what they need.
+            deletions: case.config.options.container_check_interval
+                < ServerOptions::default().container_check_interval,
+        }
+    }
+}
+
 /// Searches for a way to the same violation, with ever larger budgets of the faults that struck in the run.
-pub(crate) fn hand_over(scenario: &Scenario, run: &RunReport, objection: &Objection) -> Handed {
+pub(crate) fn hand_over(
+    scenario: &Scenario,
+    case: &Case,
+    struck: Struck,
+    objection: &Objection,
+    time: Duration,
+) -> Handed {
     let no = |why: &str| Handed::No(format!("No search was made for a shorter way: {why}."));
     let Explored::Programs { setup } = &scenario.explored else {
         return no("these programs cannot be explored");
@@ -42,7 +78,7 @@ pub(crate) fn hand_over(scenario: &Scenario, run: &RunReport, objection: &Object
         return no(&ExploreError::Unknown { what }.to_string());
     }
     let (Some(clients), Ok(scenario)) =
-        (clients_of(scenario, run), Exploration::new().set_up(scenario, setup))
+        (clients_of(scenario, case), Exploration::new().set_up(scenario, setup))
     else {
         return no(&format!("the run needs more than {SEARCHED_CLIENTS} clients"));
     };
@@ -50,19 +86,22 @@ pub(crate) fn hand_over(scenario: &Scenario, run: &RunReport, objection: &Object
         return no(&format!("a search does not check `{}`", objection.property));
     }
     panics::programs();
-    let budgets = budgets(run);
+    let budgets = budgets(struck);
     let objection = objection.clone();
     let began = Instant::now();
-    let question = move |budget: Budget| {
-        let mut exploration = Exploration::new().max_states(STATES).with_all(budget);
-        exploration.options.max_time = Some(TIME.saturating_sub(began.elapsed()));
+    let question = move |(states, budget): (u64, Budget)| {
+        let mut exploration = Exploration::new().max_states(states).with_all(budget);
+        exploration.options.max_time = Some(time.saturating_sub(began.elapsed()));
         Question::new(scenario.clone(), &[], clients, &exploration)
     };
-    let first = question(Budget::default());
-    let found = on_watch(first, TIME, move |first, begins| {
-        let others = budgets.into_iter().map(question);
+    let first = question((STATES[0], Budget::default()));
+    let all = STATES.into_iter().flat_map(move |states| {
+        budgets.clone().into_iter().map(move |budget| (states, budget))
+    });
+    let found = on_watch(first, time, move |first, begins| {
+        let others = all.map(question);
         for question in std::iter::once(first).chain(others) {
-            if began.elapsed() >= TIME {
+            if began.elapsed() >= time {
                 break;
             }
             begins(&question);
@@ -78,7 +117,7 @@ pub(crate) fn hand_over(scenario: &Scenario, run: &RunReport, objection: &Object
             "No shorter way was found by a search over {clients} client{}, with up to {MOST_FAULTS} of the \
              faults that struck here, within {} s.",
             if clients == 1 { "" } else { "s" },
-            TIME.as_secs()
+            time.as_secs()
         )),
         Err(error) => Handed::No(format!("The search for a shorter way failed: {error}.")),
     }
@@ -118,27 +157,23 @@ fn is_same(swept: &Objection, searched: &Objection) -> bool {
 
 /// Returns the smallest number of clients that the scenario allows, but at least two if the run had as many; `None`
 /// if that is too many for a search.
-fn clients_of(scenario: &Scenario, run: &RunReport) -> Option<u8> {
+fn clients_of(scenario: &Scenario, case: &Case) -> Option<u8> {
     let fewest = scenario.clients.range().map_or(1, |(fewest, _most)| fewest);
-    let two = run.config.clients.len().min(2) as u32;
+    let two = case.config.clients.len().min(2) as u32;
     u8::try_from(fewest.max(two)).ok().filter(|clients| *clients <= SEARCHED_CLIENTS)
 }
 
 /// Returns the budgets of the faults that struck and of early timers, smallest first.
-fn budgets(run: &RunReport) -> Vec<Budget> {
-    let struck = |fault: Fault| run.struck.contains_key(&fault);
-    // Most faults cost a client its connection, and sometimes its session.
-    let others = [Fault::ProgramCrash, Fault::Cancellation];
-    let any = run.struck.keys().any(|fault| !others.contains(fault));
+fn budgets(struck: Struck) -> Vec<Budget> {
     let varied = |account: Account| match account {
-        Account::Lost => any,
-        Account::Expiries => any || struck(Fault::ProgramCrash),
-        Account::Cancels => struck(Fault::Cancellation),
+        Account::Lost => struck.connections,
+        Account::Expiries => struck.connections || struck.kills,
+        Account::Cancels => struck.cancels,
         Account::Timers => true,
-        Account::Kills => struck(Fault::ProgramCrash),
+        Account::Kills => struck.kills,
         _ => false,
     };
-    let deletions = u8::from(struck(Fault::ContainerDeletion));
+    let deletions = u8::from(struck.deletions);
     let fixed = Budget { deletions, delays: Account::Delays.usual(), ..Budget::default() };
     let mut all = vec![fixed];
     for account in Budget::ACCOUNTS.into_iter().filter(|account| varied(*account)) {
@@ -153,7 +188,8 @@ fn budgets(run: &RunReport) -> Vec<Budget> {
     }
     let sum = |budget: &Budget| budget.sum() - fixed.sum();
     all.retain(|budget| (1..=usize::from(MOST_FAULTS)).contains(&sum(budget)));
-    all.sort_by_key(sum);
+    // Those with lost connections first, because most violations need only one.
+    all.sort_by_key(|budget| (sum(budget), Reverse(budget[Account::Lost])));
     all
 }
 

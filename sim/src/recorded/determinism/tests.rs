@@ -1,7 +1,7 @@
 //! The determinism check must detect a planted difference, and report no others.
 
 use super::*;
-use crate::recorded::replay::{ReplayIn, replay_in};
+use crate::recorded::replay::{ReplayIn, Timers, replay_in};
 use crate::run::record::Caused;
 use crate::scenario::faults::FaultSet;
 use crate::seeded::drawn::Drawn;
@@ -23,7 +23,7 @@ fn check(seed: u64, defects: Defects) -> Result<Closed, Box<Difference>> {
             let world = Mock::new(&drawn, Defects::default());
             let (run, steps) = (&drawn.run, &*first.unwrap().recorded);
             let options_text = drawn.to_string();
-            replay_in(world, ReplayIn { run, options_text, steps, expected: None, keep }).0
+            replay_in(world, ReplayIn { run, options_text, steps, expected: None, timers: Timers::AsRecorded, keep }).0
         }
     };
     compare(seed, &HOSTS, &get)

@@ -58,6 +58,11 @@ impl Rate {
         self
     }
 
+    /// Returns this rate for a fault of every seed.
+    pub(crate) fn in_every_seed(self) -> Rate {
+        Rate { share: Rate::ALWAYS.share, ..self }
+    }
+
     /// Returns the share of the seeds that have the fault.
     pub(crate) fn share(self, kind: Fault) -> Ratio {
         self.share.unwrap_or(Ratio::one_in(kind.usual_share()))

@@ -1,7 +1,7 @@
 //! The driver on the toy world.
 
 use super::simulate;
-use crate::recorded::replay::{ReplayIn, replay_in};
+use crate::recorded::replay::{ReplayIn, Timers, replay_in};
 use crate::run::record::Keep;
 use crate::run::{RunOptions, RunReport};
 use crate::scenario::faults::FaultSet;
@@ -196,5 +196,5 @@ fn replayed<'a>(
     expected: Option<&'a Objection>,
 ) -> ReplayIn<'a> {
     let (run, options_text, keep) = (&drawn.run, String::new(), Keep::default());
-    ReplayIn { run, options_text, steps, expected, keep }
+    ReplayIn { run, options_text, steps, expected, timers: Timers::AsRecorded, keep }
 }

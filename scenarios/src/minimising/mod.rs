@@ -1,0 +1,116 @@
+//! Minimises violating runs: by seed and by steps in the simulator, then by a search where the programs can be explored.
+
+#[cfg(feature = "explore")]
+use crate::exploration::{Handed, Struck, hand_over};
+use crate::replaying::title;
+use crate::sweeping::{self, Commands, panics};
+use std::time::{Duration, Instant};
+use vivarium_model::case::{Case, GrainKind};
+use vivarium_model::extent::Extent;
+use vivarium_reports::summary::{Finding, Minimal, Way};
+use vivarium_sim::minimised::{How, Minimised, minimised};
+use vivarium_sim::{HostKind, Scenario};
+
+/// The time limit by default.
+pub(crate) const TIME: Duration = Duration::from_secs(10);
+
+/// The longest time limit: a day.
+const LONGEST: u64 = 86_400;
+
+/// Says that nothing was found.
+pub(crate) const NOTHING_SMALLER: &str = "No smaller run that violates the same property was found.";
+
+/// What share of the time has passed, in percent, when a search of the programs ends, and then the search for a smaller
+/// run by seed.
+#[cfg(feature = "explore")]
+const SEARCHED: u32 = 35;
+const BY_SEED: u32 = 65;
+
+/// A minimised run and its case.
+pub(crate) struct Smallest {
+    pub(crate) minimal: Minimal,
+    pub(crate) case: Case,
+}
+
+/// Parses a time limit in seconds.
+///
+/// # Errors
+/// One sentence if it is none.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    match text.trim().parse::<u64>() {
+        Ok(seconds) if seconds <= LONGEST => Ok(Duration::from_secs(seconds)),
+        Ok(_) => Err(format!("`{text}` seconds are more than a day")),
+        Err(_) => Err(format!("`{text}` is not a number of seconds; 0 is for not at all")),
+    }
+}
+
+/// Minimises the case of a swept run within this time. Returns `None` if nothing smaller was found.
+///
+/// # Errors
+/// One sentence that says what is wrong with the case.
+pub(crate) fn smallest(
+    scenario: &Scenario,
+    case: &Case,
+    host: HostKind,
+    time: Duration,
+) -> Result<Option<Smallest>, String> {
+    if case.grain != GrainKind::Ensemble || case.seed.is_none() {
+        return Err("only the case of a sweep can be minimised: a search has minimised its own".into());
+    }
+    panics::programs();
+    let begun = Instant::now();
+    let until = |percent: u32| (time * percent / 100).saturating_sub(begun.elapsed());
+    #[cfg(feature = "explore")]
+    if let Some(found) = searched(scenario, case, until(SEARCHED)) {
+        return Ok(Some(found.after(begun)));
+    }
+    let how = How {
+        host,
+        jobs: sweeping::all_cores(),
+        has_time_for_seeds: &|| !until(BY_SEED).is_zero(),
+        has_time: &|| !until(100).is_zero(),
+    };
+    let Some(found) = minimised(scenario, case, how)? else { return Ok(None) };
+    let before = found.before;
+    let found = swept(scenario, found).after(begun);
+    Ok(Some(found).filter(|found| found.minimal.after < before))
+}
+
+impl Smallest {
+    fn after(mut self, begun: Instant) -> Smallest {
+        self.minimal.took = begun.elapsed();
+        self
+    }
+}
+
+/// Makes the report on a smaller run of the simulator.
+fn swept(scenario: &Scenario, found: Minimised) -> Smallest {
+    let Minimised { case, report, before, after, incomplete, .. } = found;
+    let violation = report.violation.clone().expect("a minimised run violates its property");
+    let commands = Commands { replay: String::new(), every_step: String::new() };
+    let title = title(&scenario.name, &case.bugs);
+    let finding = sweeping::finding(title, &report, &violation, None, None, commands);
+    let took = Duration::ZERO;
+    Smallest { minimal: Minimal { finding, before, after, took, incomplete }, case }
+}
+
+/// Searches the programs for the same violation with the faults of the run, within this time.
+#[cfg(feature = "explore")]
+fn searched(scenario: &Scenario, case: &Case, time: Duration) -> Option<Smallest> {
+    let objection = case.violation.as_ref()?;
+    let before = Extent::of(case);
+    let Handed::Falls(found) = hand_over(scenario, case, Struck::in_case(case), objection, time)
+    else {
+        return None;
+    };
+    let (finding, smaller) = *found;
+    let smaller = Case { bugs: case.bugs.clone(), ..smaller };
+    let after = Extent::of(&smaller);
+    let incomplete = match finding.way {
+        Some(Way { proven: true, .. }) => None,
+        _ => Some("A shorter violation may exist.".to_string()),
+    };
+    let finding = Finding { scenario: title(&scenario.name, &case.bugs), ..finding };
+    let minimal = Minimal { finding, before, after, took: Duration::ZERO, incomplete };
+    (after < before).then_some(Smallest { minimal, case: smaller })
+}

@@ -1,0 +1,166 @@
+//! Minimises a violating run of a sweep: a smaller run that violates the same property.
+//!
+//! First by seed: ever larger worlds (servers, clients, rounds) with ever more of the kinds of faults that struck, a
+//! few seeds each, until a run violates the property ([`smaller`]); if none does, the fault plan of the recorded seed
+//! is reduced ([`planned`]). Then by steps: whatever the violation does not need is left out of the recorded steps
+//! ([`steps`]). Both stop when the caller's time is over, with the smallest run so far.
+//!
+//! A minimised run is a run like any other: it can happen, it violates the property, and its case replays.
+
+pub mod list;
+mod planned;
+mod smaller;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+use crate::recorded::replay::{Replay, replay};
+use crate::run::{HostKind, RunOptions, RunReport};
+use crate::scenario::Scenario;
+use crate::scenario::faults::Fault;
+use crate::seeded::drawn::Drawn;
+use crate::seeded::simulate;
+use crate::sweep::on_fresh_thread;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use vivarium_model::case::Case;
+use vivarium_model::extent::Extent;
+use vivarium_model::property::{Asked, Objection};
+
+/// How to minimise.
+#[derive(Clone, Copy)]
+pub struct How<'a> {
+    /// The host of the programs.
+    pub host: HostKind,
+    /// How many threads to use; at least one.
+    pub jobs: usize,
+    /// Returns false when the time for the search of a smaller run is over.
+    pub has_time_for_seeds: &'a (dyn Fn() -> bool + Sync),
+    /// Returns false when all time is over.
+    pub has_time: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// A minimised run.
+#[derive(Clone, Debug)]
+pub struct Minimised {
+    /// The case of the smaller run.
+    pub case: Case,
+    /// The smaller run, with all its trace lines.
+    pub report: RunReport,
+    /// The size of the run as it was found.
+    pub before: Extent,
+    /// The size of the smaller run.
+    pub after: Extent,
+    /// The number of runs and replays that were tried.
+    pub tries: u64,
+    /// What was not tried, as a sentence; `None` if no step can be left out any more.
+    pub incomplete: Option<String>,
+}
+
+/// Minimises the case of a swept run. Returns `None` if the case does not violate its property (any more).
+///
+/// # Errors
+/// One sentence that says what is wrong with the case.
+pub fn minimised(scenario: &Scenario, case: &Case, how: How<'_>) -> Result<Option<Minimised>, String> {
+    let Some(objection) = &case.violation else { return Ok(None) };
+    let tries = AtomicU64::new(0);
+    let search = Search { scenario, case, objection, how, tries: &tries };
+    let whole = search.replay(case)?;
+    if !search.is_same(&whole.report) {
+        return Ok(None);
+    }
+    let struck = search.by_its_seed();
+    let mut before = Extent::of(case);
+    before.faults = struck.as_ref().map_or(before.faults, faults_of);
+    let mut found = smaller::smaller(&search, struck.as_ref(), before);
+    if found.is_empty() {
+        found.extend(planned::reduced(&search, struck.as_ref()));
+    }
+    found.push(case.clone());
+    let (case, incomplete) = steps::shortest(&search, found)?;
+    let report = search.replay_kept(&case)?.report;
+    let after = Extent::of(&case);
+    let tries = tries.into_inner();
+    Ok(Some(Minimised { case, report, before, after, tries, incomplete }))
+}
+
+/// What all parts of a minimisation share.
+struct Search<'a> {
+    scenario: &'a Scenario,
+    case: &'a Case,
+    objection: &'a Objection,
+    how: How<'a>,
+    tries: &'a AtomicU64,
+}
+
+impl Search<'_> {
+    /// Returns true if a run violates the same property; if a program failed, in the same way.
+    fn is_same(&self, report: &RunReport) -> bool {
+        report.violation.as_ref().is_some_and(|violation| self.objects(&violation.objection))
+    }
+
+    fn objects(&self, objection: &Objection) -> bool {
+        objection.property == self.objection.property && objection.failure == self.objection.failure
+    }
+
+    /// Returns true if the property may read the clock. Then steps cannot be left out: a packet that is never
+    /// delivered would be late, and so every bound would be exceeded.
+    fn is_timed(&self, report: &RunReport) -> bool {
+        let run = Drawn::draw(self.scenario, report.seed).run;
+        let monitors = (self.scenario.monitors)(&run);
+        let known = monitors.iter().find(|monitor| monitor.name() == self.objection.property);
+        known.is_some_and(|monitor| monitor.asked() == Asked::InSweeps)
+    }
+
+    /// Runs the seed of the case. Returns `None` if the run is not the recorded one.
+    fn by_its_seed(&self) -> Option<RunReport> {
+        let drawn = Drawn::draw(self.scenario, self.case.seed?);
+        self.run(self.scenario, &drawn, false).filter(|run| run.hash == self.case.hash)
+    }
+
+    /// Runs what was drawn. Returns the report if it violates the same property.
+    fn run(&self, scenario: &Scenario, drawn: &Drawn, keep_steps: bool) -> Option<RunReport> {
+        self.tries.fetch_add(1, Ordering::Relaxed);
+        let host = self.how.host;
+        let options = RunOptions { host, keep_steps, ..RunOptions::default() };
+        let run = || simulate(scenario, drawn, host, options.into()).report;
+        Some(on_fresh_thread(run)).filter(|report| self.is_same(report))
+    }
+
+    /// Replays a case.
+    fn replay(&self, case: &Case) -> Result<Replay, String> {
+        let options = RunOptions { host: self.how.host, ..RunOptions::default() };
+        on_fresh_thread(|| replay(self.scenario, case, &options))
+    }
+
+    /// Replays a case, and keeps all its trace lines.
+    fn replay_kept(&self, case: &Case) -> Result<Replay, String> {
+        let host = self.how.host;
+        let options = RunOptions { host, trace_last: usize::MAX, keep_steps: true };
+        on_fresh_thread(|| replay(self.scenario, case, &options))
+    }
+
+    /// Makes a case of a run that recorded its steps.
+    fn case_of(&self, report: RunReport) -> Case {
+        Case {
+            parameters: report.parameters,
+            seed: Some(report.seed),
+            config: report.config,
+            steps: report.recorded,
+            hash: report.hash,
+            violation: report.violation.map(|violation| violation.objection),
+            ..self.case.clone()
+        }
+    }
+}
+
+/// Returns the number of faults of a run by its plan: how often each kind struck, and the kinds that last throughout.
+fn faults_of(report: &RunReport) -> u64 {
+    report.struck.values().sum()
+}
+
+/// Returns the kinds of faults that struck in a run, or held throughout it.
+fn kinds_of(scenario: &Scenario, report: &RunReport) -> BTreeSet<Fault> {
+    let throughout: Vec<Fault> = Drawn::draw(scenario, report.seed).throughout().collect();
+    report.struck.keys().copied().chain(throughout).collect()
+}
