@@ -1,13 +1,19 @@
 //! `--minimise`: adds the smallest run that violates the same property to the report on a violation.
 
 use super::replay::program;
+use super::select::{self, Selected};
+use crate::catalogue::catalogue;
 use crate::minimising::{self, NOTHING_SMALLER};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use vivarium_model::case::Case;
+use vivarium_model::release::Bug;
 use vivarium_reports::case_file;
 use vivarium_reports::summary::{Finding, Minimal, Shorter};
 use vivarium_sim::{HostKind, Scenario};
+
+/// The scenario of the servers alone.
+const SERVERS_ALONE: &str = "broadcast";
 
 /// Returns the time limit of a flag; without a value, the default.
 pub(super) fn time(text: Option<&str>) -> Result<Duration, String> {
@@ -30,7 +36,8 @@ pub(super) fn with_smaller(
     if time.is_zero() || finding.unrepeated.is_some() {
         return finding;
     }
-    let shorter = match minimising::smallest(scenario, case, host, time) {
+    let servers = servers_alone(case);
+    let shorter = match minimising::smallest(scenario, case, servers.as_ref(), host, time) {
         Ok(Some(found)) => {
             let mut minimal = found.minimal;
             saved(&mut minimal, &found.case, path);
@@ -40,6 +47,16 @@ pub(super) fn with_smaller(
         Err(sentence) => Shorter::No(sentence),
     };
     Finding { shorter: Some(shorter), ..finding }
+}
+
+/// Returns the scenario of the servers alone, with the defects of a case.
+pub(super) fn servers_alone(case: &Case) -> Option<Scenario> {
+    let entries = catalogue();
+    let entry = select::entry(SERVERS_ALONE, &entries).ok()?;
+    let is_of_servers = |bug: &&String| Bug::ALL.iter().any(|other| other.name() == **bug);
+    let bugs: Vec<String> = case.bugs.iter().filter(is_of_servers).cloned().collect();
+    let Selected { scenario, .. } = select::selected(entry, &bugs).ok()?;
+    Some(scenario)
 }
 
 /// Writes the case of a smaller run.

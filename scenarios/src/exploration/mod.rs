@@ -15,7 +15,9 @@ mod varied;
 
 pub use asked::Exploration;
 pub use error::ExploreError;
-pub(crate) use programs::{Handed, Struck, hand_over};
+pub(crate) use programs::{Struck, hand_over};
+#[cfg(feature = "catalogue")]
+pub(crate) use servers::hand_over_servers;
 
 use std::net::{TcpListener, ToSocketAddrs};
 use std::sync::Arc;

@@ -99,7 +99,7 @@ impl Ready {
             return None;
         }
         let case = sweeping::case(&self.scenario, &[], run);
-        let found = match minimising::smallest(&self.scenario, &case, self.host, time) {
+        let found = match minimising::smallest(&self.scenario, &case, None, self.host, time) {
             Ok(Some(found)) => found,
             Ok(None) => return Some(Shorter::No(minimising::NOTHING_SMALLER.to_string())),
             Err(sentence) => return Some(Shorter::No(sentence)),

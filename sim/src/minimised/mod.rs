@@ -34,11 +34,17 @@ pub struct How<'a> {
     pub host: HostKind,
     /// How many threads to use; at least one.
     pub jobs: usize,
-    /// Returns false when the time for the search of a smaller run is over.
-    pub has_time_for_seeds: &'a (dyn Fn() -> bool + Sync),
-    /// Returns false when all time is over.
-    pub has_time: &'a (dyn Fn() -> bool + Sync),
+    /// Returns true while this share of the time (from 0 to 1) is not over.
+    pub has_time_until: &'a (dyn Fn(f64) -> bool + Sync),
 }
+
+/// When the search for a smaller run by seed ends, and then the reduction of the plan, as shares of the time.
+const SMALLER: f64 = 0.6;
+const PLANNED: f64 = 0.75;
+
+/// The same if no steps can be left out.
+const SMALLER_WITHOUT_STEPS: f64 = 0.8;
+const PLANNED_WITHOUT_STEPS: f64 = 1.0;
 
 /// A minimised run.
 #[derive(Clone, Debug)]
@@ -64,11 +70,12 @@ pub struct Minimised {
 pub fn minimised(scenario: &Scenario, case: &Case, how: How<'_>) -> Result<Option<Minimised>, String> {
     let Some(objection) = &case.violation else { return Ok(None) };
     let tries = AtomicU64::new(0);
-    let search = Search { scenario, case, objection, how, tries: &tries };
-    let whole = search.replay(case)?;
-    if !search.is_same(&whole.report) {
+    let mut search = Search { scenario, case, objection, how, kept: None, tries: &tries };
+    let whole = search.replay(case)?.report;
+    if !search.is_same(&whole) {
         return Ok(None);
     }
+    search.kept = steps::kept(&search, &whole);
     let struck = search.by_its_seed();
     let mut before = Extent::of(case);
     before.faults = struck.as_ref().map_or(before.faults, faults_of);
@@ -90,10 +97,24 @@ struct Search<'a> {
     case: &'a Case,
     objection: &'a Objection,
     how: How<'a>,
+    /// Why no steps can be left out, if that is so.
+    kept: Option<&'static str>,
     tries: &'a AtomicU64,
 }
 
 impl Search<'_> {
+    fn has_time_for_seeds(&self) -> bool {
+        (self.how.has_time_until)(if self.kept.is_some() { SMALLER_WITHOUT_STEPS } else { SMALLER })
+    }
+
+    fn has_time_for_the_plan(&self) -> bool {
+        (self.how.has_time_until)(if self.kept.is_some() { PLANNED_WITHOUT_STEPS } else { PLANNED })
+    }
+
+    fn has_time(&self) -> bool {
+        (self.how.has_time_until)(1.0)
+    }
+
     /// Returns true if a run violates the same property; if a program failed, in the same way.
     fn is_same(&self, report: &RunReport) -> bool {
         report.violation.as_ref().is_some_and(|violation| self.objects(&violation.objection))

@@ -26,7 +26,7 @@ pub(super) fn reduced(search: &Search<'_>, run: Option<&RunReport>) -> Option<Ca
     let mut is_first = true;
     let mut shows = |kept: &[Planned]| {
         // The whole plan is known to violate the property.
-        let has_time = std::mem::take(&mut is_first) || (search.how.has_time_for_seeds)();
+        let has_time = std::mem::take(&mut is_first) || search.has_time_for_the_plan();
         let report = has_time.then(|| search.run(search.scenario, &with(&drawn, kept), true))??;
         Some((kept.to_vec(), report))
     };

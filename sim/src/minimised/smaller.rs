@@ -5,13 +5,18 @@ use crate::run::RunReport;
 use crate::scenario::faults::{Fault, FaultSet};
 use crate::scenario::{Choice, Scenario};
 use crate::seeded::drawn::Drawn;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use vivarium_model::case::Case;
 use vivarium_model::extent::Extent;
 
-/// How many seeds are tried with each set of kinds: of none, one, two and three kinds.
+/// How many seeds are tried with each set of kinds: of none, one, two and three kinds. Each further pass over all worlds
+/// tries as many others.
 const SEEDS: [u64; 4] = [24, 24, 10, 4];
+
+/// How many further seeds are tried where one was found, for a shorter run.
+const FURTHER_SEEDS: u64 = 200;
 
 /// The most kinds of faults of which sets are made.
 const MOST_KINDS: usize = 12;
@@ -42,20 +47,53 @@ struct World {
 pub(super) fn smaller(search: &Search<'_>, run: Option<&RunReport>, size: Extent) -> Vec<Case> {
     let Some(run) = run else { return Vec::new() };
     let kinds = kinds(search, run);
-    let sets = |size: usize| subsets(&kinds, size);
-    for world in worlds(search, run, size) {
-        for (size, seeds) in SEEDS.into_iter().enumerate() {
-            let found = level(search, world, &sets(size), seeds);
-            if !found.is_empty() {
-                return found;
-            }
-            if !(search.how.has_time_for_seeds)() {
-                return Vec::new();
+    let worlds = worlds(search, run, size);
+    for pass in 0.. {
+        for world in &worlds {
+            for (size, seeds) in SEEDS.into_iter().enumerate() {
+                let sets = subsets(&kinds, size);
+                let seeds = pass * seeds..(pass + 1) * seeds;
+                let found = level(search, *world, &sets, seeds);
+                if let Some((_, set, _)) = found.first() {
+                    let set = sets[*set].clone();
+                    return shortest(search, *world, &sets, found, &set);
+                }
+                if !search.has_time_for_seeds() {
+                    return Vec::new();
+                }
             }
         }
     }
     Vec::new()
 }
+
+/// Tries further seeds of this world and set of faults, and returns the shortest runs as cases.
+fn shortest(
+    search: &Search<'_>,
+    world: World,
+    sets: &[Vec<Fault>],
+    found: Vec<Found>,
+    set: &[Fault],
+) -> Vec<Case> {
+    let further = level(search, world, &[set.to_vec()], 0..FURTHER_SEEDS);
+    let further = further.into_iter().map(|(steps, _, seed)| (steps, set.to_vec(), seed));
+    let found = found.into_iter().map(|(steps, set, seed)| (steps, sets[set].clone(), seed));
+    let mut all: Vec<(u64, Vec<Fault>, u64)> = found.chain(further).collect();
+    all.sort_unstable();
+    all.dedup();
+    let case = |(_, set, seed): (u64, Vec<Fault>, u64)| {
+        let scenario = in_world(search.scenario, world, &set);
+        let report = search.run(&scenario, &Drawn::draw(&scenario, seed), true)?;
+        let case = search.case_of(report);
+        // The programs and monitors of a replay are made for the scenario as it is.
+        let replayed = search.replay(&case).ok()?;
+        search.is_same(&replayed.report).then_some(case)
+    };
+    all.into_iter().filter_map(case).take(MOST_FOUND).collect()
+}
+
+/// A violating run: its number of steps, its set of faults, and its seed.
+type Found = (u64, usize, u64);
 
 /// Returns the kinds of faults to try: those of clients that the scenario has, and those that struck.
 fn kinds(search: &Search<'_>, run: &RunReport) -> Vec<Fault> {
@@ -102,16 +140,16 @@ fn subsets(kinds: &[Fault], size: usize) -> Vec<Vec<Fault>> {
     kinds.iter().enumerate().flat_map(with).collect()
 }
 
-/// Runs one world with each of these sets of faults under some seeds, on all threads. Returns the shortest of the
-/// violating runs.
-fn level(search: &Search<'_>, world: World, sets: &[Vec<Fault>], seeds: u64) -> Vec<Case> {
+/// Runs one world with each of these sets of faults under these seeds, on all threads. Returns the violating runs, the
+/// shortest first.
+fn level(search: &Search<'_>, world: World, sets: &[Vec<Fault>], seeds: Range<u64>) -> Vec<Found> {
     let scenarios: Vec<Scenario> =
         sets.iter().map(|set| in_world(search.scenario, world, set)).collect();
     let runs: Vec<(usize, u64)> =
-        (0..sets.len()).flat_map(|set| (0..seeds).map(move |seed| (set, seed))).collect();
+        (0..sets.len()).flat_map(|set| seeds.clone().map(move |seed| (set, seed))).collect();
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
-        while (search.how.has_time_for_seeds)() {
+        while search.has_time_for_seeds() {
             let Some((set, seed)) = runs.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
             let drawn = Drawn::draw(&scenarios[*set], *seed);
             if let Some(report) = search.run(&scenarios[*set], &drawn, false) {
@@ -127,15 +165,7 @@ fn level(search: &Search<'_>, world: World, sets: &[Vec<Fault>], seeds: u64) -> 
     });
     let mut found = found.into_inner().expect("no thread panics while it holds the lock");
     found.sort_unstable();
-    let again = |(_, set, seed): (u64, usize, u64)| {
-        let scenario = &scenarios[set];
-        let report = search.run(scenario, &Drawn::draw(scenario, seed), true)?;
-        let case = search.case_of(report);
-        // The programs and monitors of a replay are made for the scenario as it is.
-        let replayed = search.replay(&case).ok()?;
-        search.is_same(&replayed.report).then_some(case)
-    };
-    found.into_iter().filter_map(again).take(MOST_FOUND).collect()
+    found
 }
 
 /// Returns the scenario in this world, with these kinds of faults in every seed.

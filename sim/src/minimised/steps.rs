@@ -12,6 +12,7 @@ use crate::run::subject::with_world;
 use crate::run::{RunOptions, RunReport};
 use crate::scenario::run::Run;
 use crate::sweep::on_fresh_thread;
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use vivarium_model::case::Case;
@@ -21,6 +22,17 @@ use vivarium_model::time::Time;
 
 const NO_TIME: &str = "Time was up before every step had been tried.";
 
+/// Returns why no steps can be left out of a run like this one; `None` if they can.
+pub(super) fn kept(search: &Search<'_>, whole: &RunReport) -> Option<&'static str> {
+    if search.objection.property == PROGRESS {
+        Some("No step was left out by itself: a shorter run never finishes either.")
+    } else if search.is_timed(whole) {
+        Some("No step was left out by itself, because the property may depend on the clock.")
+    } else {
+        None
+    }
+}
+
 /// Shortens each of these cases on all threads. Returns the one with the fewest steps, and what was not tried.
 ///
 /// # Errors
@@ -29,15 +41,7 @@ pub(super) fn shortest(
     search: &Search<'_>,
     cases: Vec<Case>,
 ) -> Result<(Case, Option<String>), String> {
-    let whole = search.replay(&cases[0])?.report;
-    let why = if search.objection.property == PROGRESS {
-        Some("No step was left out by itself: a shorter run never finishes either.")
-    } else if search.is_timed(&whole) {
-        Some("No step was left out by itself, because the property may depend on the clock.")
-    } else {
-        None
-    };
-    if let Some(why) = why {
+    if let Some(why) = search.kept {
         return Ok((cases.into_iter().next().expect("there is one"), Some(why.to_string())));
     }
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -45,7 +49,7 @@ pub(super) fn shortest(
     let tried = cases.len().max(2) - 1;
     let work = || {
         while let Some(case) = cases[..tried].get(next.fetch_add(1, Ordering::Relaxed)) {
-            if next.load(Ordering::Relaxed) > 1 && !(search.how.has_time)() {
+            if next.load(Ordering::Relaxed) > 1 && !search.has_time() {
                 return;
             }
             let shortened = shortened(search, case);
@@ -60,7 +64,7 @@ pub(super) fn shortest(
     let found = found.into_inner().expect("no thread panics while it holds the lock");
     let found: Vec<Case> = found.into_iter().collect::<Result<_, _>>()?;
     let shortest = found.into_iter().min_by_key(|case| (case.steps.len(), case.hash));
-    let incomplete = (!(search.how.has_time)()).then(|| NO_TIME.to_string());
+    let incomplete = (!search.has_time()).then(|| NO_TIME.to_string());
     Ok((shortest.expect("one case was shortened"), incomplete))
 }
 
@@ -69,11 +73,12 @@ fn shortened(search: &Search<'_>, case: &Case) -> Result<Case, String> {
     let (run, _) = recorded(search.scenario, case)?;
     let mut is_first = true;
     let mut shows = |steps: &[(Time, Step)]| {
-        let has_time = std::mem::take(&mut is_first) || (search.how.has_time)();
+        let has_time = std::mem::take(&mut is_first) || search.has_time();
         let report = has_time.then(|| on_fresh_thread(|| taken(search, &run, steps)))?;
         search.is_same(&report).then(|| (report.recorded.clone(), report))
     };
-    let whole = without_clients(case, &mut |steps| shows(steps).is_some());
+    let whole = without_clients(case, &mut |steps| shows(steps).map(|(steps, _)| steps));
+    let whole = without_classes(whole, &mut |steps| shows(steps).map(|(steps, _)| steps));
     match minimise(&whole, &[], &mut shows) {
         Some((_, report)) => Ok(search.case_of(report)),
         None => Ok(case.clone()),
@@ -90,18 +95,52 @@ fn taken(search: &Search<'_>, run: &Run, steps: &[(Time, Step)]) -> RunReport {
     with_world(search.scenario, run, host, with).0.report
 }
 
+/// Recorded steps.
+type Steps = Vec<(Time, Step)>;
+
+/// Returns the steps that were possible of those given, if they violate the property.
+type Possible<'a> = dyn FnMut(&[(Time, Step)]) -> Option<Steps> + 'a;
+
 /// Leaves out whole clients, which no group of neighbouring steps is.
-fn without_clients(
-    case: &Case,
-    shows: &mut dyn FnMut(&[(Time, Step)]) -> bool,
-) -> Vec<(Time, Step)> {
+fn without_clients(case: &Case, possible: &mut Possible<'_>) -> Steps {
     let mut whole = case.steps.clone();
     for client in (0..case.config.clients.len()).map(ClientId::at) {
         let others = |(_, step): &&(Time, Step)| !matches!(step, Step::Start(of) if *of == client);
-        let without: Vec<_> = whole.iter().filter(others).copied().collect();
-        if without.len() < whole.len() && shows(&without) {
-            whole = without;
+        let without: Steps = whole.iter().filter(others).copied().collect();
+        if without.len() < whole.len() {
+            whole = possible(&without).unwrap_or(whole);
         }
     }
     whole
+}
+
+/// Leaves out all steps of a class at once: those of one kind on the same machines, such as all pings of a client. Most
+/// of a run's steps are of few classes.
+fn without_classes(mut whole: Steps, possible: &mut Possible<'_>) -> Steps {
+    let mut sizes: BTreeMap<String, usize> = BTreeMap::new();
+    whole.iter().for_each(|(_, step)| *sizes.entry(class(step)).or_default() += 1);
+    let mut classes: Vec<(usize, String)> =
+        sizes.into_iter().map(|(class, size)| (size, class)).collect();
+    classes.sort_unstable_by(|one, other| other.cmp(one));
+    for (_, left_out) in classes {
+        let without: Steps =
+            whole.iter().filter(|(_, step)| class(step) != left_out).copied().collect();
+        if without.len() < whole.len() {
+            whole = possible(&without).unwrap_or(whole);
+        }
+    }
+    whole
+}
+
+/// Returns the class of a step: its kind with its machines.
+fn class(step: &Step) -> String {
+    match step {
+        Step::Fire(timer) => format!("{timer:?}"),
+        Step::Crash { server, .. } => format!("Crash {server}"),
+        _ => {
+            let text = format!("{step:?}");
+            let kind = text.split(|letter: char| !letter.is_alphanumeric()).next();
+            format!("{} {:?}", kind.unwrap_or_default(), step.subjects())
+        }
+    }
 }

@@ -5,7 +5,7 @@ mod left_out;
 mod timers;
 mod values;
 
-pub(crate) use handover::{Handed, Struck, hand_over};
+pub(crate) use handover::{Struck, hand_over};
 
 use super::varied::Varied;
 use super::{Answer, Exploration, ExploreError, faults, figures};

@@ -1,6 +1,11 @@
 //! Searches of servers alone over the ensemble grain.
 
+#[cfg(feature = "catalogue")]
+mod handover;
 mod report;
+
+#[cfg(feature = "catalogue")]
+pub(crate) use handover::hand_over_servers;
 
 use super::asked::Ensemble;
 use super::{Answer, Exploration, ExploreError, ToldAgain, figures};
