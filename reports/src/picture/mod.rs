@@ -3,6 +3,10 @@
 //! A [`Picture`] has a lane per machine and a row per step. The page (HTML) and the exports to other viewers (the Trace
 //! Event Format of Chrome and Perfetto, ShiViz's log format) are made from it.
 
+pub mod page;
+pub mod perfetto;
+pub mod shiviz;
+
 use serde::Serialize;
 
 /// A run as a space-time diagram. Lanes, steps, lines and states are named by their positions in these lists.
