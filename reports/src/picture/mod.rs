@@ -5,6 +5,7 @@
 
 pub mod page;
 pub mod perfetto;
+mod places;
 pub mod shiviz;
 
 use serde::Serialize;

@@ -39,7 +39,8 @@ fn fill(parts: &[(&str, &str)]) -> String {
     let mut text = String::new();
     let mut rest = TEMPLATE;
     for (marker, part) in parts {
-        let (before, after) = rest.split_once(marker).expect("the template has every marker, in this order");
+        let (before, after) =
+            rest.split_once(marker).expect("the template has every marker, in this order");
         text.push_str(before);
         text.push_str(part);
         rest = after;

@@ -44,8 +44,10 @@ pub(super) struct Ensemble {
 
 impl Ensemble {
     pub(super) fn new(seed: u64, servers: usize, clients: usize) -> Self {
-        let server = (1..=servers).map(|id| Lane { name: format!("server {id}"), kind: LaneKind::Server });
-        let client = (1..=clients).map(|id| Lane { name: format!("client {id}"), kind: LaneKind::Client });
+        let server =
+            (1..=servers).map(|id| Lane { name: format!("server {id}"), kind: LaneKind::Server });
+        let client =
+            (1..=clients).map(|id| Lane { name: format!("client {id}"), kind: LaneKind::Client });
         Ensemble {
             picture: Picture { lanes: server.chain(client).collect(), ..Picture::default() },
             dice: Dice::new(seed),
@@ -72,14 +74,17 @@ impl Ensemble {
         self.picture
     }
 
+    /// Packets are read before new ones are asked for, so that few are under way at a time.
     fn turn(&mut self) {
-        match self.dice.below(200) {
-            0..110 if !self.in_flight.is_empty() => self.deliver(),
-            0..125 if !self.fsyncs.is_empty() => self.fsync(),
-            125..140 => self.ping(),
-            140..144 => self.fault(),
-            144..152 => self.mend(),
-            152..162 => self.belief(),
+        let busy = self.in_flight.len() > 3 + self.dice.below(9);
+        match self.dice.below(400) {
+            0..330 if busy => self.deliver(),
+            0..330 if !self.fsyncs.is_empty() => self.fsync(),
+            0..200 if !self.in_flight.is_empty() => self.deliver(),
+            330..350 => self.ping(),
+            350..353 => self.fault(),
+            353..362 => self.mend(),
+            362..368 => self.belief(),
             _ => self.program(),
         }
     }
@@ -90,7 +95,8 @@ impl Ensemble {
 
     /// Adds a step and returns its position.
     fn step(&mut self, lanes: Vec<usize>, kind: StepKind, words: String) -> usize {
-        self.now += [1, 40, 300, 1_200, 9_000][self.dice.below(5)] * (1 + self.dice.below(9) as u64);
+        self.now +=
+            [1, 40, 300, 1_200, 9_000][self.dice.below(5)] * (1 + self.dice.below(9) as u64);
         let number = self.picture.steps.len() as u64 + 1;
         let fault = matches!(kind, StepKind::Fault | StepKind::Mending);
         self.picture.steps.push(PictureStep {
@@ -123,6 +129,10 @@ impl Ensemble {
     }
 
     fn send(&mut self, from: usize, to: usize, message: Message, words: String) {
+        // After an election an old packet can make its reader answer itself.
+        if from == to {
+            return;
+        }
         let sent = self.picture.steps.len() - 1;
         let ping = message == Message::Ping;
         self.in_flight.push((self.picture.arrows.len(), message));
@@ -147,12 +157,15 @@ impl Ensemble {
 
     fn state(&mut self, lane: usize) {
         let machine = &self.machines[lane];
-        let role = machine.role.map(|role| self.picture.spans[role].kind);
-        let mut texts = vec![format!("role {role:?}"), format!("epoch {}", self.epoch)];
+        let role = machine.role.map_or(SpanKind::Down, |role| self.picture.spans[role].kind);
+        let mut texts =
+            vec![format!("role {role:?}").to_lowercase(), format!("epoch {}", self.epoch)];
         if lane < self.servers {
             texts.push(format!("log up to {}:{}", self.epoch, machine.zxid));
             texts.push(format!("committed {}:{}", self.epoch, machine.zxid.saturating_sub(1)));
-            texts.extend((0..3).map(|item| format!("znode /locks/one/x-{:010}", machine.zxid / 4 + item)));
+            texts.extend(
+                (0..3).map(|item| format!("znode /locks/one/x-{:010}", machine.zxid / 4 + item)),
+            );
         } else {
             texts.push(format!("session 0x10000010000000{lane}, timeout 6000 ms"));
             texts.push(format!("last zxid {}:{}", self.epoch, machine.zxid));
@@ -172,13 +185,17 @@ impl Ensemble {
 
     fn election(&mut self) {
         self.epoch += 1;
-        let up: Vec<usize> = (0..self.servers).filter(|&id| self.machines[id].down.is_none()).collect();
+        let up: Vec<usize> =
+            (0..self.servers).filter(|&id| self.machines[id].down.is_none()).collect();
         self.leader = up[self.dice.below(up.len())];
         for &server in &up {
             let name = self.name(server);
             self.step(vec![server], StepKind::Timer, format!("timer: {name} looks for a leader"));
             self.span(server, SpanKind::Looking, "");
-            self.event(format!("{name} is LOOKING, proposes itself for epoch {}", self.epoch), true);
+            self.event(
+                format!("{name} is LOOKING, proposes itself for epoch {}", self.epoch),
+                true,
+            );
             for &other in up.iter().filter(|&&other| other != server) {
                 let words = format!("vote for server {} in round {}", self.leader + 1, self.epoch);
                 self.send(server, other, Message::Vote, words);
@@ -200,13 +217,22 @@ impl Ensemble {
         let Arrow { from, to, words, .. } = self.picture.arrows[arrow].clone();
         let (sender, receiver) = (self.name(from), self.name(to));
         let down = self.machines[to].down.is_some();
-        if down || (message != Message::Ping && self.dice.below(40) == 0) {
-            let step = self.step(vec![to, from], StepKind::Fault, format!("LOST {sender} -> {receiver}: {words}"));
+        let needed = message == Message::NewLeader && !down;
+        if down || !needed && (message != Message::Ping && self.dice.below(150) == 0) {
+            let step = self.step(
+                vec![to, from],
+                StepKind::Fault,
+                format!("LOST {sender} -> {receiver}: {words}"),
+            );
             self.picture.arrows[arrow].ended = Some(step);
             self.picture.arrows[arrow].lost = true;
             return;
         }
-        let step = self.step(vec![to], StepKind::Packet, format!("{receiver} reads from {sender}: {words}"));
+        let step = self.step(
+            vec![to],
+            StepKind::Packet,
+            format!("{receiver} reads from {sender}: {words}"),
+        );
         self.picture.arrows[arrow].ended = Some(step);
         self.react(message, from, to, words);
     }
@@ -232,9 +258,19 @@ impl Ensemble {
                 self.machines[to].zxid += 1;
                 self.fsyncs.push(to);
             }
-            Message::Ack => self.send(to, from, Message::Commit, format!("COMMIT {}:{}", self.epoch, self.machines[to].zxid)),
+            Message::Ack => self.send(
+                to,
+                from,
+                Message::Commit,
+                format!("COMMIT {}:{}", self.epoch, self.machines[to].zxid),
+            ),
             Message::Commit => {
-                let event = format!("{} commits and applies {}:{}", self.name(to), self.epoch, self.machines[to].zxid);
+                let event = format!(
+                    "{} commits and applies {}:{}",
+                    self.name(to),
+                    self.epoch,
+                    self.machines[to].zxid
+                );
                 self.event(event, false);
                 self.path(format!("/locks/one/x-{:010}", self.machines[to].zxid / 4));
                 self.state(to);
@@ -275,23 +311,42 @@ impl Ensemble {
     fn program(&mut self) {
         let client = self.client();
         let (name, sequence) = (self.name(client), self.dice.below(4));
-        let words = ["getChildren /locks/one", "create /locks/one/x- (EphemeralSequential)", "exists /locks/one", "sync /"][sequence];
+        let words = [
+            "getChildren /locks/one",
+            "create /locks/one/x- (EphemeralSequential)",
+            "exists /locks/one",
+            "sync /",
+        ][sequence];
         self.step(vec![client], StepKind::Program, format!("{name}'s program asks: {words}"));
         self.path(["/locks/one", "/locks/one/x-", "/locks/one", "/"][sequence].into());
         self.last().notes.push(format!("it asks: {words} (call {sequence})"));
-        self.send(client, self.leader, Message::Request, format!("request xid {sequence}: {words}"));
+        self.send(
+            client,
+            self.leader,
+            Message::Request,
+            format!("request xid {sequence}: {words}"),
+        );
     }
 
     fn belief(&mut self) {
         let client = self.client();
         let name = self.name(client);
-        let step = self.step(vec![client], StepKind::Program, format!("{name}'s program receives: [x-0000000002], cversion 4"));
+        let step = self.step(
+            vec![client],
+            StepKind::Program,
+            format!("{name}'s program receives: [x-0000000002], cversion 4"),
+        );
         if let Some(bar) = self.machines[client].holds.take() {
             self.picture.bars[bar].to = Some(step);
             self.event(format!("{name} believes that it has released /locks/one"), true);
         } else {
             self.machines[client].holds = Some(self.picture.bars.len());
-            self.picture.bars.push(Bar { lane: client, label: "holds /locks/one".into(), from: step, to: None });
+            self.picture.bars.push(Bar {
+                lane: client,
+                label: "holds /locks/one".into(),
+                from: step,
+                to: None,
+            });
             self.event(format!("{name} believes that it HOLDS /locks/one from now on"), true);
         }
         self.path("/locks/one".into());
@@ -305,10 +360,13 @@ impl Ensemble {
             return;
         }
         let (name, client) = (self.name(lane), lane >= self.servers);
-        let others_up = (0..self.servers).filter(|&id| id != lane && self.machines[id].down.is_none()).count();
+        let others_up =
+            (0..self.servers).filter(|&id| id != lane && self.machines[id].down.is_none()).count();
         let (kind, words) = match self.dice.below(2) {
             0 if client => (SpanKind::Paused, format!("PAUSE {name}")),
-            0 if others_up * 2 > self.servers => (SpanKind::Down, format!("CRASH {name}: its log lost its last 2 transactions")),
+            0 if others_up * 2 > self.servers => {
+                (SpanKind::Down, format!("CRASH {name}: its log lost its last 2 transactions"))
+            }
             _ => (SpanKind::Cut, format!("CUT {name} -> server 1, server 1 -> {name}")),
         };
         let from = self.step(vec![lane], StepKind::Fault, words);
@@ -317,6 +375,7 @@ impl Ensemble {
         if kind == SpanKind::Down {
             self.end_role(lane);
             self.machines[lane].down = Some(span);
+            self.state(lane);
             if lane == self.leader {
                 self.election();
             }
@@ -336,6 +395,7 @@ impl Ensemble {
             let step = self.step(vec![lane], StepKind::Mending, format!("RESTART {name}"));
             self.picture.spans[span].to = Some(step);
             self.span(lane, SpanKind::Looking, "");
+            self.event(format!("{name} is LOOKING"), true);
             self.send(self.leader, lane, Message::NewLeader, format!("NEWLEADER {}:0", self.epoch));
             self.state(lane);
         } else if let Some(span) = self.machines[lane].fault.take() {
@@ -343,8 +403,11 @@ impl Ensemble {
             self.picture.spans[span].to = Some(step);
             let expired = self.dice.below(4) == 0;
             if lane >= self.servers {
-                let (kind, label) =
-                    if expired { (SpanKind::Expired, "") } else { (SpanKind::Connected, "to server 2") };
+                let (kind, label) = if expired {
+                    (SpanKind::Expired, "")
+                } else {
+                    (SpanKind::Connected, "to server 2")
+                };
                 self.span(lane, kind, label);
                 self.state(lane);
             }

@@ -7,23 +7,24 @@ use ensemble::Ensemble;
 use vivarium_reports::picture::{Curve, CurvePoint, Objected, Picture, Sentence, StepKind};
 
 /// A source of numbers that is the same everywhere: a linear congruential generator.
-pub struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
     /// Returns the generator of a seed.
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
     /// Returns a number below `limit`.
-    pub fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) as usize) % limit
     }
 }
 
 /// Returns a picture of `steps` steps with `servers` servers and `clients` clients.
-pub fn picture(seed: u64, steps: usize, servers: usize, clients: usize) -> Picture {
+pub(crate) fn picture(seed: u64, steps: usize, servers: usize, clients: usize) -> Picture {
     let mut picture = Ensemble::new(seed, servers, clients).run(steps);
     let last = picture.steps.last().map_or(0, |step| step.number);
     picture.title = "lock with NoGuid".into();
@@ -67,7 +68,8 @@ fn facts(seed: u64, saw: &str, picture: &Picture) -> Vec<(String, String)> {
 
 /// Takes every so many a milestone for a sentence.
 fn script(picture: &Picture) -> Vec<Sentence> {
-    let milestones: Vec<_> = picture.steps.iter().enumerate().filter(|(_, step)| step.milestone).collect();
+    let milestones: Vec<_> =
+        picture.steps.iter().enumerate().filter(|(_, step)| step.milestone).collect();
     let stride = (milestones.len() / 9).max(1);
     let chosen = milestones.into_iter().step_by(stride).take(9).enumerate();
     chosen

@@ -141,3 +141,4 @@ const barTracks = (() => {
   }
   return tracks;
 })();
+const trackCount = lanes.map((_, lane) => bars.reduce((most, bar, index) => (bar.lane === lane ? Math.max(most, barTracks[index] + 1) : most), 0));

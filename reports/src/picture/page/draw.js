@@ -22,19 +22,20 @@ function draw() {
   drawBars(first, last, labels);
   drawArrows(first, last);
   drawMarks(firstRow, lastRow);
-  for (const label of labels) drawLabel(label);
+  drawLabels(labels);
   pen.restore();
   drawTexts(firstRow, lastRow);
   drawViolation();
 }
 
 const screenY = (index) => yOf(index) - view.top;
-const dense = () => !view.time && view.rowHeight < 9;
+/** The height that a step has on average. Below 9 pixels only what matters is drawn; below 3, only what matters most. */
+const roomOfStep = () => (view.time ? (wholeTime * view.perSecond) / Math.max(1, rows.length) : view.rowHeight);
 
 function drawStripes(firstRow, lastRow) {
   if (selected >= 0) drawStripe(selected, colours.select);
   if (hovered >= 0 && hovered !== selected) drawStripe(hovered, colours.stripe);
-  if (view.time || dense()) return;
+  if (view.time || roomOfStep() < 9) return;
   pen.fillStyle = colours.line;
   for (let row = firstRow; row <= lastRow; row++) {
     // A dotted line in the gutter where steps are left out.
@@ -68,7 +69,8 @@ function drawSpans(first, last) {
     if (to < 0 || from > view.height) return;
     drawBand(pen, span.kind, x, from, to, view.laneWidth * 0.5);
     const half = Math.min(BANDS[span.kind].width, view.laneWidth * 0.5) / 2;
-    labels.push({ words: spanWords(span), x: x - half - 7, from, to, colour: colours.muted });
+    const fault = FAULTS.has(span.kind);
+    labels.push({ words: spanWords(span), x: x - half - 8, from, to, colour: fault ? colours[span.kind] : colours.muted, first: fault });
   };
   eachSpan(first, last, (span) => { if (!FAULTS.has(span.kind)) one(span); });
   eachSpan(first, last, (span) => { if (FAULTS.has(span.kind)) one(span); });
@@ -89,23 +91,40 @@ function drawBars(first, last, labels) {
     pen.beginPath();
     pen.roundRect(x, from, BAR, Math.max(2, to - from), 2.5);
     pen.fill();
-    labels.push({ words: bar.label, x: x + BAR + 7, from, to, colour: colours.belief });
+    const beside = Math.round(xOf(bar.lane) + 12 + Math.min(3, trackCount[bar.lane]) * (BAR + 2) + 6);
+    labels.push({ words: bar.label, x: beside, from, to, colour: colours.belief, first: false });
   });
 }
 
-/** Writes a label upwards beside its band. It stays in the view as long as the band does, if it has room. */
-function drawLabel({ words, x, from, to, colour }) {
-  const top = Math.max(4, from + 3);
-  const room = Math.min(view.height, to) - top - 6;
-  if (room < 40) return;
-  const text = fitted(words, Math.min(room, 220), SMALL);
+/**
+ * Writes the labels beside their bands, top to bottom: those of faults first, the others where they have room. A label
+ * stays in the view as long as its band does.
+ */
+function drawLabels(labels) {
+  const placed = [];
+  labels.sort((a, b) => Number(b.first) - Number(a.first) || a.from - b.from);
+  for (const label of labels) {
+    const length = lengthOf(label.words, SMALL);
+    let top = Math.max(5, label.from + 4);
+    for (const other of placed.filter((other) => Math.abs(other.x - label.x) < 13)) {
+      if (top < other.bottom && top + length > other.top) top = other.bottom + 8;
+    }
+    const room = Math.min(view.height, label.to) - top - 4;
+    if (room < Math.min(length, Math.max(44, length * 0.6))) continue;
+    placed.push({ x: label.x, top, bottom: top + Math.min(room, length) });
+    drawLabel(label, top, Math.min(room, 240));
+  }
+}
+
+function drawLabel({ words, x, colour }, top, room) {
+  const text = fitted(words, room, SMALL);
   pen.save();
   pen.translate(x, top);
   pen.rotate(Math.PI / 2);
   pen.font = SMALL;
   pen.textAlign = "left";
   pen.textBaseline = "middle";
-  pen.lineWidth = 3;
+  pen.lineWidth = 4;
   pen.lineJoin = "round";
   pen.strokeStyle = colours.back;
   pen.strokeText(text, 0, 0);
@@ -134,11 +153,21 @@ function drawArrows(first, last) {
     const strong = arrow.sent === about || arrow.ended === about;
     groups[arrow.lost ? "lost" : strong ? "strong" : arrow.ping ? "ping" : "plain"].push(ends);
   });
-  const many = groups.plain.length > 500;
-  strokeArrows(groups.ping, colours.ping, 0.8, 1, [], !many);
-  strokeArrows(groups.plain, colours.arrow, many ? 0.5 : 1.1, many ? 0.55 : 1, [], !many);
-  strokeArrows(groups.lost, colours.lost, 1.2, 1, [5, 3], !many);
+  // The more arrows there are, the fainter is each, so that roles and faults stay visible.
+  const many = groups.plain.length > 400;
+  const alpha = many ? Math.max(0.05, 250 / groups.plain.length) : 1;
+  strokeArrows(groups.ping, colours.ping, 0.8, alpha, [], !many);
+  strokeArrows(groups.plain, colours.arrow, many ? 0.8 : 1.1, alpha, [], !many);
+  strokeArrows(groups.lost, colours.lost, 1.2, many ? 0.35 : 1, many ? [] : [5, 3], !many);
   strokeArrows(groups.strong, colours.accent, 2, 1, [], true);
+}
+
+/** The part of a line between two heights. Lines of a long run go on far above and below the view. */
+function clipped({ x1, y1, x2, y2 }, top, bottom) {
+  if (y1 >= top && y2 <= bottom) return [x1, y1, x2, y2];
+  const xAt = (y) => x1 + ((x2 - x1) * (y - y1)) / (y2 - y1 || 1);
+  const [from, to] = [Math.max(y1, top), Math.min(y2, bottom)];
+  return [xAt(from), from, xAt(to), to];
 }
 
 function strokeArrows(list, colour, width, alpha, dash, heads) {
@@ -148,22 +177,26 @@ function strokeArrows(list, colour, width, alpha, dash, heads) {
   pen.lineWidth = width;
   pen.setLineDash(dash);
   pen.beginPath();
-  for (const { x1, y1, x2, y2 } of list) {
+  for (const ends of list) {
+    const [x1, y1, x2, y2] = clipped(ends, -10, view.height + 10);
     pen.moveTo(x1, y1);
     pen.lineTo(x2, y2);
   }
   pen.stroke();
   pen.setLineDash([]);
-  if (heads) {
-    pen.beginPath();
-    for (const ends of list) if (ends.reached) arrowHead(ends);
-    pen.fill();
-  }
+  if (heads) drawHeads(list);
+  pen.globalAlpha = 1;
+}
+
+/** A head where a packet was read, a cross where it was lost or is still under way. */
+function drawHeads(list) {
+  pen.beginPath();
+  for (const ends of list) if (ends.reached) arrowHead(ends);
+  pen.fill();
   pen.lineWidth = 2;
   pen.beginPath();
-  for (const { x2, y2, reached } of list) if (!reached) cross(pen, x2, y2, heads ? 4 : 2);
+  for (const { x2, y2, reached } of list) if (!reached) cross(pen, x2, y2, 4);
   pen.stroke();
-  pen.globalAlpha = 1;
 }
 
 function arrowHead({ x1, y1, x2, y2 }) {
@@ -180,28 +213,49 @@ function arrowHead({ x1, y1, x2, y2 }) {
 }
 
 function drawMarks(firstRow, lastRow) {
-  const small = dense() || (view.time && lastRow - firstRow > 300);
+  const room = roomOfStep();
+  // The lowest mark of each lane: on a whole run, marks that would cover it are left out.
+  const lowest = new Float64Array(lanes.length).fill(-100);
   for (let row = firstRow; row <= lastRow; row++) {
     const step = steps[rows[row]];
     const y = screenY(rows[row]);
-    const strong = step.milestone || step.kind === "fault" || step.kind === "mending";
-    const at = step.lanes.filter((lane) => columnOf[lane] >= 0).map(xOf);
-    if (step.lanes.length === 0) at.push(xOf(columns[0] ?? 0), lanesEnd() - view.laneWidth / 2);
-    if (at.length > 1) {
-      pen.fillStyle = colours[step.kind];
-      pen.fillRect(Math.min(...at), y - 0.75, Math.max(...at) - Math.min(...at), 1.5);
-    }
-    if (small && !strong) {
-      pen.fillStyle = colours[step.kind];
-      for (const x of at) pen.fillRect(x - 2, y - 0.75, 4, 1.5);
-      continue;
-    }
-    at.forEach((x, order) => drawMark(pen, step.kind, x, y, order > 0 ? 2.5 : small ? 3 : strong ? 5 : 3.8));
+    const fault = step.kind === "fault" || step.kind === "mending";
+    const at = step.lanes.filter((lane) => columnOf[lane] >= 0);
+    if (step.lanes.length === 0 && columns.length) at.push(columns[0], columns[columns.length - 1]);
+    if (room >= 4) drawLink(step.kind, at, y);
+    at.forEach((lane, order) => {
+      if (room < 3 && (!fault || order > 0 || y - lowest[lane] < 7)) return;
+      lowest[lane] = y;
+      const small = room < 9;
+      if (small && !fault && !step.milestone) {
+        pen.fillStyle = colours[step.kind];
+        pen.fillRect(xOf(lane) - 2, y - 0.75, 4, 1.5);
+      } else drawMark(pen, step.kind, xOf(lane), y, order > 0 ? 2.5 : small ? 3 : fault || step.milestone ? 5 : 3.8);
+    });
   }
+}
+
+/** A line between the lanes of a step on several lanes. */
+function drawLink(kind, at, y) {
+  if (at.length < 2) return;
+  const xs = at.map(xOf);
+  pen.fillStyle = colours[kind];
+  pen.fillRect(Math.min(...xs), y - 0.75, Math.max(...xs) - Math.min(...xs), 1.5);
 }
 
 // Widths of texts are kept: measuring is the slowest part of a frame.
 const fits = new Map();
+const lengths = new Map();
+
+function lengthOf(words, font) {
+  let length = lengths.get(words);
+  if (length === undefined) {
+    pen.font = font;
+    length = pen.measureText(words).width;
+    lengths.set(words, length);
+  }
+  return length;
+}
 
 function fitted(words, width, font) {
   const key = `${font[1]}${Math.round(width)}${words}`;
@@ -253,7 +307,7 @@ function drawText(index, y) {
   pen.font = SMALL;
   pen.textAlign = "right";
   pen.fillStyle = index === selected ? colours.text : colours.muted;
-  const time = timed ? 84 : 0;
+  const time = timed ? TIME : 0;
   pen.fillText(number.format(step.number), view.gutter - 12 - time, y);
   if (timed) {
     pen.fillStyle = index === selected ? colours.text : colours.faint;
@@ -271,18 +325,26 @@ function drawText(index, y) {
 function drawViolation() {
   if (violationAt < 0) return;
   const y = Math.round(violationY() - view.top);
-  if (y < -40 || y > view.height + 10) return;
+  if (y < -60 || y > view.height + 10) return;
   pen.fillStyle = colours.fault;
   pen.fillRect(0, y, view.width, 2);
   const { property, saw } = picture.violation;
-  const text = fitted(`Violated: ${property}. ${saw}`, view.width - 32, FONT);
   pen.font = FONT;
-  const width = pen.measureText(text).width;
+  const texts = wrapped(`Violated: ${property}. ${saw}`, view.width - 40, FONT);
+  const width = Math.max(...texts.map((text) => pen.measureText(text).width));
   pen.beginPath();
-  pen.roundRect(8, y + 1, width + 16, 22, [0, 0, 6, 6]);
+  pen.roundRect(10, y + 1, width + 20, 8 + 16 * texts.length, [0, 0, 6, 6]);
   pen.fill();
   pen.fillStyle = colours.back;
   pen.textAlign = "left";
   pen.textBaseline = "middle";
-  pen.fillText(text, 16, y + 12);
+  texts.forEach((text, line) => pen.fillText(text, 20, y + 13 + 16 * line));
+}
+
+/** A text on at most two lines. */
+function wrapped(words, width, font) {
+  const one = fitted(words, width, font);
+  if (one === words) return [words];
+  const cut = words.lastIndexOf(" ", one.length - 1);
+  return cut > 0 ? [words.slice(0, cut), fitted(words.slice(cut + 1), width, font)] : [one];
 }

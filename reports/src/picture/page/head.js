@@ -170,7 +170,7 @@ function fillLegend() {
   const item = (kind, words) => make("div", {}, swatch(kind), words);
   byId("legend-items").append(
     ...roles.map((kind) => item(kind, ROLES[kind])),
-    ...(bars.length ? [item("belief", "what its program believes")] : []),
+    ...(bars.length ? [item("belief", "belief")] : []),
     item("arrow", "packet"),
     item("lost", "packet lost"),
     ...(arrows.some((arrow) => arrow.ping) ? [item("ping", "ping")] : []),
@@ -180,7 +180,8 @@ function fillLegend() {
 /** Paints all swatches in the colours of the theme. */
 function paintSwatches() {
   for (const tile of document.querySelectorAll("canvas.swatch")) {
-    const [width, height] = [30, 16];
+    const [width, height] = [KINDS[tile.dataset.mark] ? 18 : 30, 16];
+    tile.style.width = `${width}px`;
     tile.width = width * ratio;
     tile.height = height * ratio;
     const ink = tile.getContext("2d");

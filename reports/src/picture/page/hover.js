@@ -28,7 +28,7 @@ function wordsAt(x, y) {
   if (row < 0) return "";
   const index = rows[row];
   if (Math.abs(screenY(index) - y) > Math.max(8, view.rowHeight)) return "";
-  const lane = columns.find((candidate) => Math.abs(xOf(candidate) - x) < view.laneWidth / 2);
+  const lane = columns.findLast((candidate) => xOf(candidate) - view.laneWidth / 2 <= x);
   const step = steps[index];
   const onMark = Math.abs(screenY(index) - y) < 9 && step.lanes.some((at) => columnOf[at] >= 0 && Math.abs(xOf(at) - x) < 9);
   if (onMark || x > lanesEnd()) return [`#${number.format(step.number)}  ${step.words}`, ...step.events].join("\n");

@@ -41,14 +41,15 @@ function relay() {
 
 function resize() {
   extent.style.height = `${Math.max(view.height, Math.ceil(wholeHeight()))}px`;
-  extent.style.width = `${Math.max(view.width, view.gutter + columns.length * view.laneWidth)}px`;
+  extent.style.width = `${Math.max(view.width, view.gutter + view.lanesWidth)}px`;
   renderOverview();
 }
 
 function fillHeadings() {
+  headings.classList.toggle("narrow", view.laneWidth < 72);
   headings.replaceChildren(...columns.map((lane) => make("div", { class: `heading ${lanes[lane].kind}`, title: lanes[lane].name },
     make("b", {}, lanes[lane].name), make("span", {}))));
-  headings.prepend(make("div", { class: "gutter", style: `width:${view.gutter}px` }, make("span", {}, "step"), timed ? make("span", {}, "seconds") : null));
+  headings.prepend(make("div", { class: "gutter", style: `width:${view.gutter}px` }, make("span", { style: `right:${12 + (timed ? TIME : 0)}px` }, "step"), timed ? make("span", { style: "right:12px" }, "seconds") : null));
 }
 
 /** Moves the headings with the lanes. Below each name stands the role at the top of the view. */
@@ -61,7 +62,7 @@ function moveHeadings() {
     if (!box) return;
     box.style.transform = `translateX(${xOf(lane) - view.laneWidth / 2}px)`;
     box.style.width = `${view.laneWidth}px`;
-    const role = spansAt(lane, index).map((span) => ROLES[span.kind]).join(", ");
+    const role = view.laneWidth < 72 ? "" : spansAt(lane, index).map((span) => ROLES[span.kind]).join(", ");
     if (box.lastChild.textContent !== role) box.lastChild.textContent = role;
   });
   const words = rows.length ? `${number.format(rows.length)} of ${number.format(steps.length)} steps` : "No step passes the filters";

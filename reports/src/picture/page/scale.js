@@ -2,7 +2,8 @@
 // into it.
 
 const PAD = 14;
-const VIOLATION = 30; // the room for the violation's sentence below its step
+const VIOLATION = 50; // the room for the violation's sentence below its step
+const TIME = 76; // the width of the column of times
 const TALLEST = 12e6; // browsers draw no element of more than some 16 million pixels
 
 const view = {
@@ -14,7 +15,8 @@ const view = {
   rowHeight: 24,
   perSecond: 400, // pixels, if time is true
   gutter: 0,
-  laneWidth: 64,
+  laneWidth: 64, // of a lane without beliefs; a lane with beliefs is wider
+  lanesWidth: 0,
   words: 0, // the width of the column of words, 0 if there is no room
 };
 
@@ -59,17 +61,26 @@ function rowNear(y) {
   return yOf(rows[after]) - y < y - yOf(rows[before]) ? after : before;
 }
 
-const xOf = (lane) => view.gutter + (columnOf[lane] + 0.5) * view.laneWidth - view.left;
-const lanesEnd = () => view.gutter + columns.length * view.laneWidth - view.left;
+// The middle of each lane, from the end of the gutter.
+const middles = new Float64Array(lanes.length);
+const xOf = (lane) => view.gutter + middles[lane] - view.left;
+const lanesEnd = () => view.gutter + view.lanesWidth - view.left;
 
 /** Shares the width among the gutter, the lanes and the words. */
 function layOut() {
-  const digits = steps.length ? String(steps[end].number).length : 1;
-  view.gutter = 28 + digits * 8 + (timed ? 84 : 0);
+  const digits = steps.length ? number.format(steps[end].number).length : 1;
+  view.gutter = 30 + digits * 7 + (timed ? TIME : 0);
   const room = view.width - view.gutter;
-  const wish = Math.min(112, Math.max(52, (room * 0.62) / Math.max(1, columns.length)));
-  view.laneWidth = Math.round(wish);
-  const left = room - columns.length * view.laneWidth;
+  const share = (lane) => 1 + 0.34 * Math.min(2, trackCount[lane]);
+  const shares = columns.reduce((sum, lane) => sum + share(lane), 0);
+  const wish = Math.max(190, room * 0.42); // for the words
+  view.laneWidth = Math.round(Math.min(104, Math.max(40, (room - wish) / Math.max(1, shares))));
+  view.lanesWidth = 0;
+  for (const lane of columns) {
+    middles[lane] = view.lanesWidth + view.laneWidth / 2;
+    view.lanesWidth += Math.round(view.laneWidth * share(lane));
+  }
+  const left = room - view.lanesWidth;
   view.words = left >= 140 ? left : 0;
 }
 
