@@ -61,7 +61,7 @@ fn a_page_asks_no_network_for_anything() {
     let addresses: Vec<&str> = page.split("http").skip(1).map(|rest| &rest[..20]).collect();
     let namespace =
         |address: &&str| address.starts_with("-equiv") || address.starts_with("://www.w3.org/2000");
-    assert!(addresses.iter().all(|address| namespace(&address)), "{addresses:?}");
+    assert!(addresses.iter().all(|address| namespace(address)), "{addresses:?}");
 }
 
 #[test]
