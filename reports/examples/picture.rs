@@ -5,14 +5,19 @@
 mod synthetic;
 
 use std::path::Path;
-use vivarium_reports::picture::{page::page, perfetto::trace_events, shiviz::shiviz};
+use vivarium_reports::picture::{Picture, page::page, perfetto::trace_events, shiviz::shiviz};
 
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| ".".into());
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
-    for (name, steps, servers, clients) in [("small", 80, 3, 2), ("large", 10_000, 5, 5)] {
-        let picture = synthetic::picture(42, steps, servers, clients);
+    let pictures = [
+        ("small", synthetic::picture(42, 80, 3, 2)),
+        ("large", synthetic::picture(42, 10_000, 5, 5)),
+        ("explored", synthetic::explored(7, 300, 3, 3)),
+        ("empty", Picture { title: "a run without a step".into(), ..Picture::default() }),
+    ];
+    for (name, picture) in pictures {
         std::fs::write(folder.join(format!("{name}.html")), page(&picture))?;
         std::fs::write(folder.join(format!("{name}.trace.json")), trace_events(&picture))?;
         std::fs::write(folder.join(format!("{name}.shiviz.txt")), shiviz(&picture))?;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use regex_lite::Regex;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use synthetic::picture;
+use synthetic::{explored, picture};
 use vivarium_reports::picture::page::page;
 use vivarium_reports::picture::perfetto::trace_events;
 use vivarium_reports::picture::shiviz::{EVENT, shiviz};
@@ -61,7 +61,7 @@ fn a_page_asks_no_network_for_anything() {
     let addresses: Vec<&str> = page.split("http").skip(1).map(|rest| &rest[..20]).collect();
     let namespace =
         |address: &&str| address.starts_with("-equiv") || address.starts_with("://www.w3.org/2000");
-    assert!(addresses.iter().all(|address| namespace(address)), "{addresses:?}");
+    assert!(addresses.iter().all(namespace), "{addresses:?}");
 }
 
 #[test]
@@ -142,11 +142,7 @@ fn slices_nest_and_flows_lead_from_slice_to_slice() {
 
 #[test]
 fn steps_of_an_explored_run_take_a_millisecond_each() {
-    let mut picture = picture(7, 100, 3, 3);
-    for step in &mut picture.steps {
-        step.at = 0;
-    }
-    let trace = trace_events(&picture);
+    let trace = trace_events(&explored(7, 100, 3, 3));
     assert_slices_nest(&trace);
     let times: BTreeSet<u64> = events(&trace, "X").iter().map(|slice| interval(slice).0).collect();
     assert!(times.iter().all(|time| time % 1_000 == 0));

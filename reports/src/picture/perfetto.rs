@@ -4,7 +4,7 @@
 //! their own below it: on one thread, slices may nest but not overlap.
 
 use super::places::{places, times};
-use super::{LaneKind, Picture, SpanKind, StepKind};
+use super::{LaneKind, Picture, SpanKind};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -36,6 +36,10 @@ struct Document {
     display_time_unit: &'static str,
     other_data: serde_json::Map<String, Value>,
 }
+
+/// The category of steps and of the flows between them. Chrome's own viewer binds a flow to a slice only if their
+/// categories are equal, so the kind of a step is an argument.
+const STEP: &str = "step";
 
 /// The process of the steps of the whole ensemble, and of the violation.
 const RUN: u64 = 3;
@@ -96,14 +100,13 @@ impl Export<'_> {
         for (index, lanes) in places(self.picture).into_iter().enumerate() {
             let step = &self.picture.steps[index];
             let args = json!({
-                "step": step.number, "notes": step.notes, "events": step.events, "paths": step.paths,
+                "step": step.number, "kind": step.kind, "notes": step.notes, "events": step.events, "paths": step.paths,
                 "milestone": step.milestone, "sent and never read": unread[index],
             });
             let whole = step.lanes.is_empty().then_some((RUN, 1));
             let lanes = lanes.into_iter().map(|lane| (self.process(lane), thread_of(lane)));
             for (pid, tid) in whole.into_iter().chain(lanes).collect::<Vec<_>>() {
-                let (category, ts) = (category(step.kind), self.times[index]);
-                self.slice(&step.words, category, (pid, tid), (ts, 1), args.clone());
+                self.slice(&step.words, STEP, (pid, tid), (self.times[index], 1), args.clone());
             }
         }
     }
@@ -124,15 +127,11 @@ impl Export<'_> {
     fn arrows(&mut self) {
         for (id, arrow) in self.picture.arrows.iter().enumerate() {
             let Some(ended) = arrow.ended else { continue };
-            let category = match (arrow.lost, arrow.ping) {
-                (true, _) => "lost",
-                (false, true) => "ping",
-                (false, false) => "packet",
-            };
-            let name = if arrow.words.is_empty() { category } else { arrow.words.as_str() };
+            let what = if arrow.words.is_empty() { "packet" } else { arrow.words.as_str() };
+            let name = if arrow.lost { format!("lost: {what}") } else { what.to_owned() };
             for (phase, lane, step) in [("s", arrow.from, arrow.sent), ("f", arrow.to, ended)] {
                 let mut event = json!({
-                    "ph": phase, "id": id + 1, "name": name, "cat": category, "pid": self.process(lane),
+                    "ph": phase, "id": id + 1, "name": name, "cat": STEP, "pid": self.process(lane),
                     "tid": thread_of(lane), "ts": self.times[step],
                 });
                 if phase == "f" {
@@ -207,17 +206,6 @@ const THREADS_OF_LANE: u64 = 1_000;
 /// The thread of a lane's steps. Threads of different processes have different numbers too: some viewers need it.
 fn thread_of(lane: usize) -> u64 {
     (lane as u64 + 1) * THREADS_OF_LANE
-}
-
-fn category(kind: StepKind) -> &'static str {
-    match kind {
-        StepKind::Packet => "packet",
-        StepKind::Server => "server",
-        StepKind::Timer => "timer",
-        StepKind::Program => "program",
-        StepKind::Fault => "fault",
-        StepKind::Mending => "mending",
-    }
 }
 
 fn word(kind: SpanKind) -> &'static str {

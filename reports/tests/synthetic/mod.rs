@@ -48,6 +48,17 @@ pub(crate) fn picture(seed: u64, steps: usize, servers: usize, clients: usize) -
     picture
 }
 
+/// Returns a picture of a run in which no time passes, without a violation and all that belongs to one.
+pub(crate) fn explored(seed: u64, steps: usize, servers: usize, clients: usize) -> Picture {
+    let mut picture = Ensemble::new(seed, servers, clients).run(steps);
+    picture.title = "lock".into();
+    picture.facts = vec![("strategy".into(), "breadth first".into())];
+    for step in &mut picture.steps {
+        step.at = 0;
+    }
+    picture
+}
+
 fn facts(seed: u64, saw: &str, picture: &Picture) -> Vec<(String, String)> {
     let last = picture.steps.last();
     let at = last.map_or(String::new(), |step| {

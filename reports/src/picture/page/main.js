@@ -173,14 +173,15 @@ const KEYS = [
   ["[", "script and filters", ["["], () => toggleSide("left")],
   ["]", "step", ["]"], () => toggleSide("right")],
   ["?", "this list", ["?"], () => byId("help").showModal()],
-  ["Esc", "leave a field", [], null],
+  ["Esc, Enter", "leave a field; Enter selects the next step shown", [], null],
 ];
 
 function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const field = event.target.closest?.("input[type=search], textarea");
   if (field) {
-    if (event.key === "Escape") scroller.focus();
+    if (event.key === "Escape" || event.key === "Enter") scroller.focus();
+    if (event.key === "Enter" && rows.length) select(nextShown(Math.max(0, selected), 1), true);
     return;
   }
   // Keys that move the focus or work a control keep their meaning.

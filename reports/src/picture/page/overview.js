@@ -24,9 +24,11 @@ function renderOverview() {
       const bottom = span.to === null ? strip.clientHeight : y(span.to);
       const wide = pass || span.kind === "leading" ? 0.8 : 0.4;
       ink.fillStyle = colours[span.kind];
+      ink.globalAlpha = pass ? 0.6 : 1;
       ink.fillRect(4 + (columnOf[span.lane] + (1 - wide) / 2) * column, top, column * wide, Math.max(0.7, bottom - top));
     }
   }
+  ink.globalAlpha = 1;
   ink.fillStyle = colours.belief;
   for (const bar of bars) {
     if (columnOf[bar.lane] < 0) continue;
@@ -57,7 +59,6 @@ function drawOverview() {
     stripPen.fillStyle = colours.text;
     stripPen.fillRect(0, (yOf(selected) / whole) * strip.clientHeight - 0.5, strip.clientWidth, 1);
   }
-  strip.setAttribute("aria-valuenow", String(Math.round((100 * view.top) / Math.max(1, whole - view.height))));
 }
 
 function initOverview(scroller) {

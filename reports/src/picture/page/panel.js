@@ -12,7 +12,7 @@ function showStep() {
   const step = steps[selected];
   panel.replaceChildren(...[
     make("div", { class: "step-head" },
-      make("h2", { id: "panel-title", "aria-live": "polite" }, `Step ${number.format(step.number)}`),
+      make("h2", { id: "panel-title" }, `Step ${number.format(step.number)}`),
       timed ? make("span", { class: "when" }, seconds(step.at)) : null),
     make("p", { class: "kind" }, swatch(step.kind), KINDS[step.kind], step.milestone ? make("span", { class: "tag" }, "milestone") : null,
       shown[selected] ? null : make("span", { class: "tag" }, "left out by the filters")),
@@ -26,6 +26,7 @@ function showStep() {
     ...stateOrder(step).map(laneState),
   ].filter((part) => part !== null));
   panel.parentElement.scrollTop = 0;
+  byId("said").textContent = [`Step ${step.number}: ${step.words}`, ...step.events].join(". ");
   paintSwatches();
 }
 
