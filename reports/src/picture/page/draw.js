@@ -110,7 +110,7 @@ function drawLabels(labels) {
       if (top < other.bottom && top + length > other.top) top = other.bottom + 8;
     }
     const room = Math.min(view.height, label.to) - top - 4;
-    if (room < Math.min(length, Math.max(44, length * 0.6))) continue;
+    if (room < Math.min(length, Math.max(44, length * 0.8))) continue;
     placed.push({ x: label.x, top, bottom: top + Math.min(room, length) });
     drawLabel(label, top, Math.min(room, 240));
   }
@@ -288,7 +288,7 @@ function drawTexts(firstRow, lastRow) {
     // Texts are 15 pixels apart: a slot of that height takes one text, and no neighbour that would touch it.
     const y = screenY(rows[row]);
     const slot = Math.floor(y / 5);
-    for (let near = slot - 2; near <= slot + 2; near++) if (taken.has(near)) return;
+    for (let near = slot - 3; near <= slot + 3; near++) if (taken.has(near)) return;
     taken.add(slot);
     drawText(rows[row], y);
   };

@@ -40,6 +40,12 @@ async function copied(text) {
 
 const isCommand = (name) => name === "replay";
 
+/** The facts that the sentence of the violation does not say already. */
+function unsaidFacts() {
+  const said = picture.violation ? [picture.violation.property, picture.violation.saw] : [];
+  return picture.facts.filter(([, value]) => !said.includes(value));
+}
+
 function fillHead() {
   byId("title").textContent = picture.title;
   if (picture.violation) {
@@ -49,9 +55,7 @@ function fillHead() {
     byId("saw").hidden = false;
     byId("go-violation").hidden = violationAt < 0;
   }
-  // What the violation says already is not said again.
-  const said = new Set(picture.violation ? [picture.violation.property, picture.violation.saw] : []);
-  for (const [name, value] of picture.facts.filter(([, value]) => !said.has(value))) {
+  for (const [name, value] of unsaidFacts()) {
     const text = isCommand(name) || name === "hash" ? make("code", {}, value) : value;
     byId("facts").append(make("div", {}, make("dt", {}, name), make("dd", {}, text, isCommand(name) ? copyButton(value) : null)));
   }
@@ -145,6 +149,7 @@ function fillFilters(changed) {
     byId("kinds").append(checkbox([swatch(kind), KINDS[kind]], () => filter.kinds, kind, changed));
   }
   lanes.forEach((lane, index) => byId("lanes").append(checkbox([lane.name], () => filter.lanes, index, changed)));
+  // More suggestions than these no one reads, and the field takes any path.
   byId("paths").append(...paths.slice(0, 2000).map((path) => make("option", { value: path })));
   const text = (id, key, value) => byId(id).addEventListener("input", () => { filter[key] = value(byId(id).value); changed(); });
   text("search", "text", (value) => value.trim().toLowerCase());

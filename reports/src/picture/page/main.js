@@ -47,7 +47,10 @@ function resize() {
 
 function fillHeadings() {
   headings.classList.toggle("narrow", view.laneWidth < 72);
-  headings.replaceChildren(...columns.map((lane) => make("div", { class: `heading ${lanes[lane].kind}`, title: lanes[lane].name },
+  headings.replaceChildren(...columns.map((lane) => make("div", {
+    class: `heading ${picture.violation?.lanes.includes(lane) ? "concerned" : ""}`,
+    title: `${lanes[lane].name}${picture.violation?.lanes.includes(lane) ? ", concerned by the violation" : ""}`,
+  },
     make("b", {}, lanes[lane].name), make("span", {}))));
   headings.prepend(make("div", { class: "gutter", style: `width:${view.gutter}px` }, make("span", { style: `right:${12 + (timed ? TIME : 0)}px` }, "step"), timed ? make("span", { style: "right:12px" }, "seconds") : null));
 }
@@ -65,7 +68,7 @@ function moveHeadings() {
     const role = view.laneWidth < 72 ? "" : spansAt(lane, index).map((span) => ROLES[span.kind]).join(", ");
     if (box.lastChild.textContent !== role) box.lastChild.textContent = role;
   });
-  const words = rows.length ? `${number.format(rows.length)} of ${number.format(steps.length)} steps` : "No step passes the filters";
+  const words = !steps.length ? "The run has no step" : rows.length ? `${number.format(rows.length)} of ${number.format(steps.length)} steps` : "No step passes the filters";
   if (byId("position").textContent !== words) byId("position").textContent = words;
 }
 
@@ -91,8 +94,18 @@ function select(index, jump = false) {
   else if (y > scroller.scrollTop + view.height - margin) scroller.scrollTop = y - view.height + margin;
   showStep();
   markSentence();
-  try { history.replaceState(null, "", `#step-${steps[selected].number}`); } catch { /* some viewers of files forbid it */ }
+  rememberStep();
   refresh();
+}
+
+let remembering = 0;
+
+/** Puts the step into the address. Browsers object to hundreds of changes within seconds, so the last one is waited for. */
+function rememberStep() {
+  clearTimeout(remembering);
+  remembering = setTimeout(() => {
+    try { history.replaceState(null, "", `#step-${steps[selected].number}`); } catch { /* some viewers of files forbid it */ }
+  }, 300);
 }
 
 function markSentence() {
@@ -143,10 +156,10 @@ function switchTheme() {
   relay();
 }
 
+// The observer of the diagram's size draws it anew.
 function toggleSide(side) {
   const hidden = byId("main").classList.toggle(`no-${side}`);
   byId(`toggle-${side}`).setAttribute("aria-pressed", String(!hidden));
-  relay();
 }
 
 const isFault = (step) => step.kind === "fault";
@@ -236,6 +249,7 @@ function followHash() {
 function start() {
   followTheme();
   byId("time").disabled = !timed;
+  if (window.innerWidth < 1100) toggleSide("left");
   fillHead();
   fillScript();
   fillCurve();

@@ -69,13 +69,13 @@ const lanesEnd = () => view.gutter + view.lanesWidth - view.left;
 /** Shares the width among the gutter, the lanes and the words. */
 function layOut() {
   const digits = steps.length ? number.format(steps[end].number).length : 1;
-  view.gutter = 30 + digits * 7 + (timed ? TIME : 0);
+  view.gutter = Math.max(54, 30 + digits * 7) + (timed ? TIME : 0);
   const room = view.width - view.gutter;
   const share = (lane) => 1 + 0.34 * Math.min(2, trackCount[lane]);
   const shares = columns.reduce((sum, lane) => sum + share(lane), 0);
   const wish = Math.max(190, room * 0.42); // for the words
   view.laneWidth = Math.round(Math.min(104, Math.max(40, (room - wish) / Math.max(1, shares))));
-  view.lanesWidth = 0;
+  view.lanesWidth = 8; // for the label of the first lane
   for (const lane of columns) {
     middles[lane] = view.lanesWidth + view.laneWidth / 2;
     view.lanesWidth += Math.round(view.laneWidth * share(lane));
