@@ -4,6 +4,7 @@
 //! of those before it.
 
 use super::Picture;
+use super::places::assert_complete;
 
 const TEMPLATE: &str = include_str!("page/page.html");
 
@@ -23,8 +24,9 @@ const SCRIPTS: &[&str] = &[
     include_str!("page/main.js"),
 ];
 
-/// Returns the picture as a self-contained HTML file.
+/// Returns the picture as a self-contained HTML file. Fails if a position in it leads nowhere.
 pub fn page(picture: &Picture) -> String {
+    assert_complete(picture);
     let scripts = format!("(() => {{\n\"use strict\";\n{}}})();\n", SCRIPTS.concat());
     fill(&[
         ("@title@", &escaped(&picture.title)),

@@ -83,7 +83,7 @@ function drawBars(first, last, labels) {
   const bottom = wholeHeight() - view.top;
   eachBar(first, last, (bar, index) => {
     if (columnOf[bar.lane] < 0) return;
-    const x = Math.round(xOf(bar.lane) + 12 + barTracks[index] * (BAR + 2));
+    const x = Math.round(xOf(bar.lane) + 12 + (barTracks[index] % TRACKS) * (BAR + 2));
     const from = Math.max(-40, screenY(bar.from));
     const to = Math.min(view.height + 40, bar.to === null ? bottom : screenY(bar.to));
     if (to < 0 || from > view.height) return;
@@ -91,7 +91,7 @@ function drawBars(first, last, labels) {
     pen.beginPath();
     pen.roundRect(x, from, BAR, Math.max(2, to - from), 2.5);
     pen.fill();
-    const beside = Math.round(xOf(bar.lane) + 12 + Math.min(3, trackCount[bar.lane]) * (BAR + 2) + 6);
+    const beside = Math.round(xOf(bar.lane) + 12 + Math.min(TRACKS, trackCount[bar.lane]) * (BAR + 2) + 6);
     labels.push({ words: bar.label, x: beside, from, to, colour: colours.belief, first: false });
   });
 }
@@ -158,7 +158,7 @@ function drawArrows(first, last) {
   const alpha = many ? Math.max(0.05, 250 / groups.plain.length) : 1;
   strokeArrows(groups.ping, colours.ping, 0.8, alpha, [], !many);
   strokeArrows(groups.plain, colours.arrow, many ? 0.8 : 1.1, alpha, [], !many);
-  strokeArrows(groups.lost, colours.lost, 1.2, many ? 0.35 : 1, many ? [] : [5, 3], !many);
+  strokeArrows(groups.lost, colours.lost, 1.2, many ? Math.min(0.35, Math.max(0.08, 60 / groups.lost.length)) : 1, many ? [] : [5, 3], !many);
   strokeArrows(groups.strong, colours.accent, 2, 1, [], true);
 }
 

@@ -37,7 +37,7 @@ function wordsAt(x, y) {
   if (arrow) return arrowWords(arrow);
   if (lane === undefined) return "";
   const dx = x - xOf(lane);
-  if (dx > 9 && dx < 40) return barsAt(lane, index).map((bar) => `${lanes[lane].name}: ${bar.label}`).join("\n");
+  if (dx > 9 && dx < 22 + 7 * Math.min(TRACKS, trackCount[lane])) return barsAt(lane, index).map((bar) => `${lanes[lane].name}: ${bar.label}`).join("\n");
   return Math.abs(dx) > 16 ? "" : spansAt(lane, index).map((span) => `${lanes[lane].name}: ${spanWords(span)}`).join("\n");
 }
 

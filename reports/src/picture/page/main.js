@@ -55,7 +55,7 @@ function fillHeadings() {
   headings.prepend(make("div", { class: "gutter", style: `width:${view.gutter}px` }, make("span", { style: `right:${12 + (timed ? TIME : 0)}px` }, "step"), timed ? make("span", { style: "right:12px" }, "seconds") : null));
 }
 
-/** Moves the headings with the lanes. Below each name stands the role at the top of the view. */
+/** Moves the headings with the lanes. Below each name stands the fault or the role at the top of the view. */
 function moveHeadings() {
   const row = Math.max(0, rowNear(view.top + PAD));
   const index = rows[row] ?? 0;
@@ -65,7 +65,9 @@ function moveHeadings() {
     if (!box) return;
     box.style.transform = `translateX(${xOf(lane) - view.laneWidth / 2}px)`;
     box.style.width = `${view.laneWidth}px`;
-    const role = view.laneWidth < 72 ? "" : spansAt(lane, index).map((span) => ROLES[span.kind]).join(", ");
+    const open = view.laneWidth < 72 ? [] : spansAt(lane, index);
+    const span = open.find((span) => FAULTS.has(span.kind)) ?? open[0];
+    const role = span ? ROLES[span.kind] : "";
     if (box.lastChild.textContent !== role) box.lastChild.textContent = role;
   });
   const words = !steps.length ? "The run has no step" : rows.length ? `${number.format(rows.length)} of ${number.format(steps.length)} steps` : "No step passes the filters";

@@ -3,6 +3,7 @@
 
 const PAD = 14;
 const VIOLATION = 50; // the room for the violation's sentence below its step
+const TRACKS = 6; // the most bars beside each other
 const TIME = 76; // the width of the column of times
 const TALLEST = 12e6; // browsers draw no element of more than some 16 million pixels
 
@@ -71,17 +72,18 @@ function layOut() {
   const digits = steps.length ? number.format(steps[end].number).length : 1;
   view.gutter = Math.max(54, 30 + digits * 7) + (timed ? TIME : 0);
   const room = view.width - view.gutter;
-  const share = (lane) => 1 + 0.34 * Math.min(2, trackCount[lane]);
-  const shares = columns.reduce((sum, lane) => sum + share(lane), 0);
+  // Beliefs need room for their bars and for a label.
+  const extra = (lane) => (trackCount[lane] ? 9 + 7 * Math.min(TRACKS, trackCount[lane]) : 0);
+  const extras = columns.reduce((sum, lane) => sum + extra(lane), 0);
   const wish = Math.max(190, room * 0.42); // for the words
-  view.laneWidth = Math.round(Math.min(104, Math.max(40, (room - wish) / Math.max(1, shares))));
+  view.laneWidth = Math.round(Math.min(104, Math.max(38, (room - wish - extras) / Math.max(1, columns.length))));
   view.lanesWidth = 8; // for the label of the first lane
   for (const lane of columns) {
     middles[lane] = view.lanesWidth + view.laneWidth / 2;
-    view.lanesWidth += Math.round(view.laneWidth * share(lane));
+    view.lanesWidth += view.laneWidth + extra(lane);
   }
   const left = room - view.lanesWidth;
-  view.words = left >= 140 ? left : 0;
+  view.words = left >= 100 ? left : 0;
 }
 
 const MOST = { row: 64, second: () => (TALLEST - 100) / wholeTime };
