@@ -78,6 +78,14 @@ fn an_empty_picture_has_a_page_and_exports() {
     assert_eq!(shiviz(&empty), format!("{EVENT}\n\n"));
 }
 
+#[test]
+#[should_panic(expected = "the packet has two ends")]
+fn a_packet_to_nowhere_has_no_page() {
+    let mut picture = picture(1, 80, 3, 2);
+    picture.arrows[0].ended = Some(80);
+    page(&picture);
+}
+
 /// The events of a trace with a phase.
 fn events(trace: &str, phase: &str) -> Vec<Value> {
     let trace: Value = serde_json::from_str(trace).expect("a trace is JSON");

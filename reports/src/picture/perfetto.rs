@@ -3,7 +3,7 @@
 //! Servers and clients are processes, and each lane is a thread of steps. Roles, faults and beliefs are on threads of
 //! their own below it: on one thread, slices may nest but not overlap.
 
-use super::places::{places, times};
+use super::places::{assert_complete, places, times};
 use super::{LaneKind, Picture, SpanKind};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 /// Packets are flows between the slices of their steps. A packet that was never read, nor lost, has no end to flow to;
 /// the slice of its sender names it.
 pub fn trace_events(picture: &Picture) -> String {
+    assert_complete(picture);
     let mut export =
         Export { picture, times: times(picture), events: Vec::new(), threads: Vec::new() };
     export.lanes();

@@ -1,7 +1,7 @@
 //! A picture as a log for ShiViz, which draws happened-before from vector clocks.
 
 use super::Picture;
-use super::places::places;
+use super::places::{assert_complete, places};
 use std::fmt::Write as _;
 
 /// The regular expression by which ShiViz finds the events. It is the first line of the log, where ShiViz looks for it.
@@ -14,6 +14,7 @@ pub const EVENT: &str = r"(?<host>\S+) (?<clock>\{.*\})\n#(?<step>\d+) (?<event>
 /// whole ensemble is an event on every lane. An event happens after the event before on its lane, and after the
 /// sending of the packets that it reads. A packet that was lost, or was sent and read within one step, orders nothing.
 pub fn shiviz(picture: &Picture) -> String {
+    assert_complete(picture);
     let hosts: Vec<String> = picture.lanes.iter().map(|lane| host(&lane.name)).collect();
     let mut text = format!("{EVENT}\n\n");
     each_event(picture, |lane, step, clock| {
