@@ -14,14 +14,14 @@ function renderOverview() {
   const ink = stripImage.getContext("2d");
   ink.scale(ratio, ratio);
   const width = strip.clientWidth;
-  const scale = strip.clientHeight / Math.max(1, wholeHeight());
+  const scale = strip.clientHeight / Math.max(1, wholeHeight(), view.height);
   const column = (width - 14) / Math.max(1, columns.length);
   const y = (index) => yOf(index) * scale;
   for (const pass of [false, true]) {
     for (const span of spans) {
       if (columnOf[span.lane] < 0 || FAULTS.has(span.kind) !== pass) continue;
       const top = y(span.from);
-      const bottom = span.to === null ? strip.clientHeight : y(span.to);
+      const bottom = span.to === null ? wholeHeight() * scale : y(span.to);
       const wide = pass || span.kind === "leading" ? 0.8 : 0.4;
       ink.fillStyle = colours[span.kind];
       ink.globalAlpha = pass ? 0.6 : 1;
@@ -32,7 +32,7 @@ function renderOverview() {
   ink.fillStyle = colours.belief;
   for (const bar of bars) {
     if (columnOf[bar.lane] < 0) continue;
-    const bottom = bar.to === null ? strip.clientHeight : y(bar.to);
+    const bottom = bar.to === null ? wholeHeight() * scale : y(bar.to);
     ink.fillRect(4 + (columnOf[bar.lane] + 0.8) * column, y(bar.from), Math.max(1, column * 0.2), Math.max(0.7, bottom - y(bar.from)));
   }
   ink.fillStyle = colours.fault;
