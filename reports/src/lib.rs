@@ -8,6 +8,7 @@
 
 pub mod case_file;
 pub mod determinism;
+pub mod explanation;
 pub mod exploration;
 pub mod folding;
 pub mod json;
@@ -16,8 +17,8 @@ pub mod junit;
 pub mod numbers;
 pub mod picture;
 pub mod recording;
-mod story;
 pub mod script;
+mod story;
 pub mod summary;
 pub mod table;
 mod telling;

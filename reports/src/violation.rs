@@ -74,10 +74,8 @@ fn minimised(minimal: &Minimal, every_step: &str) -> String {
     let Minimal { finding, before, after, took, incomplete } = minimal;
     let proven = finding.way.is_some_and(|way| way.proven);
     let smallest = if proven { ", and no shorter violation exists" } else { "" };
-    let mut text = format!(
-        "\nMinimised in {}: {after}{smallest}.\nFound: {before}.\n\n",
-        span(*took)
-    );
+    let mut text =
+        format!("\nMinimised in {}: {after}{smallest}.\nFound: {before}.\n\n", span(*took));
     text.push_str(&script_text(&minimal.script()));
     let _ = writeln!(text, "\n  violated   {}", finding.violation.objection.property);
     let _ = writeln!(text, "  saw        {}", finding.violation.objection.saw);

@@ -78,6 +78,8 @@ pub mod live;
 #[cfg(feature = "serve")]
 pub mod serve;
 
+#[cfg(feature = "cli")]
+mod explaining;
 #[cfg(feature = "explore")]
 mod exploration;
 pub mod guide;

@@ -45,7 +45,12 @@ impl Extent {
 impl fmt::Display for Extent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Extent { steps, faults, servers, clients } = self;
-        write!(f, "{} with {}", plural(*steps as usize, "step"), plural(*faults as usize, "fault"))?;
+        write!(
+            f,
+            "{} with {}",
+            plural(*steps as usize, "step"),
+            plural(*faults as usize, "fault")
+        )?;
         if *servers > 0 {
             write!(f, ", {}", plural(usize::from(*servers), "server"))?;
         }

@@ -27,6 +27,8 @@ pub(super) enum Command {
     Run(RunArguments),
     /// Replay one run, by its seed or from a case file
     Replay(ReplayArguments),
+    /// Show when a violation became inevitable: how often runs that go on from each step violate the property
+    Explain(ExplainArguments),
     /// Try every order of events within a budget of faults
     Explore(Box<ExploreArguments>),
     /// Compare the model with a real ZooKeeper, answer by answer
@@ -191,6 +193,25 @@ pub(super) struct ReplayArguments {
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, conflicts_with = "timeline")]
     #[arg(default_missing_value = "")]
     pub(super) minimise: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ExplainArguments {
+    /// A case file, or a scenario (with --seed)
+    #[arg(value_name = "CASE | SCENARIO")]
+    pub(super) target: String,
+    /// The seed of the run
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(super) seed: Option<String>,
+    /// Switch on a mutant of the scenario or a defect of the servers
+    #[arg(long = "bug", value_name = "NAME", requires = "seed")]
+    pub(super) bugs: Vec<String>,
+    /// Let the runs that go on have faults of their own; by default they only have those that had begun
+    #[arg(long)]
+    pub(super) faults: bool,
+    /// How many runs go on from each step that is examined [default: 100]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(super) runs: Option<String>,
 }
 
 #[derive(Args, Debug)]

@@ -1,5 +1,6 @@
 //! `--minimise`: adds the smallest run that violates the same property to the report on a violation.
 
+use super::progress::Spinner;
 use super::replay::program;
 use super::select::{self, Selected};
 use crate::catalogue::catalogue;
@@ -37,6 +38,9 @@ pub(super) fn with_smaller(
         return finding;
     }
     let servers = servers_alone(case);
+    let text =
+        format!("{}: looking for a smaller run, for at most {} s", scenario.name, time.as_secs());
+    let _spinner = Spinner::new(text);
     let shorter = match minimising::smallest(scenario, case, servers.as_ref(), host, time) {
         Ok(Some(found)) => {
             let mut minimal = found.minimal;

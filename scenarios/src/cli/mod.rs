@@ -10,6 +10,7 @@ mod cases;
 mod conform;
 mod each_seed;
 mod embedding;
+mod explain;
 mod explore;
 mod findings;
 mod fuzz;
@@ -54,6 +55,7 @@ fn run_command_line(words: Vec<OsString>, entries: &[Entry]) -> u8 {
         Some(Command::Run(arguments)) => run::run(&arguments, entries),
         Some(Command::Explore(arguments)) => explore::explore(&arguments, entries),
         Some(Command::Replay(arguments)) => replay::replay(&arguments, entries),
+        Some(Command::Explain(arguments)) => explain::explain(&arguments, entries),
         Some(Command::Conform(arguments)) => conform::conform(&arguments),
         Some(Command::Live(arguments)) => live::live(&arguments, entries),
         Some(Command::Serve(arguments)) => serve::serve(&arguments),

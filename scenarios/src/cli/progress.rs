@@ -11,6 +11,9 @@ use vivarium_sim::every::{Observer, Progress};
 /// The interval between plain lines.
 const PAUSE: Duration = Duration::from_secs(5);
 
+/// The interval between two pictures of a spinner.
+const TICK: Duration = Duration::from_millis(100);
+
 /// Shows the progress of a sweep.
 pub(super) struct Meter {
     title: String,
@@ -36,6 +39,11 @@ impl Meter {
     /// Creates a meter for `total` operations.
     pub(super) fn of_operations(title: String, total: u64) -> Meter {
         Meter::counting("operations", title, total)
+    }
+
+    /// Creates a meter for `total` runs.
+    pub(super) fn of_runs(title: String, total: u64) -> Meter {
+        Meter::counting("runs", title, total)
     }
 
     fn counting(unit: &'static str, title: String, total: u64) -> Meter {
@@ -86,6 +94,27 @@ fn bar(title: &str, unit: &str, total: u64) -> ProgressBar {
     bar.set_style(style.progress_chars("=> "));
     bar.set_prefix(title.to_string());
     bar
+}
+
+/// Shows on a terminal that something without a known length goes on. Elsewhere it is silent.
+pub(super) struct Spinner(ProgressBar);
+
+impl Spinner {
+    /// Shows this text until the spinner is dropped.
+    pub(super) fn new(text: String) -> Spinner {
+        let spinner = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
+        spinner.set_style(style.expect("the template is well formed"));
+        spinner.set_message(text);
+        spinner.enable_steady_tick(TICK);
+        Spinner(spinner)
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
 }
 
 /// Shows the progress of a search.

@@ -8,8 +8,8 @@ use crate::catalogue::Entry;
 use crate::exploration;
 use crate::properties::{Stated, stated_properties};
 use crate::replaying::{self, explored};
-use crate::sweeping::{self, Commands, LAST_STEPS};
 use crate::sweeping::seeds::parse_seed;
+use crate::sweeping::{self, Commands, LAST_STEPS};
 use std::path::Path;
 use std::time::Duration;
 use vivarium_model::case::Case;
@@ -112,7 +112,7 @@ fn by_seed(
 }
 
 /// Describes why a case file was not loaded; suggests the nearest name for an unknown bug.
-fn unreadable(error: &CaseFileError) -> String {
+pub(super) fn unreadable(error: &CaseFileError) -> String {
     let meant = match error {
         CaseFileError::UnknownBug { name, .. } => nearest(name, Bug::ALL.map(Bug::name)),
         _ => None,

@@ -62,7 +62,9 @@ impl Environment {
     /// unless `VIVARIUM_MINIMISE` says so.
     pub(crate) fn minimises_for(&self) -> Result<Duration, String> {
         match &self.minimise {
-            Some(text) => minimising::seconds(text).map_err(|why| format!("VIVARIUM_MINIMISE: {why}")),
+            Some(text) => {
+                minimising::seconds(text).map_err(|why| format!("VIVARIUM_MINIMISE: {why}"))
+            }
             None if self.seed.is_some() || self.timeline()?.is_some() => Ok(Duration::ZERO),
             None => Ok(minimising::TIME),
         }

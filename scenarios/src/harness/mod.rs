@@ -467,7 +467,12 @@ impl Test {
             explored: Explored::Programs { setup: Setup::NONE },
         };
         scenario.check()?;
-        Ok(Ready { scenario, host: self.host, must_see: self.must_see, minimises_for: Duration::ZERO })
+        Ok(Ready {
+            scenario,
+            host: self.host,
+            must_see: self.must_see,
+            minimises_for: Duration::ZERO,
+        })
     }
 }
 

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::extent::Extent;
 use vivarium_reports::summary::{Finding, Minimal, Way};
-use vivarium_sim::minimised::{How, Minimised, minimised};
 #[cfg(feature = "catalogue")]
 use vivarium_sim::Explored;
+use vivarium_sim::minimised::{How, Minimised, minimised};
 use vivarium_sim::{HostKind, Scenario};
 
 /// The time limit by default.
@@ -22,7 +22,8 @@ pub(crate) const TIME: Duration = Duration::from_secs(10);
 const LONGEST: u64 = 86_400;
 
 /// Says that nothing was found.
-pub(crate) const NOTHING_SMALLER: &str = "No smaller run that violates the same property was found.";
+pub(crate) const NOTHING_SMALLER: &str =
+    "No smaller run that violates the same property was found.";
 
 /// What share of the time has passed, in percent, when a search ends.
 #[cfg(feature = "explore")]
@@ -61,7 +62,9 @@ pub(crate) fn smallest(
     // Without the catalogue there is no search of servers alone.
     let _ = servers;
     if case.grain != GrainKind::Ensemble || case.seed.is_none() {
-        return Err("only the case of a sweep can be minimised: a search has minimised its own".into());
+        return Err(
+            "only the case of a sweep can be minimised: a search has minimised its own".into()
+        );
     }
     panics::programs();
     let begun = Instant::now();
@@ -110,8 +113,7 @@ fn swept(scenario: &Scenario, found: Minimised) -> Smallest {
 fn searched(scenario: &Scenario, case: &Case, time: Duration) -> Option<Smallest> {
     let objection = case.violation.as_ref()?;
     let before = Extent::of(case);
-    let (finding, smaller) =
-        hand_over(scenario, case, Struck::in_case(case), objection, time)?;
+    let (finding, smaller) = hand_over(scenario, case, Struck::in_case(case), objection, time)?;
     let smaller = Case { bugs: case.bugs.clone(), ..smaller };
     by_search(finding, smaller, before, &scenario.name)
 }

@@ -3,6 +3,7 @@
 
 mod bridge;
 mod embedding;
+mod forks;
 mod local_sessions;
 mod lost_replies;
 mod moved_sessions;

@@ -67,7 +67,11 @@ pub struct Minimised {
 ///
 /// # Errors
 /// One sentence that says what is wrong with the case.
-pub fn minimised(scenario: &Scenario, case: &Case, how: How<'_>) -> Result<Option<Minimised>, String> {
+pub fn minimised(
+    scenario: &Scenario,
+    case: &Case,
+    how: How<'_>,
+) -> Result<Option<Minimised>, String> {
     let Some(objection) = &case.violation else { return Ok(None) };
     let tries = AtomicU64::new(0);
     let mut search = Search { scenario, case, objection, how, kept: None, tries: &tries };

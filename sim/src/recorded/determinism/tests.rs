@@ -23,7 +23,18 @@ fn check(seed: u64, defects: Defects) -> Result<Closed, Box<Difference>> {
             let world = Mock::new(&drawn, Defects::default());
             let (run, steps) = (&drawn.run, &*first.unwrap().recorded);
             let options_text = drawn.to_string();
-            replay_in(world, ReplayIn { run, options_text, steps, expected: None, timers: Timers::AsRecorded, keep }).0
+            replay_in(
+                world,
+                ReplayIn {
+                    run,
+                    options_text,
+                    steps,
+                    expected: None,
+                    timers: Timers::AsRecorded,
+                    keep,
+                },
+            )
+            .0
         }
     };
     compare(seed, &HOSTS, &get)

@@ -4,6 +4,8 @@
 //! The driver takes steps from the heap, applies them to the world, and schedules their effects. Faults are ordinary
 //! steps, so the world's rolling hash over (time, step, effects) covers all decisions of the driver.
 
+mod follow;
+
 use crate::random::Seeds;
 use crate::run::demands::sessions_are_over;
 use crate::run::programs::Programs;
@@ -35,11 +37,22 @@ const STEPS_MAX: u64 = 20_000_000;
 const SUPERVISION: Duration = Duration::from_secs(1);
 
 /// Runs a world with the options in `drawn`.
-pub(crate) fn simulate<S: Subject>(mut subject: S, drawn: &Drawn, keep: Keep) -> Closed {
+pub(crate) fn simulate<S: Subject>(subject: S, drawn: &Drawn, keep: Keep) -> Closed {
+    fork(subject, drawn, drawn.run.seed, &[], keep)
+}
+
+/// Runs a world with the options in `drawn`: first these recorded steps, then as this seed chooses.
+pub(crate) fn fork<S: Subject>(
+    mut subject: S,
+    drawn: &Drawn,
+    seed: u64,
+    steps: &[(Time, Step)],
+    keep: Keep,
+) -> Closed {
     subject.tell(keep.telling);
     let keeps_monitors = keep.monitors;
-    let mut driver = Driver::new(subject, drawn, keep);
-    let outcome = driver.story().map_err(|objection| driver.subject.explained(objection));
+    let mut driver = Driver::new(subject, drawn, seed, keep);
+    let outcome = driver.story(steps).map_err(|objection| driver.subject.explained(objection));
     let view = View::new(driver.heap.now(), driver.subject.history());
     let unfinished = driver.programs.blamed(&outcome);
     let measured = driver.subject.measured();
@@ -69,9 +82,9 @@ struct Driver<'a, S> {
 }
 
 impl<'a, S: Subject> Driver<'a, S> {
-    fn new(subject: S, drawn: &'a Drawn, keep: Keep) -> Driver<'a, S> {
+    fn new(subject: S, drawn: &'a Drawn, seed: u64, keep: Keep) -> Driver<'a, S> {
         let run = &drawn.run;
-        let seeds = Seeds::new(run.seed);
+        let seeds = Seeds::new(seed);
         let clients = usize::from(run.clients());
         let (record, effects) = Record::begin(run, drawn.to_string(), keep);
         Driver {
@@ -93,8 +106,12 @@ impl<'a, S: Subject> Driver<'a, S> {
         }
     }
 
-    fn story(&mut self) -> Result<(), Objection> {
-        self.begin();
+    /// Runs the phases, after these recorded steps.
+    fn story(&mut self, recorded: &[(Time, Step)]) -> Result<(), Objection> {
+        match recorded {
+            [] => self.begin(),
+            steps => self.follow(steps)?,
+        }
         self.chaos()?;
         self.heal()?;
         self.demand_progress()?;
