@@ -12,7 +12,14 @@ use vivarium_model::verdict::Verdict;
 pub fn junit_report(reports: &[ScenarioReport]) -> String {
     let case = |report: &ScenarioReport| {
         let finding = report.finding.as_ref();
-        test_case(report.title(), &report.verdict, finding, report.wall)
+        let mut case = test_case(report.title(), &report.verdict, finding, report.wall);
+        if report.is_empty_shard() {
+            let mut skipped = TestCaseStatus::skipped();
+            skipped
+                .set_message("this shard has no seeds, because there are more shards than seeds");
+            case.status = skipped;
+        }
+        case
     };
     document("scenarios", reports.iter().map(case))
 }

@@ -6,7 +6,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod annotations;
 pub mod case_file;
+pub mod coverage;
 pub mod determinism;
 pub mod explanation;
 pub mod exploration;
@@ -14,8 +16,11 @@ pub mod folding;
 pub mod json;
 #[cfg(feature = "junit")]
 pub mod junit;
+pub mod markdown;
+pub mod merging;
 pub mod numbers;
 pub mod picture;
+pub mod reading;
 pub mod recording;
 pub mod script;
 mod story;

@@ -3,6 +3,7 @@
 use crate::determinism::Difference;
 use crate::numbers::grouped;
 use crate::script::{Sentence, script};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 use vivarium_model::config::Config;
@@ -49,6 +50,8 @@ pub struct ScenarioReport {
     pub seeds: u64,
     /// The first seed of the range.
     pub first_seed: u64,
+    /// Number of seeds in the range. More than `seeds` if a violation or an error ended the sweep.
+    pub asked: u64,
     /// Steps over all runs.
     pub steps: u64,
     /// Virtual time over all runs.
@@ -62,18 +65,62 @@ pub struct ScenarioReport {
     pub faults: Vec<Count>,
     /// Counts of every mark that the scenario must reach, including zeros.
     pub marks: Vec<Count>,
-    /// Counts of the observations that programs made, by name.
+    /// Number of requests that programs made.
+    pub requests: u64,
+    /// Counts of the observations that programs made, sorted by name.
     pub observed: Vec<Count>,
+    /// Names of the observations that the properties are about, sorted.
+    pub looks_for: Vec<String>,
     /// The monitors' measurements.
     pub measured: Vec<Measure>,
     /// Number of runs that ended with a violation.
     pub violations: u64,
     /// Whether the sweep continued after its first violation, so that `violations` covers all seeds.
     pub kept_going: bool,
+    /// Whether a sweep of the whole range is long enough to reach all marks: a scenario of the catalogue with its own
+    /// number of seeds.
+    pub demands_marks: bool,
+    /// The shard that this sweep was, if its range is a part of a larger one.
+    pub shard: Option<Shard>,
+    /// For a report that was merged from others: their number, and what its counts leave out.
+    pub merged: Option<Merged>,
     /// The outcome.
     pub verdict: Verdict,
     /// The first violation, in full.
     pub finding: Option<Finding>,
+}
+
+/// One of several parts into which a range of seeds was divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    /// The part's number, from 1.
+    pub index: u64,
+    /// The number of parts.
+    pub count: u64,
+    /// The first seed of the whole range.
+    pub first_seed: u64,
+    /// The number of seeds in the whole range.
+    pub seeds: u64,
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "shard {} of {}", self.index, self.count)
+    }
+}
+
+/// What a merged report was made from, and what its counts leave out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Merged {
+    /// Number of reports.
+    pub reports: u64,
+    /// Number of seeds that ran although an earlier shard had found a violation. A single sweep would have stopped at
+    /// that violation, so these seeds are in no count.
+    pub uncounted_seeds: u64,
+    /// Number of runs among them that ended with a violation.
+    pub uncounted_violations: u64,
+    /// One sentence for each report whose sweep ended with an error, if another report has a violation.
+    pub failed: Vec<String>,
 }
 
 impl ScenarioReport {
@@ -104,7 +151,7 @@ impl ScenarioReport {
 
     /// Returns the number of faults of all kinds.
     pub fn fault_total(&self) -> u64 {
-        self.faults.iter().map(|fault| fault.count).sum()
+        self.faults.iter().map(|fault| fault.count).fold(0, u64::saturating_add)
     }
 
     /// Returns the number of marks that were reached at least once.
@@ -144,6 +191,20 @@ pub struct Finding {
     pub shorter: Option<Shorter>,
     /// For a panic of a program or a property, its source location if known.
     pub panicked_at: Option<String>,
+    /// For a violation that was read from a JSON report, its texts. They stand for `story`, `trace`, `unrepeated`,
+    /// `stopped` and `shorter`, which are empty.
+    pub as_read: Option<AsRead>,
+}
+
+/// The texts of a violation that was read from a JSON report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AsRead {
+    /// The JSON object of the violation, unchanged.
+    pub document: String,
+    /// The violation's report without its first line, which names the scenario.
+    pub report: String,
+    /// The run's milestones, one line each.
+    pub story: Vec<String>,
 }
 
 /// The result of the search for a smaller run with a violation that a sweep has found.

@@ -4,6 +4,7 @@
 use crate::numbers::{grouped, span};
 use crate::summary::{Count, ScenarioReport};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use std::time::Duration;
 use vivarium_model::property::Measured;
 use vivarium_model::verdict::Verdict;
 
@@ -22,12 +23,22 @@ const COLUMNS: usize = 5;
 /// faults that never occurred.
 pub fn overview(reports: &[ScenarioReport], width: u16) -> String {
     let mut parts = vec![rows(reports, width)];
-    let sentences: Vec<String> =
-        reports.iter().filter_map(remark).chain(never_struck(reports)).collect();
+    let sentences = sentences(reports, |_report| true);
     if !sentences.is_empty() {
         parts.push(sentences.join("\n"));
     }
     parts.join("\n\n") + "\n"
+}
+
+/// Returns a sentence for each verdict that needs one, for the kinds of faults that never occurred, and for what the
+/// numbers of a shard or of a merged report leave out. `tells` returns false for verdicts that the caller tells.
+pub(crate) fn sentences(
+    reports: &[ScenarioReport],
+    tells: impl Fn(&ScenarioReport) -> bool,
+) -> Vec<String> {
+    let remarks = reports.iter().filter(|report| tells(report)).filter_map(remark);
+    let left_out = reports.iter().flat_map(left_out);
+    remarks.chain(left_out).chain(never_struck(reports)).chain(of_shard(reports)).collect()
 }
 
 /// Returns tables of faults by kind, marks and measurements, with a row for each and a column for each scenario.
@@ -45,7 +56,7 @@ pub fn count_tables(reports: &[ScenarioReport], width: u16) -> String {
 pub fn conclusion(reports: &[ScenarioReport]) -> String {
     let all = reports.len();
     let of = |word: &str| -> Vec<String> {
-        let those = reports.iter().filter(|report| in_a_word(&report.verdict) == word);
+        let those = reports.iter().filter(|report| in_a_word(report) == word);
         those.map(ScenarioReport::title).collect()
     };
     let held = of(HELD);
@@ -55,9 +66,10 @@ pub fn conclusion(reports: &[ScenarioReport]) -> String {
             _ => format!("all {all} scenarios held"),
         };
     }
-    let bad = ["VIOLATED", "ERROR", "INCONCLUSIVE", "UNREACHED"].map(|word| (word, of(word)));
+    let bad = ["VIOLATED", "ERROR", "INCONCLUSIVE", "UNREACHED", EMPTY];
+    let bad = bad.map(|word| (word, of(word)));
     if let [only] = reports {
-        return format!("{} {}", only.title(), in_a_word(&only.verdict));
+        return format!("{} {}", only.title(), in_a_word(only));
     }
     let bad = bad.iter().filter(|(_, names)| !names.is_empty());
     let bad = bad.map(|(word, names)| format!("{} {word} ({})", names.len(), names.join(", ")));
@@ -68,9 +80,13 @@ pub fn conclusion(reports: &[ScenarioReport]) -> String {
 
 const HELD: &str = "held";
 
-/// Returns the word for a verdict.
-fn in_a_word(verdict: &Verdict) -> &'static str {
-    match verdict {
+/// The word for a shard that has no seeds: there are more shards than seeds.
+const EMPTY: &str = "without seeds";
+
+/// Returns the word for a scenario's verdict.
+fn in_a_word(report: &ScenarioReport) -> &'static str {
+    match &report.verdict {
+        _ if report.is_empty_shard() => EMPTY,
         Verdict::Held { .. } | Verdict::Exhausted { .. } => HELD,
         Verdict::Unreached { .. } => "UNREACHED",
         Verdict::Bounded { .. } => "INCONCLUSIVE",
@@ -80,9 +96,10 @@ fn in_a_word(verdict: &Verdict) -> &'static str {
 }
 
 /// Returns the kinds of faults that were requested and never occurred in any scenario that held. A scenario that
-/// stopped at a violation does not count, because it may have stopped too early.
+/// stopped at a violation does not count, because it may have stopped too early, nor does a shard.
 fn never_struck(reports: &[ScenarioReport]) -> Option<String> {
-    let held = || reports.iter().filter(|report| in_a_word(&report.verdict) == HELD);
+    let whole = || reports.iter().filter(|report| report.shard.is_none());
+    let held = || whole().filter(|report| in_a_word(report) == HELD);
     let all = || held().flat_map(|report| &report.faults);
     let struck = |name: &str| all().any(|count| count.name == name && count.count > 0);
     let mut names: Vec<&str> = Vec::new();
@@ -92,6 +109,36 @@ fn never_struck(reports: &[ScenarioReport]) -> Option<String> {
         }
     }
     (!names.is_empty()).then(|| format!("never struck: {}", names.join(", ")))
+}
+
+/// Returns one sentence for each thing that the numbers of a merged report leave out.
+fn left_out(report: &ScenarioReport) -> Vec<String> {
+    let Some(merged) = &report.merged else { return Vec::new() };
+    let title = report.title();
+    let failed = merged.failed.iter();
+    let mut sentences: Vec<String> =
+        failed.map(|sentence| format!("{title}: not in these numbers: {sentence}")).collect();
+    if merged.uncounted_seeds > 0 {
+        sentences.push(format!(
+            "{title}: a single sweep stops at this violation, so {} after it, which other shards ran, are not in \
+             these numbers; {} of them violated a property",
+            plural_grouped(merged.uncounted_seeds, "seed"),
+            grouped(merged.uncounted_violations)
+        ));
+    }
+    sentences
+}
+
+fn plural_grouped(number: u64, word: &str) -> String {
+    format!("{} {word}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// Returns a sentence on what the report of a shard cannot decide.
+fn of_shard(reports: &[ScenarioReport]) -> Option<String> {
+    let shard = reports.iter().find_map(|report| report.shard)?;
+    Some(format!(
+        "{shard}: `vivarium merge` of the JSON reports of all shards decides which marks and observations are missing"
+    ))
 }
 
 /// Returns a table of names and numbers: the columns from `numbers` on contain numbers.
@@ -112,13 +159,14 @@ pub fn of_rows<const N: usize>(
     table.trim_fmt()
 }
 
-fn rows(reports: &[ScenarioReport], width: u16) -> String {
-    let mut table = new_table(width);
-    let header =
-        ["scenario", "seeds", "steps", "simulated time", "faults", "marks reached", "verdict"];
-    table.set_header(header);
-    for report in reports {
-        table.add_row([
+/// The header of the table of scenarios.
+pub(crate) const HEADER: [&str; 7] =
+    ["scenario", "seeds", "steps", "simulated time", "faults", "marks reached", "verdict"];
+
+/// Returns the rows of the table of scenarios, below [`HEADER`]: one for each, and a total if there are several.
+pub(crate) fn cells(reports: &[ScenarioReport]) -> Vec<[String; 7]> {
+    let row = |report: &ScenarioReport| {
+        [
             report.title(),
             grouped(report.seeds),
             grouped(report.steps),
@@ -126,16 +174,32 @@ fn rows(reports: &[ScenarioReport], width: u16) -> String {
             grouped(report.fault_total()),
             marks(report),
             verdict(report),
+        ]
+    };
+    let mut rows: Vec<[String; 7]> = reports.iter().map(row).collect();
+    if reports.len() > 1 {
+        let sum = |of: fn(&ScenarioReport) -> u64| {
+            grouped(reports.iter().map(of).fold(0, u64::saturating_add))
+        };
+        let simulated = reports.iter().map(|report| report.simulated);
+        rows.push([
+            "total".to_string(),
+            sum(|report| report.seeds),
+            sum(|report| report.steps),
+            span(simulated.fold(Duration::ZERO, Duration::saturating_add)),
+            sum(ScenarioReport::fault_total),
+            String::new(),
+            String::new(),
         ]);
     }
-    if reports.len() > 1 {
-        table.add_row([
-            "total".to_string(),
-            grouped(reports.iter().map(|report| report.seeds).sum()),
-            grouped(reports.iter().map(|report| report.steps).sum()),
-            span(reports.iter().map(|report| report.simulated).sum()),
-            grouped(reports.iter().map(ScenarioReport::fault_total).sum()),
-        ]);
+    rows
+}
+
+fn rows(reports: &[ScenarioReport], width: u16) -> String {
+    let mut table = new_table(width);
+    table.set_header(HEADER);
+    for row in cells(reports) {
+        table.add_row(row);
     }
     align_right(&mut table, 1..=4);
     table.trim_fmt()
@@ -152,6 +216,7 @@ fn marks(report: &ScenarioReport) -> String {
 /// Returns the text for a cell; the whole verdict is below the table.
 fn verdict(report: &ScenarioReport) -> String {
     match &report.verdict {
+        _ if report.is_empty_shard() => EMPTY.to_string(),
         // The previous column has the number of marks reached, and a sentence below the table the names of the
         // others.
         Verdict::Held { .. } => "held".to_string(),
@@ -184,7 +249,7 @@ fn of_measures(report: &ScenarioReport) -> Vec<(&str, String)> {
         Measured::Count(number) | Measured::Most(number) => grouped(number),
         Measured::Total(time) | Measured::Longest(time) => span(time),
     };
-    report.measured.iter().map(|measure| (measure.name, value(measure.value))).collect()
+    report.measured.iter().map(|measure| (&*measure.name, value(measure.value))).collect()
 }
 
 /// Returns a table of numbers: a row per name, a column per scenario. `-` means that the scenario does not have the

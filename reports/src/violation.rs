@@ -3,6 +3,7 @@
 use crate::determinism::{CAUSES, Difference};
 use crate::numbers::span;
 use crate::script::script_text;
+use crate::story::story;
 use crate::summary::{Finding, Minimal, Shorter, Stopped};
 use crate::timeline::{last_steps, steps};
 use std::fmt::Write as _;
@@ -12,6 +13,26 @@ use vivarium_model::words::plural;
 
 /// Returns the report as text. The command that replays the run has a line of its own.
 pub fn violation_report(finding: &Finding) -> String {
+    let report = match &finding.as_read {
+        Some(read) => read.report.clone(),
+        None => without_title(finding),
+    };
+    format!("VIOLATED: {}\n{report}", finding.scenario)
+}
+
+/// Returns the milestones of the violating run, one line each.
+pub(crate) fn story_lines(finding: &Finding) -> Vec<String> {
+    match &finding.as_read {
+        Some(read) => read.story.clone(),
+        None => {
+            let text = story(&finding.story, &finding.violation.objection.about);
+            text.lines().map(str::to_string).collect()
+        }
+    }
+}
+
+/// Returns the report without its first line.
+pub(crate) fn without_title(finding: &Finding) -> String {
     let violation = &finding.violation;
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
@@ -37,7 +58,7 @@ pub fn violation_report(finding: &Finding) -> String {
     }
     line("replay", &finding.replay);
 
-    let mut report = format!("VIOLATED: {}\n{text}", finding.scenario);
+    let mut report = text;
     if let Some(Shorter::Found(minimal)) = &finding.shorter {
         report.push_str(&minimised(minimal, &finding.every_step));
         return report;

@@ -1,13 +1,14 @@
 //! Counts and times that monitors measure for reports, without judging them.
 
 use crate::vocabulary::time::Duration;
+use std::borrow::Cow;
 use std::fmt;
 
 /// A count or a time, with its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measure {
-    /// The name for people, such as `zombie overlaps`.
-    pub name: &'static str,
+    /// The name for people, such as `zombie overlaps`. A measure that was read from a report owns its name.
+    pub name: Cow<'static, str>,
     /// The measured value.
     pub value: Measured,
 }
@@ -28,22 +29,22 @@ pub enum Measured {
 impl Measure {
     /// Returns a number of occurrences.
     pub fn count(name: &'static str, count: u64) -> Measure {
-        Measure { name, value: Measured::Count(count) }
+        Measure { name: name.into(), value: Measured::Count(count) }
     }
 
     /// Returns a greatest number.
     pub fn most(name: &'static str, most: u64) -> Measure {
-        Measure { name, value: Measured::Most(most) }
+        Measure { name: name.into(), value: Measured::Most(most) }
     }
 
     /// Returns a total time.
     pub fn total(name: &'static str, total: Duration) -> Measure {
-        Measure { name, value: Measured::Total(total) }
+        Measure { name: name.into(), value: Measured::Total(total) }
     }
 
     /// Returns a longest time.
     pub fn longest(name: &'static str, longest: Duration) -> Measure {
-        Measure { name, value: Measured::Longest(longest) }
+        Measure { name: name.into(), value: Measured::Longest(longest) }
     }
 
     /// Merges each measure into the one in `sum` with the same name and kind, or appends it if there is none.
@@ -54,7 +55,7 @@ impl Measure {
             };
             match sum.iter_mut().find(same) {
                 Some(known) => known.value = known.value.with(measure.value).unwrap_or(known.value),
-                None => sum.push(*measure),
+                None => sum.push(measure.clone()),
             }
         }
     }

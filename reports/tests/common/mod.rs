@@ -215,6 +215,7 @@ pub(crate) fn finding() -> Finding {
         shorter: None,
         stopped: None,
         panicked_at: None,
+        as_read: None,
     }
 }
 
@@ -226,6 +227,7 @@ pub(crate) fn held() -> ScenarioReport {
         host: "madsim".into(),
         seeds: 20_000,
         first_seed: 0,
+        asked: 20_000,
         steps: 123_456_789,
         simulated: Duration::from_secs(3_650_000),
         wall: Duration::from_millis(48_250),
@@ -235,7 +237,9 @@ pub(crate) fn held() -> ScenarioReport {
             ("program kill", 12),
         ]),
         marks: Count::list([("sync by DIFF", 30_211), ("sync by SNAP", 873)]),
+        requests: 812_345,
         observed: Count::list([("granted", 41_000)]),
+        looks_for: vec!["granted".into()],
         measured: vec![
             Measure::most("clients woken by one change", 1),
             Measure::longest("zombie overlap, longest", Duration::from_millis(2_400)),
@@ -243,6 +247,9 @@ pub(crate) fn held() -> ScenarioReport {
         violations: 0,
         hash: Fingerprint(0x1234),
         kept_going: false,
+        demands_marks: false,
+        shard: None,
+        merged: None,
         verdict: Verdict::Held { seeds: 20_000, unreached: Vec::new() },
         finding: None,
     }
@@ -253,12 +260,14 @@ pub(crate) fn short() -> ScenarioReport {
     ScenarioReport {
         scenario: "election".into(),
         seeds: 10,
+        asked: 10,
         steps: 81_234,
         simulated: Duration::from_millis(412_700),
         wall: Duration::from_millis(90),
         faults: Count::list([("crash", 4), ("session expiry", 0)]),
         marks: Count::list([("sync by DIFF", 3), ("sync by TRUNC", 0)]),
         observed: Vec::new(),
+        looks_for: Vec::new(),
         measured: Vec::new(),
         verdict: Verdict::Held { seeds: 10, unreached: vec!["sync by TRUNC".into()] },
         ..held()
@@ -285,12 +294,14 @@ pub(crate) fn failed() -> ScenarioReport {
     ScenarioReport {
         scenario: "queue".into(),
         seeds: 0,
+        asked: 0,
         steps: 0,
         simulated: Duration::ZERO,
         wall: Duration::ZERO,
         faults: Vec::new(),
         marks: Vec::new(),
         observed: Vec::new(),
+        looks_for: Vec::new(),
         measured: Vec::new(),
         verdict: Verdict::Error("the ensemble has no servers".into()),
         ..held()

@@ -1,7 +1,9 @@
 //! The command line's arguments, and one sentence for each invalid one.
 
 use super::budget::BudgetArguments;
+use super::merge::MergeArguments;
 use super::output::Failure;
+use super::outputs::OutputArguments;
 use super::select::nearest;
 use crate::catalogue::Entry;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -25,6 +27,8 @@ pub(super) struct Arguments {
 pub(super) enum Command {
     /// Run scenarios under many seeds
     Run(RunArguments),
+    /// Merge the JSON reports of shards into that of the whole
+    Merge(MergeArguments),
     /// Replay one run, by its seed or from a case file
     Replay(ReplayArguments),
     /// Show when a violation became inevitable: how often runs that go on from each step violate the property
@@ -152,25 +156,23 @@ pub(super) struct RunArguments {
     /// Run all seeds even after a violation, and count the violating ones
     #[arg(long, conflicts_with = "check_determinism")]
     pub(super) keep_going: bool,
-    /// Also show how often each kind of fault struck, which marks were reached, what was measured, and the hash of each
-    /// scenario
-    #[arg(long, conflicts_with_all = ["json", "check_determinism"])]
-    pub(super) tables: bool,
-    /// Report as JSON
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Also write a JUnit report to this file
-    #[arg(long, value_name = "FILE", conflicts_with = "check_determinism")]
-    pub(super) junit: Option<PathBuf>,
+    /// Run only this part of each scenario's seeds, e.g. 3/8 for the third of eight; `vivarium merge` puts the JSON
+    /// reports of all parts together, and decides what they cannot: which marks no run reached
+    #[arg(long, value_name = "I/N", allow_hyphen_values = true)]
+    #[arg(conflicts_with_all = ["check_determinism", "check_embedding"])]
+    pub(super) shard: Option<String>,
+    #[command(flatten)]
+    pub(super) outputs: OutputArguments,
     /// Run each seed in several ways and name the first step that differs
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["tables", "junit", "markdown", "annotations"])]
     pub(super) check_determinism: bool,
     /// Look for the smallest run that violates the same property, for at most this long; 0: not at all [default: 10]
     #[arg(long, value_name = "SECONDS")]
     pub(super) minimise: Option<String>,
     /// Replay each run at the grain of `explore`, step by step: a search must cover everything that
     /// servers do to clients
-    #[arg(long, conflicts_with_all = ["check_determinism", "junit", "keep_going", "json", "host", "tables"])]
+    #[arg(long, conflicts_with_all = ["check_determinism", "keep_going", "host", "tables", "json", "junit"])]
+    #[arg(conflicts_with_all = ["markdown", "annotations"])]
     pub(super) check_embedding: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The command line: `run`, `explore`, `replay`, `conform`, `live`, `serve`, `fuzz-explorer`, `recipes`, `mutants`,
+//! The command line: `run`, `merge`, `explore`, `replay`, `conform`, `live`, `serve`, `fuzz-explorer`, `recipes`, `mutants`,
 //! `published`, `findings` and `list`.
 //!
 //! Exit codes: 0 held, 1 violated, 2 inconclusive, 3 error. An invalid input is reported in one sentence on standard
@@ -17,8 +17,10 @@ mod fuzz;
 mod guard;
 mod list;
 mod live;
+mod merge;
 mod minimise;
 mod output;
+mod outputs;
 mod plan;
 mod progress;
 mod replay;
@@ -53,6 +55,7 @@ fn run_command_line(words: Vec<OsString>, entries: &[Entry]) -> u8 {
     let outcome = match arguments.command {
         None => run::run(&RunArguments::default(), entries),
         Some(Command::Run(arguments)) => run::run(&arguments, entries),
+        Some(Command::Merge(arguments)) => merge::run(&arguments),
         Some(Command::Explore(arguments)) => explore::explore(&arguments, entries),
         Some(Command::Replay(arguments)) => replay::replay(&arguments, entries),
         Some(Command::Explain(arguments)) => explain::explain(&arguments, entries),

@@ -7,12 +7,11 @@ use super::output::emit;
 use super::plan::Plan;
 use super::progress::Meter;
 use super::select::{self, Selected};
-use super::{cases, guard, minimise, replay};
+use super::{cases, guard, minimise, outputs, replay};
 use crate::catalogue::Entry;
 use crate::sweeping::Commands;
 use crate::sweeping::seeds::SeedRange;
-use crate::sweeping::{self, LAST_STEPS};
-use std::fs;
+use crate::sweeping::{self, LAST_STEPS, Swept};
 use std::time::{Duration, Instant};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::verdict::Verdict;
@@ -20,12 +19,8 @@ use vivarium_reports::case_file;
 use vivarium_reports::determinism::{
     self, DeterminismReport, Difference, determinism_json, determinism_text,
 };
-use vivarium_reports::json::json_report;
-use vivarium_reports::junit::junit_report;
-use vivarium_reports::numbers::{grouped, span};
+use vivarium_reports::numbers::span;
 use vivarium_reports::summary::{Finding, ScenarioReport};
-use vivarium_reports::table::{WIDTH, conclusion, count_tables, overview};
-use vivarium_reports::violation::violation_report;
 use vivarium_sim::{HostKind, RunReport, Scenario};
 
 /// Runs the command and returns the exit code.
@@ -39,9 +34,10 @@ pub(super) fn run(arguments: &RunArguments, entries: &[Entry]) -> Result<u8, Str
         host: select::host(arguments.host.as_deref())?,
         keep_going: arguments.keep_going,
         minimises_for: minimise::time(arguments.minimise.as_deref())?,
+        shard: arguments.shard.as_deref().map(outputs::shard).transpose()?,
     };
     if arguments.check_determinism {
-        return check_determinism(&plan, arguments.json);
+        return check_determinism(&plan, arguments.outputs.json);
     }
     if arguments.check_embedding {
         return embedding::check(&plan);
@@ -49,74 +45,39 @@ pub(super) fn run(arguments: &RunArguments, entries: &[Entry]) -> Result<u8, Str
     let begun = Instant::now();
     let reports: Vec<ScenarioReport> =
         plan.selection.iter().map(|selected| sweep(selected, &plan)).collect();
-    if let Some(path) = &arguments.junit {
-        fs::write(path, junit_report(&reports)).map_err(|error| {
-            format!("the JUnit report `{}` cannot be written: {error}", path.display())
-        })?;
-    }
-    let code = Verdict::exit_code_of_all(reports.iter().map(|report| &report.verdict));
-    let text = if arguments.json {
-        json_report(&reports)
-    } else {
-        human_report(&reports, arguments.tables, plan.host, begun.elapsed())
-    };
-    Ok(emit(&text, code))
-}
-
-fn human_report(
-    reports: &[ScenarioReport],
-    with_tables: bool,
-    host: HostKind,
-    wall: Duration,
-) -> String {
-    let findings = reports.iter().filter_map(|report| report.finding.as_ref());
-    let mut text: String = findings.map(|finding| violation_report(finding) + "\n").collect();
-    let swept = || reports.iter().filter(|report| report.seeds > 0);
-    if with_tables {
-        text.push_str(&count_tables(reports, WIDTH));
-        for report in swept() {
-            text.push_str(&format!("hash of all runs of {}: {}\n", report.title(), report.hash));
-        }
-        text.push('\n');
-    }
-    text.push_str(&overview(reports, WIDTH));
-    let mut hash = Fingerprint::default();
-    swept().for_each(|report| hash.add(report.hash));
-    let seeds = grouped(swept().map(|report| report.seeds).sum());
-    text.push_str(&format!(
-        "\nhash of all runs: {hash}\n{}, {seeds} seeds, {} of real time, host {host}\n",
-        conclusion(reports),
-        span(wall)
-    ));
-    text
+    let ending = format!("{} of real time, host {}", span(begun.elapsed()), plan.host);
+    outputs::emit_reports(&reports, &arguments.outputs, &ending)
 }
 
 /// Sweeps one scenario, up to its first violation or to the end, and reports the first violation.
 fn sweep(selected: &Selected<'_>, plan: &Plan<'_>) -> ScenarioReport {
     let name = selected.entry.name;
-    guard::guarded(|| sweep_unguarded(selected, plan))
+    let mut report = guard::guarded(|| sweep_unguarded(selected, plan))
         .and_then(|outcome| outcome)
-        .unwrap_or_else(|sentence| error_report(name, plan.bugs, plan.host, sentence))
+        .unwrap_or_else(|sentence| error_report(name, plan, sentence));
+    plan.complete(selected.entry, &mut report);
+    report
 }
 
 fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> Result<ScenarioReport, String> {
     let Selected { entry, scenario } = selected;
-    let seeds = plan.seeds_of(entry);
-    let meter = Meter::new(entry.name.to_string(), seeds.len());
     let how = sweeping::How {
         jobs: plan.jobs,
         host: plan.host,
         keep_going: plan.keep_going,
         last_steps: LAST_STEPS,
     };
-    let swept = sweeping::sweep(scenario, &seeds, &how, |done| meter.update(done));
-    meter.finish();
-    let swept = swept.map_err(|sentence| sentence + &guard::last_place())?;
-    let mut report = sweeping::sweep_report(scenario, plan.bugs, &how, &seeds, &swept);
-    // Without switches, the catalogue's number of seeds is enough to reach all of the scenario's marks.
-    if plan.seeds.is_none() && plan.bugs.is_empty() {
-        report.verdict = report.verdict.demanding_marks();
-    }
+    let swept = match plan.part_of(entry) {
+        Some(seeds) => {
+            let meter = Meter::new(entry.name.to_string(), seeds.len());
+            let swept = sweeping::sweep(scenario, &seeds, &how, |done| meter.update(done));
+            meter.finish();
+            swept.map_err(|sentence| sentence + &guard::last_place())?
+        }
+        None => Swept::nothing(),
+    };
+    let whole = plan.seeds_of(entry);
+    let mut report = sweeping::sweep_report(scenario, plan.bugs, &how, &whole, &swept);
     if let Some(run) = &swept.report.first_violation {
         let title = report.title_with_rate();
         let unrepeated = swept.report.unrepeated.as_deref();
@@ -149,23 +110,29 @@ fn finding(
 }
 
 /// Makes the report on a scenario that could not be run to its end.
-fn error_report(name: &str, bugs: &[String], host: HostKind, error: String) -> ScenarioReport {
+fn error_report(name: &str, plan: &Plan<'_>, error: String) -> ScenarioReport {
     ScenarioReport {
         scenario: name.to_string(),
-        bugs: bugs.to_vec(),
-        host: host.to_string(),
+        bugs: plan.bugs.to_vec(),
+        host: plan.host.to_string(),
         seeds: 0,
         first_seed: 0,
+        asked: 0,
         steps: 0,
         simulated: Duration::ZERO,
         wall: Duration::ZERO,
         faults: Vec::new(),
         marks: Vec::new(),
+        requests: 0,
         observed: Vec::new(),
+        looks_for: Vec::new(),
         measured: Vec::new(),
         violations: 0,
         hash: Fingerprint::default(),
-        kept_going: false,
+        kept_going: plan.keep_going,
+        demands_marks: false,
+        shard: None,
+        merged: None,
         verdict: Verdict::Error(error),
         finding: None,
     }

@@ -3,11 +3,16 @@
 use crate::minimising;
 use crate::sweeping::LAST_STEPS;
 use crate::sweeping::seeds::{SeedRange, parse_seed};
+use crate::sweeping::shard::Shard;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_reports::case_file;
 use vivarium_reports::folding::fold;
+use vivarium_reports::json::json_report;
+use vivarium_reports::summary::ScenarioReport;
 
 /// The variables as read.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +21,10 @@ pub(crate) struct Environment {
     pub(crate) seeds: Option<String>,
     /// `VIVARIUM_SEED`.
     pub(crate) seed: Option<String>,
+    /// `VIVARIUM_SHARD`.
+    pub(crate) shard: Option<String>,
+    /// `VIVARIUM_REPORTS`.
+    pub(crate) reports: Option<PathBuf>,
     /// `VIVARIUM_CASE`.
     pub(crate) case: Option<PathBuf>,
     /// `VIVARIUM_TIMELINE`.
@@ -35,6 +44,8 @@ impl Environment {
         Environment {
             seeds: text("VIVARIUM_SEEDS"),
             seed: text("VIVARIUM_SEED"),
+            shard: text("VIVARIUM_SHARD"),
+            reports: std::env::var_os("VIVARIUM_REPORTS").map(PathBuf::from),
             case: std::env::var_os("VIVARIUM_CASE").map(PathBuf::from),
             timeline: text("VIVARIUM_TIMELINE"),
             minimise: text("VIVARIUM_MINIMISE"),
@@ -67,6 +78,16 @@ impl Environment {
             }
             None if self.seed.is_some() || self.timeline()?.is_some() => Ok(Duration::ZERO),
             None => Ok(minimising::TIME),
+        }
+    }
+
+    /// Returns the part of the seeds to run; `None` for all, and for `VIVARIUM_SEED`, which asks for one run.
+    pub(crate) fn shard(&self) -> Result<Option<Shard>, String> {
+        match &self.shard {
+            Some(text) if self.seed.is_none() => {
+                Shard::parse(text).map(Some).map_err(|error| format!("VIVARIUM_SHARD: {error}"))
+            }
+            _ => Ok(None),
         }
     }
 
@@ -107,6 +128,30 @@ impl Environment {
     }
 }
 
+/// Writes a test's JSON report into the folder, which is created.
+///
+/// # Errors
+/// Returns one sentence if the file cannot be written, or exists: two tests of one name would be taken for one.
+pub(crate) fn write_report(folder: &Path, report: &ScenarioReport) -> Result<(), String> {
+    let part = match report.shard {
+        Some(shard) => format!("-{}-of-{}", shard.index, shard.count),
+        None => String::new(),
+    };
+    let path = folder.join(format!("{}{part}.json", file_name(&report.scenario)));
+    let write = || {
+        fs::create_dir_all(folder)?;
+        let text = json_report(std::slice::from_ref(report));
+        File::create_new(&path)?.write_all(text.as_bytes())
+    };
+    write().map_err(|error| format!("VIVARIUM_REPORTS: `{}`: {error}", path.display()))
+}
+
+/// Returns a test's name as part of a file's name.
+fn file_name(test: &str) -> String {
+    let safe = |letter: char| if letter.is_alphanumeric() { letter } else { '-' };
+    test.chars().map(safe).collect()
+}
+
 /// Wraps lines that are wider than the variable `COLUMNS`, if it is set.
 pub(crate) fn fitted(text: String) -> String {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
@@ -124,8 +169,7 @@ pub(crate) struct Again {
 
 /// Writes a test's case. Returns its path, or a sentence that says why it could not be written.
 pub(crate) fn save(case: &Case, which: &str) -> Result<String, String> {
-    let safe = |letter: char| if letter.is_alphanumeric() { letter } else { '-' };
-    let name: String = case.scenario.chars().map(safe).collect();
+    let name = file_name(&case.scenario);
     let path = directory().join(format!("{name}-{which}.json"));
     case_file::save(&path, case).map_err(|error| error.to_string())?;
     Ok(path.display().to_string())
@@ -185,6 +229,13 @@ mod tests {
             refused(text("9..3"), None),
             "VIVARIUM_SEEDS: the seed range `9..3` is reversed: did you mean `3..9`?"
         );
+        let shard = |shard, seed| Environment { shard, seed, ..Environment::default() }.shard();
+        assert_eq!(
+            shard(text("8"), None),
+            Err("VIVARIUM_SHARD: `8` is not a shard: write e.g. `3/8` for the third of eight"
+                .to_string())
+        );
+        assert_eq!(shard(text("8"), text("3")), Ok(None), "one seed is no range");
         assert!(refused(text(""), None).starts_with("VIVARIUM_SEEDS: the seed range is empty"));
         let timeline = Environment { timeline: text("much"), ..Environment::default() }.timeline();
         let sentence = "VIVARIUM_TIMELINE: `much` is not a number of steps: write `100` or `all`";

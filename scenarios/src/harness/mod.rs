@@ -9,9 +9,8 @@ pub(crate) mod role;
 use crate::harness::clients::{Clients, Programs};
 use crate::harness::environment::{Environment, fitted};
 use crate::harness::left_out::LeftOut;
-use crate::harness::ready::{Ready, TestFailure};
+use crate::harness::ready::{Ready, TestFailure, ToRun};
 use crate::harness::role::Role;
-use crate::sweeping::LAST_STEPS;
 use crate::sweeping::seeds::SeedRange;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,6 +43,8 @@ use vivarium_sim::{
 /// |---|---|
 /// | `VIVARIUM_SEEDS` | a count or a range `A..B`, instead of the test's own |
 /// | `VIVARIUM_SEED` | one seed, to replay it |
+/// | `VIVARIUM_SHARD` | `3/8`: only the third of eight parts of the seeds, for as many processes or machines |
+/// | `VIVARIUM_REPORTS` | a folder, into which [`Test::run`] writes a JSON report for `vivarium merge` |
 /// | `VIVARIUM_TIMELINE` | how many of a violating run's last steps are shown: a number, or `all` |
 /// | `VIVARIUM_CASE` | a case file, whose steps are replayed first |
 /// | `VIVARIUM_MINIMISE` | for how many seconds a violating run is minimised; 0 for not at all |
@@ -321,6 +322,10 @@ impl Test {
 
     /// Runs the seeds, and returns the report if no property was violated.
     ///
+    /// With `VIVARIUM_SHARD`, runs only a part of the seeds: `seeds` of the report is 0 if there are fewer seeds than parts.
+    /// What [`Test::must_see`] requires is then not checked, because the other parts may have it; a merge of the reports
+    /// that `VIVARIUM_REPORTS` asks for does check it.
+    ///
     /// With `VIVARIUM_CASE`, the steps of that case file are replayed first and the replay is printed.
     ///
     /// A violating run is minimised within ten seconds or those of `VIVARIUM_MINIMISE`, and the report shows the
@@ -336,9 +341,9 @@ impl Test {
         let minimises_for = Environment::read().minimises_for();
         ready.minimises_for = minimises_for.unwrap_or_else(|sentence| refuse(&name, &sentence));
         let asked = ready.what_to_run(own);
-        let (seeds, last_steps) = asked.unwrap_or_else(|sentence| refuse(&name, &sentence));
+        let asked = asked.unwrap_or_else(|sentence| refuse(&name, &sentence));
         let failed = |failure: TestFailure| panic!("{}", fitted(failure.to_string()));
-        ready.run(&seeds, last_steps).unwrap_or_else(failed)
+        ready.run(&asked).unwrap_or_else(failed)
     }
 
     /// Runs these seeds, regardless of the environment.
@@ -350,7 +355,7 @@ impl Test {
         let name = self.name.clone();
         let ready = self.scenario();
         let ready = ready.map_err(|sentence| TestFailure::Refused { name, sentence })?;
-        ready.run(seeds, LAST_STEPS)
+        ready.run(&ToRun::all(seeds.clone()))
     }
 
     /// Searches instead of sweeping: tries every order of events within the budgets of `exploration`, with all that

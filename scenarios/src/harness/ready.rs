@@ -7,9 +7,10 @@ use crate::minimising;
 use crate::replaying;
 use crate::sweeping::Commands;
 use crate::sweeping::seeds::SeedRange;
-use crate::sweeping::vacuity::Activity;
-use crate::sweeping::{self, LAST_STEPS};
+use crate::sweeping::shard::Shard;
+use crate::sweeping::{self, LAST_STEPS, Swept, vacuity};
 use std::fmt;
+use std::path::PathBuf;
 #[cfg(feature = "explore")]
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,21 +33,40 @@ pub(crate) struct Ready {
     pub(crate) minimises_for: Duration,
 }
 
+/// The seeds to run, and how.
+pub(crate) struct ToRun {
+    seeds: SeedRange,
+    /// The part of the seeds; `None` for all.
+    shard: Option<Shard>,
+    /// How many of a violating run's last steps to show.
+    last_steps: usize,
+    /// The folder for the JSON report; `None` for no report.
+    reports: Option<PathBuf>,
+}
+
+impl ToRun {
+    /// Returns that all of these seeds are to be run, with the defaults.
+    pub(crate) fn all(seeds: SeedRange) -> ToRun {
+        ToRun { seeds, shard: None, last_steps: LAST_STEPS, reports: None }
+    }
+}
+
 impl Ready {
-    /// Returns which seeds to run and how many of a run's last steps to show: the environment's values, else the test's
-    /// own number of seeds and the default. Replays the case of the environment first, if there is one.
+    /// Returns what to run: the environment's values, else the test's own number of seeds and the defaults. Replays the
+    /// case of the environment first, if there is one.
     ///
     /// # Errors
     /// Returns one sentence if a variable is invalid, or the replay's report if the case violates a property.
-    pub(crate) fn what_to_run(&self, own: u64) -> Result<(SeedRange, usize), String> {
+    pub(crate) fn what_to_run(&self, own: u64) -> Result<ToRun, String> {
         let environment = Environment::read();
         let (seeds, timeline) = (environment.seeds(own)?, environment.timeline()?);
+        let shard = environment.shard()?;
         let last_steps = timeline.unwrap_or(LAST_STEPS);
         // A failed sweep can write a case of a search, too.
         #[cfg(feature = "explore")]
         self.take_a_searched_case_again(&environment)?;
         let Some(again) = environment.case(&self.scenario.name, GrainKind::Ensemble)? else {
-            return Ok((seeds, last_steps));
+            return Ok(ToRun { seeds, shard, last_steps, reports: environment.reports });
         };
         let Again { case, file } = &again;
         let replay = format!("VIVARIUM_CASE={file} {}", cargo_test());
@@ -55,32 +75,43 @@ impl Ready {
         let told = replaying::swept(&self.scenario, case, file, timeline, commands)
             .map_err(|why| format!("the case file `{file}` cannot be replayed: {why}"))?;
         held_or(told)?;
-        Ok((case.seed.map_or(seeds, SeedRange::only), last_steps))
+        let seeds = case.seed.map_or(seeds, SeedRange::only);
+        Ok(ToRun { last_steps, ..ToRun::all(seeds) })
     }
 
-    /// Runs these seeds.
+    /// Runs the seeds.
     ///
     /// # Errors
     /// Fails like [`Test::run_seeds`](crate::Test::run_seeds).
-    pub(crate) fn run(
-        self,
-        seeds: &SeedRange,
-        last_steps: usize,
-    ) -> Result<ScenarioReport, TestFailure> {
+    pub(crate) fn run(self, asked: &ToRun) -> Result<ScenarioReport, TestFailure> {
+        let ToRun { seeds, shard, last_steps, .. } = asked;
         let how = sweeping::How {
             jobs: sweeping::all_cores(),
             host: self.host,
             keep_going: false,
-            last_steps,
+            last_steps: *last_steps,
         };
-        let swept = sweeping::sweep(&self.scenario, seeds, &how, |_done| ());
+        let part = match shard {
+            Some(shard) => SeedRange::of(shard.part(seeds)),
+            None => Some(seeds.clone()),
+        };
+        let swept = match part {
+            Some(part) => sweeping::sweep(&self.scenario, &part, &how, |_done| ()),
+            None => Ok(Swept::nothing()),
+        };
         let swept = swept.map_err(|sentence| self.refused(sentence))?;
+        let mut report = sweeping::sweep_report(&self.scenario, &[], &how, seeds, &swept);
+        if let Some(shard) = shard {
+            shard.stamp(seeds, &mut report);
+        }
         let first = swept.report.first_violation.as_ref();
         let Some((run, violation)) = first.and_then(|run| Some((run, run.violation.as_ref()?)))
         else {
-            let report = sweeping::sweep_report(&self.scenario, &[], &how, seeds, &swept);
-            let observed = report.observed.iter().map(|count| count.name.as_str());
-            self.has_seen(observed)?;
+            self.write(&report, asked)?;
+            // Another shard may have seen it.
+            if shard.is_none() {
+                self.has_seen(report.observed.iter().map(|count| count.name.as_str()))?;
+            }
             return Ok(report);
         };
         let unrepeated = swept.report.unrepeated.as_deref();
@@ -90,7 +121,21 @@ impl Ready {
             Some(_) => None,
         };
         let finding = Finding { shorter, ..finding };
+        self.write(&ScenarioReport { finding: Some(finding.clone()), ..report }, asked)?;
         Err(TestFailure::Violated(Box::new(finding)))
+    }
+
+    /// Writes the JSON report, if the environment asks for it. The report demands the observations that the test
+    /// requires, so that a merge of all shards misses them.
+    fn write(&self, report: &ScenarioReport, asked: &ToRun) -> Result<(), TestFailure> {
+        let Some(folder) = &asked.reports else { return Ok(()) };
+        let mut report = report.clone();
+        report.demands_marks = !self.must_see.is_empty();
+        report.looks_for.extend(self.must_see.iter().cloned());
+        report.looks_for.sort();
+        report.looks_for.dedup();
+        report.judge();
+        environment::write_report(folder, &report).map_err(|sentence| self.refused(sentence))
     }
 
     /// Minimises the run within the time that the environment gives, by default [`minimising::TIME`].
@@ -201,10 +246,8 @@ impl Ready {
 
     /// Checks that programs made each required observation.
     fn has_seen<'a>(&self, observed: impl Iterator<Item = &'a str>) -> Result<(), TestFailure> {
-        let activity = Activity { requests: true, observed: observed.collect() };
         let name = self.scenario.name.clone();
-        activity
-            .must_have(&self.must_see)
+        vacuity::must_have(&observed.collect(), &self.must_see)
             .map_err(|sentence| TestFailure::Unseen { name, sentence })
     }
 }

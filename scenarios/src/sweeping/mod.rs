@@ -2,6 +2,7 @@
 
 pub(crate) mod panics;
 pub mod seeds;
+pub(crate) mod shard;
 pub(crate) mod vacuity;
 pub(crate) mod watchdog;
 
@@ -10,7 +11,6 @@ use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use vacuity::Activity;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::verdict::{Verdict, Violation};
 use vivarium_model::words::panic_message;
@@ -18,6 +18,7 @@ use vivarium_reports::determinism::Difference;
 use vivarium_reports::summary::{Count, Finding, ScenarioReport, Stopped};
 use vivarium_sim::{
     Beat, Drawn, Heartbeats, HostKind, RunOptions, RunReport, Scenario, SweepOptions, SweepReport,
+    Totals,
 };
 use watchdog::{Ended, PATIENCE, Teller};
 
@@ -41,6 +42,19 @@ pub(crate) fn all_cores() -> usize {
 pub(crate) struct Swept {
     pub(crate) report: SweepReport,
     pub(crate) wall: Duration,
+}
+
+impl Swept {
+    /// Returns the result of a sweep without seeds.
+    pub(crate) fn nothing() -> Swept {
+        let report = SweepReport {
+            totals: Totals::default(),
+            first_violation: None,
+            unrepeated: None,
+            stopped: false,
+        };
+        Swept { report, wall: Duration::ZERO }
+    }
 }
 
 /// The options of a sweep.
@@ -169,6 +183,7 @@ pub(crate) fn finding(
             step: difference.step,
             says: difference.to_string(),
         }),
+        as_read: None,
     }
 }
 
@@ -183,36 +198,41 @@ pub(crate) fn sweep_report(
     let totals = &swept.totals;
     let struck = |fault| totals.struck.get(&fault).copied().unwrap_or(0);
     let reached = |mark| totals.marks.get(&mark).copied().unwrap_or(0);
-    let marks = || scenario.marks.iter().copied();
-    let unreached = marks().filter(|mark| reached(*mark) == 0).map(|mark| mark.to_string());
-    let observed = totals.observed.keys().map(|name| &**name).collect();
-    let activity = Activity { requests: totals.requests > 0, observed };
+    let marks = scenario.marks.iter().copied();
     let run = Drawn::draw(scenario, seeds.range().start).run;
-    let unreached = unreached.chain(activity.missing(&(scenario.monitors)(&run)));
+    let looks_for = vacuity::looked_for(&(scenario.monitors)(&run));
     let violation = swept.first_violation.as_ref().and_then(|run| run.violation.clone());
     let verdict = match violation {
         Some(violation) => Verdict::Violated(Box::new(violation)),
-        None => Verdict::Held { seeds: totals.seeds, unreached: unreached.collect() },
+        None => Verdict::Held { seeds: totals.seeds, unreached: Vec::new() },
     };
-    ScenarioReport {
+    let mut report = ScenarioReport {
         scenario: scenario.name.clone(),
         bugs: bugs.to_vec(),
         host: how.host.to_string(),
         seeds: totals.seeds,
         first_seed: seeds.range().start,
+        asked: seeds.len(),
         steps: totals.steps,
         simulated: totals.simulated,
         wall: *wall,
         faults: Count::list(scenario.faults.iter().map(|fault| (fault.name(), struck(fault)))),
-        marks: Count::list(marks().map(|mark| (mark.name(), reached(mark)))),
+        marks: Count::list(marks.map(|mark| (mark.name(), reached(mark)))),
+        requests: totals.requests,
         observed: Count::list(totals.observed.iter().map(|(name, count)| (&**name, *count))),
+        looks_for: looks_for.iter().map(|name| name.to_string()).collect(),
         measured: totals.measured.clone(),
         violations: totals.violating.len() as u64,
         hash: totals.hash,
         kept_going: how.keep_going,
+        demands_marks: false,
+        shard: None,
+        merged: None,
         verdict,
         finding: None,
-    }
+    };
+    report.judge();
+    report
 }
 
 #[cfg(test)]

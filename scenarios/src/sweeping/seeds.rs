@@ -114,6 +114,11 @@ impl SeedRange {
         SeedRange(seed..seed + 1)
     }
 
+    /// Returns a range as one of seeds, or `None` if it is empty.
+    pub(crate) fn of(range: Range<u64>) -> Option<SeedRange> {
+        (!range.is_empty()).then_some(SeedRange(range))
+    }
+
     /// Parses a count (`1000`: seeds 0 to 999) or a range (`1000..2000`, its end excluded).
     ///
     /// # Errors

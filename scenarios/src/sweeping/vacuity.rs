@@ -1,43 +1,23 @@
 //! Checks that a verdict had something to judge: a property that held although no program did anything was not tested.
+//! See also [`vivarium_reports::coverage`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::property::Monitor;
+use vivarium_reports::coverage::observation;
 
-/// The activity of the programs in a sweep or search.
-pub(crate) struct Activity<'a> {
-    /// Whether a program made a request.
-    pub(crate) requests: bool,
-    /// The names of the observations that programs made.
-    pub(crate) observed: BTreeSet<&'a str>,
+/// Returns the names of the observations that these properties need, sorted.
+pub(crate) fn looked_for(monitors: &[Box<dyn Monitor>]) -> BTreeSet<Arc<str>> {
+    monitors.iter().flat_map(|monitor| monitor.looks_for()).collect()
 }
 
-impl Activity<'_> {
-    /// Returns what these properties depend on and no program did, in words that follow "no program made".
-    pub(crate) fn missing(&self, monitors: &[Box<dyn Monitor>]) -> Vec<String> {
-        let mut missing = Vec::new();
-        if !self.requests && self.observed.is_empty() {
-            missing.push("a request or an observation".to_string());
-        }
-        let looked_for: BTreeSet<Arc<str>> =
-            monitors.iter().flat_map(|monitor| monitor.looks_for()).collect();
-        let unseen = looked_for.iter().filter(|name| !self.observed.contains(&***name));
-        missing.extend(unseen.map(|name| observation(name)));
-        missing
+/// Checks that programs made all observations of these names. Returns a sentence about the first that none made.
+pub(crate) fn must_have(observed: &BTreeSet<&str>, names: &[String]) -> Result<(), String> {
+    match names.iter().find(|name| !observed.contains(name.as_str())) {
+        Some(name) => Err(format!(
+            "no program made {}, so the properties that held were not tested",
+            observation(name)
+        )),
+        None => Ok(()),
     }
-
-    /// Checks that programs made all these observations; returns a sentence about the first that none made.
-    pub(crate) fn must_have(&self, names: &[String]) -> Result<(), String> {
-        match names.iter().find(|name| !self.observed.contains(name.as_str())) {
-            Some(name) => Err(format!(
-                "no program made {}, so the properties that held were not tested",
-                observation(name)
-            )),
-            None => Ok(()),
-        }
-    }
-}
-
-fn observation(name: &str) -> String {
-    format!("an observation `{name}`")
 }

@@ -10,8 +10,9 @@ pub(crate) use handover::{Struck, hand_over};
 use super::varied::Varied;
 use super::{Answer, Exploration, ExploreError, faults, figures};
 use crate::sweeping::panics;
-use crate::sweeping::vacuity::Activity;
+use crate::sweeping::vacuity::looked_for;
 use crate::sweeping::watchdog::{self, Ended, PATIENCE, Teller};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,6 +23,7 @@ use vivarium_model::property::{Asked, Objection};
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::verdict::{Verdict, Violation};
+use vivarium_reports::coverage;
 use vivarium_reports::exploration::{Dimension, ExplorationReport};
 use vivarium_reports::numbers::grouped;
 use vivarium_reports::summary::{Finding, Way};
@@ -242,8 +244,9 @@ impl Question {
         let own = ["program", "progress"].map(str::to_string);
         let did = self.model.trie().activity();
         let told = self.model.trie().told_again();
-        let observed = did.observed.iter().map(|name| &**name).collect();
-        let activity = Activity { requests: did.requests, observed };
+        let observed: BTreeSet<&str> = did.observed.iter().map(|name| &**name).collect();
+        let looked_for = looked_for(&(self.scenario.monitors)(&self.run));
+        let looked_for = looked_for.iter().map(|name| &**name);
         let properties = own.into_iter().chain(name(Asked::Everywhere)).collect();
         ExplorationReport {
             scenario: self.scenario.name.clone(),
@@ -258,8 +261,8 @@ impl Question {
             figures: figures(&outcome.statistics, Some(programs)),
             cycles: outcome.statistics.cycles.to_string(),
             claims: self.claims(outcome, checked, &told),
-            unseen: activity.missing(&(self.scenario.monitors)(&self.run)),
-            observed: activity.observed.iter().map(ToString::to_string).collect(),
+            unseen: coverage::missing(did.requests, &observed, looked_for),
+            observed: observed.iter().map(ToString::to_string).collect(),
             verdict: Verdict::Error("the search has no verdict".to_string()),
             finding: None,
         }
@@ -361,6 +364,7 @@ impl Question {
             shorter: None,
             stopped: None,
             panicked_at: panics::place_of(objection.failure.as_ref()),
+            as_read: None,
         });
         self.case(steps, hash, objection)
     }

@@ -193,6 +193,7 @@ impl Question<'_> {
             shorter: None,
             stopped: None,
             panicked_at: None,
+            as_read: None,
         });
         self.case(config, steps, replayed.hash, objection)
     }
