@@ -55,13 +55,20 @@
 //! | `config` | the configuration of the ensemble and its clients, as in a case file |
 //! | `panicked_at` | for a panic of a program or a property, `file:line:column` if known; otherwise `null` |
 //! | `unrepeated` | if repeating the seed gave a different run, the difference, text for people; otherwise `null` |
+//! | `minimised` | the smallest run that was found to violate the same property, or `null` |
+//! | `distinct` | for a sweep that went on: the number of `violating` runs, how many were `minimised` and compared, and the `kinds` of violations, each with `property`, `saw`, `seeds`, `steps` and `replay`; otherwise `null` |
 //! | `story`, `timeline` | lines of text for people: the run's milestones, and its last steps |
 //! | `report` | lines of text for people: all of the above, as `vivarium run` prints it |
+//!
+//! A minimised run has `steps`, `faults`, `servers` (0 for a search of programs) and `clients`, the same of the run as it
+//! was `found`, the `seconds` it took, what is `incomplete`, its `case_file` and `replay`, and its `script`: an array of
+//! sentences, each with `number`, `words`, `fault` and `step`.
 //!
 //! All fields are always present. Within one version, fields are only added, and readers skip unknown ones; removing
 //! a field or changing its meaning increases the version. [`crate::reading`] reads a report back. Lines and sentences for people may change at any time.
 
-use crate::summary::{Count, Finding, Merged, ScenarioReport, Shard};
+use crate::script::Sentence;
+use crate::summary::{Count, Distinct, Finding, Merged, ScenarioReport, Shard, Shorter};
 use crate::timeline::{steps, timeline};
 use crate::violation::{story_lines, without_title};
 use serde::ser::{SerializeMap, Serializer};
@@ -69,6 +76,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 use vivarium_model::config::Config;
+use vivarium_model::extent::Extent;
 use vivarium_model::property::{Measure, Measured};
 use vivarium_model::subject::Subject;
 use vivarium_model::verdict::Verdict;
@@ -173,9 +181,39 @@ pub(crate) struct Violated<'a> {
     config: &'a Config,
     panicked_at: Option<&'a str>,
     unrepeated: Option<&'a str>,
+    minimised: Option<Minimised<'a>>,
+    distinct: Option<&'a Distinct>,
     story: Vec<String>,
     timeline: Vec<String>,
     report: Vec<String>,
+}
+
+/// The smallest run with the same violation.
+#[derive(Serialize)]
+struct Minimised<'a> {
+    #[serde(flatten)]
+    extent: Extent,
+    found: Extent,
+    seconds: f64,
+    incomplete: Option<&'a str>,
+    case_file: Option<&'a str>,
+    replay: &'a str,
+    script: Vec<Sentence>,
+}
+
+impl<'a> Minimised<'a> {
+    fn of(finding: &'a Finding) -> Option<Minimised<'a>> {
+        let Some(Shorter::Found(minimal)) = &finding.shorter else { return None };
+        Some(Minimised {
+            extent: minimal.after,
+            found: minimal.before,
+            seconds: minimal.took.as_secs_f64(),
+            incomplete: minimal.incomplete.as_deref(),
+            case_file: minimal.finding.case_file.as_ref().and_then(|file| file.as_deref().ok()),
+            replay: &minimal.finding.replay,
+            script: minimal.script(),
+        })
+    }
 }
 
 /// Returns the JSON report, pretty-printed, with a newline at its end.
@@ -277,6 +315,8 @@ pub(crate) fn violated(finding: &Finding) -> Violated<'_> {
         config: &finding.config,
         panicked_at: finding.panicked_at.as_deref(),
         unrepeated: finding.unrepeated.as_ref().map(|difference| difference.says.as_str()),
+        minimised: Minimised::of(finding),
+        distinct: finding.distinct.as_ref(),
         story: story_lines(finding),
         timeline: match finding.way {
             Some(_) => lines(&steps(&finding.trace)),

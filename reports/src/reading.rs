@@ -304,6 +304,8 @@ fn finding(document: &RawValue) -> Result<Finding, String> {
         unrepeated: None,
         stopped: None,
         shorter: None,
+        distinct: None,
+        regression: None,
         panicked_at: violated.panicked_at,
         as_read: Some(AsRead {
             document: document.get().to_string(),

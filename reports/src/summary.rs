@@ -189,6 +189,11 @@ pub struct Finding {
     pub stopped: Option<Stopped>,
     /// The result of the search for a smaller run with the same violation.
     pub shorter: Option<Shorter>,
+    /// The distinct violations of a sweep that went on after its first one; `None` if it did not, or found no other.
+    pub distinct: Option<Distinct>,
+    /// The path of the case that was kept as a regression, or a sentence that says why it could not be written; `None` if
+    /// none was to be kept.
+    pub regression: Option<Result<String, String>>,
     /// For a panic of a program or a property, its source location if known.
     pub panicked_at: Option<String>,
     /// For a violation that was read from a JSON report, its texts. They stand for `story`, `trace`, `unrepeated`,
@@ -214,6 +219,32 @@ pub enum Shorter {
     Found(Box<Minimal>),
     /// No smaller run was found; the text gives the reason in one sentence.
     No(String),
+}
+
+/// The distinct violations of a sweep: those of the same property with the same minimised script are one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Distinct {
+    /// The number of violating runs.
+    pub violating: u64,
+    /// How many of them were minimised, in the order of their seeds, before time was up.
+    pub minimised: u64,
+    /// The distinct violations, the most frequent first.
+    pub kinds: Vec<DistinctViolation>,
+}
+
+/// A violation that several runs have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DistinctViolation {
+    /// The violated property.
+    pub property: String,
+    /// What the monitor saw in the smallest of these runs.
+    pub saw: String,
+    /// The seeds of the runs.
+    pub seeds: Vec<u64>,
+    /// The number of steps of the smallest of these runs.
+    pub steps: u64,
+    /// The command that replays the smallest.
+    pub replay: String,
 }
 
 /// The smallest run that was found to violate the same property.

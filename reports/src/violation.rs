@@ -4,12 +4,15 @@ use crate::determinism::{CAUSES, Difference};
 use crate::numbers::span;
 use crate::script::script_text;
 use crate::story::story;
-use crate::summary::{Finding, Minimal, Shorter, Stopped};
+use crate::summary::{Distinct, DistinctViolation, Finding, Minimal, Shorter, Stopped};
 use crate::timeline::{last_steps, steps};
 use std::fmt::Write as _;
 use vivarium_model::host::FUNCTION_OF_ITS_INPUTS;
 use vivarium_model::verdict::Violation;
 use vivarium_model::words::plural;
+
+/// How many seeds of a distinct violation are listed.
+const SEEDS: usize = 8;
 
 /// Returns the report as text. The command that replays the run has a line of its own.
 pub fn violation_report(finding: &Finding) -> String {
@@ -22,9 +25,12 @@ pub fn violation_report(finding: &Finding) -> String {
 
 /// Returns the milestones of the violating run, one line each.
 pub(crate) fn story_lines(finding: &Finding) -> Vec<String> {
-    match &finding.as_read {
-        Some(read) => read.story.clone(),
-        None => {
+    match (&finding.as_read, &finding.shorter) {
+        (Some(read), _) => read.story.clone(),
+        (None, Some(Shorter::Found(minimal))) => {
+            script_text(&minimal.script()).lines().map(str::to_string).collect()
+        }
+        (None, _) => {
             let text = story(&finding.story, &finding.violation.objection.about);
             text.lines().map(str::to_string).collect()
         }
@@ -57,10 +63,21 @@ pub(crate) fn without_title(finding: &Finding) -> String {
         None => {}
     }
     line("replay", &finding.replay);
+    match &finding.regression {
+        Some(Ok(path)) => {
+            line(
+                "regression",
+                &format!("{path} (replayed first from now on: put it under version control)"),
+            );
+        }
+        Some(Err(sentence)) => line("regression", &format!("not kept: {sentence}")),
+        None => {}
+    }
 
     let mut report = text;
     if let Some(Shorter::Found(minimal)) = &finding.shorter {
         report.push_str(&minimised(minimal, &finding.every_step));
+        finding.distinct.iter().for_each(|all| report.push_str(&distinct(all)));
         return report;
     }
     if let Some(difference) = &finding.unrepeated {
@@ -87,7 +104,31 @@ pub(crate) fn without_title(finding: &Finding) -> String {
     if let Some(Shorter::No(sentence)) = &finding.shorter {
         let _ = writeln!(report, "\n{sentence}");
     }
+    finding.distinct.iter().for_each(|all| report.push_str(&distinct(all)));
     report
+}
+
+/// Describes the distinct violations of a sweep.
+fn distinct(Distinct { violating, minimised, kinds }: &Distinct) -> String {
+    let runs = plural(*violating as usize, "violating run");
+    let mut text = format!("\n{} in {runs}", plural(kinds.len(), "distinct violation"));
+    if minimised < violating {
+        let _ = write!(text, " (the first {minimised} were minimised and compared)");
+    }
+    text.push_str(":\n");
+    for DistinctViolation { property, saw, seeds, steps, replay } in kinds {
+        let first: Vec<String> = seeds.iter().take(SEEDS).map(u64::to_string).collect();
+        let more = if seeds.len() > SEEDS { ", …" } else { "" };
+        let seeds = plural(seeds.len(), "run");
+        let first = first.join(", ");
+        let _ = writeln!(
+            text,
+            "  {property}: {seeds}, seeds {first}{more}; the smallest has {steps} steps"
+        );
+        let _ = writeln!(text, "    saw      {saw}");
+        let _ = writeln!(text, "    replay   {replay}");
+    }
+    text
 }
 
 /// Describes the smaller run: its script, and how to replay it.

@@ -214,6 +214,8 @@ pub(crate) fn finding() -> Finding {
         unrepeated: None,
         shorter: None,
         stopped: None,
+        distinct: None,
+        regression: None,
         panicked_at: None,
         as_read: None,
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The directory of case files, in the current directory.
-const CASES: &str = "cases";
+pub(super) const CASES: &str = "cases";
 
 /// Returns the path for a case of a scenario with these bugs; `which` distinguishes its cases.
 pub(super) fn path(scenario: &str, bugs: &[String], which: &str) -> PathBuf {

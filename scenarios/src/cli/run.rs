@@ -1,17 +1,19 @@
 //! `vivarium run`: sweeps scenarios, and reports.
 
 use super::arguments::RunArguments;
+use super::cases::CASES;
 use super::each_seed::each_seed;
 use super::embedding;
-use super::output::emit;
+use super::output::{emit, to_stderr};
 use super::plan::Plan;
 use super::progress::Meter;
 use super::select::{self, Selected};
-use super::{cases, guard, minimise, outputs, replay};
+use super::{cases, distinct, guard, minimise, outputs, regressions, replay};
 use crate::catalogue::Entry;
 use crate::sweeping::Commands;
 use crate::sweeping::seeds::SeedRange;
 use crate::sweeping::{self, LAST_STEPS, Swept};
+use std::path::Path;
 use std::time::{Duration, Instant};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::verdict::Verdict;
@@ -43,10 +45,29 @@ pub(super) fn run(arguments: &RunArguments, entries: &[Entry]) -> Result<u8, Str
         return embedding::check(&plan);
     }
     let begun = Instant::now();
+    let violating = replay_regressions(&plan, arguments)?;
     let reports: Vec<ScenarioReport> =
         plan.selection.iter().map(|selected| sweep(selected, &plan)).collect();
     let ending = format!("{} of real time, host {}", span(begun.elapsed()), plan.host);
-    outputs::emit_reports(&reports, &arguments.outputs, &ending)
+    let code = outputs::emit_reports(&reports, &arguments.outputs, &ending)?;
+    Ok(if violating > 0 { code.max(1) } else { code })
+}
+
+/// Replays the cases of the selected scenarios, and prints what became of them. Returns how many violate a property.
+fn replay_regressions(plan: &Plan<'_>, arguments: &RunArguments) -> Result<usize, String> {
+    let mut violating = 0;
+    for selected in &plan.selection {
+        let replays =
+            guard::guarded(|| regressions::replays(Path::new(CASES), selected, plan.bugs))?;
+        violating += replays.violating;
+        match (replays.text.is_empty(), arguments.outputs.json) {
+            (true, _) => {}
+            // Standard output is a JSON document.
+            (false, true) => to_stderr(replays.text.trim_end()),
+            (false, false) => drop(emit(&replays.text, 0)),
+        }
+    }
+    Ok(violating)
 }
 
 /// Sweeps one scenario, up to its first violation or to the end, and reports the first violation.
@@ -82,6 +103,15 @@ fn sweep_unguarded(selected: &Selected<'_>, plan: &Plan<'_>) -> Result<ScenarioR
         let title = report.title_with_rate();
         let unrepeated = swept.report.unrepeated.as_deref();
         report.finding = finding(&title, scenario, plan, run, unrepeated);
+        let violating = &swept.report.totals.violating;
+        if let Some(finding) = &mut report.finding
+            && violating.len() > 1
+            && !plan.minimises_for.is_zero()
+        {
+            let time = plan.minimises_for;
+            finding.distinct =
+                Some(distinct::distinct(scenario, plan.bugs, violating, plan.host, time));
+        }
     }
     Ok(report)
 }

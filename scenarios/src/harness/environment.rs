@@ -14,6 +14,9 @@ use vivarium_reports::folding::fold;
 use vivarium_reports::json::json_report;
 use vivarium_reports::summary::ScenarioReport;
 
+/// The folder of the regression cases in a crate.
+const REGRESSIONS: &str = "vivarium-regressions";
+
 /// The variables as read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Environment {
@@ -29,6 +32,8 @@ pub(crate) struct Environment {
     pub(crate) case: Option<PathBuf>,
     /// `VIVARIUM_TIMELINE`.
     pub(crate) timeline: Option<String>,
+    /// `VIVARIUM_REGRESSIONS`.
+    pub(crate) regressions: Option<PathBuf>,
     /// `VIVARIUM_MINIMISE`.
     pub(crate) minimise: Option<String>,
     /// `VIVARIUM_SERVE`.
@@ -49,6 +54,7 @@ impl Environment {
             case: std::env::var_os("VIVARIUM_CASE").map(PathBuf::from),
             timeline: text("VIVARIUM_TIMELINE"),
             minimise: text("VIVARIUM_MINIMISE"),
+            regressions: std::env::var_os("VIVARIUM_REGRESSIONS").map(PathBuf::from),
             serve: text("VIVARIUM_SERVE"),
         }
     }
@@ -88,6 +94,20 @@ impl Environment {
                 Shard::parse(text).map(Some).map_err(|error| format!("VIVARIUM_SHARD: {error}"))
             }
             _ => Ok(None),
+        }
+    }
+
+    /// Returns the folder of the regression cases: `VIVARIUM_REGRESSIONS`, else `vivarium-regressions` in the directory of
+    /// the crate under test. Returns `None` if the variable is `off`, if one run is asked for, or outside of Cargo.
+    pub(crate) fn regressions(&self) -> Option<PathBuf> {
+        if self.case.is_some() || self.seed.is_some() {
+            return None;
+        }
+        match &self.regressions {
+            Some(folder) if folder.as_os_str() == "off" => None,
+            Some(folder) => Some(folder.clone()),
+            None => std::env::var_os("CARGO_MANIFEST_DIR")
+                .map(|of_crate| PathBuf::from(of_crate).join(REGRESSIONS)),
         }
     }
 
@@ -147,7 +167,7 @@ pub(crate) fn write_report(folder: &Path, report: &ScenarioReport) -> Result<(),
 }
 
 /// Returns a test's name as part of a file's name.
-fn file_name(test: &str) -> String {
+pub(super) fn file_name(test: &str) -> String {
     let safe = |letter: char| if letter.is_alphanumeric() { letter } else { '-' };
     test.chars().map(safe).collect()
 }

@@ -4,6 +4,7 @@ mod clients;
 mod environment;
 mod left_out;
 pub(crate) mod ready;
+mod regressions;
 pub(crate) mod role;
 
 use crate::harness::clients::{Clients, Programs};
@@ -47,6 +48,7 @@ use vivarium_sim::{
 /// | `VIVARIUM_REPORTS` | a folder, into which [`Test::run`] writes a JSON report for `vivarium merge` |
 /// | `VIVARIUM_TIMELINE` | how many of a violating run's last steps are shown: a number, or `all` |
 /// | `VIVARIUM_CASE` | a case file, whose steps are replayed first |
+/// | `VIVARIUM_REGRESSIONS` | the folder of the cases that are replayed first, and where a failing test adds its own; `off` for none [default: `vivarium-regressions` in the crate's directory] |
 /// | `VIVARIUM_MINIMISE` | for how many seconds a violating run is minimised; 0 for not at all |
 /// | `COLUMNS` | the greatest width of a report |
 /// | `VIVARIUM_SERVE` | an address such as `localhost:3000`, at which [`Test::explore`] shows the states in a browser |

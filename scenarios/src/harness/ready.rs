@@ -3,7 +3,7 @@
 #[cfg(feature = "explore")]
 use crate::exploration::{self, Answer, Exploration, ExploreError};
 use crate::harness::environment::{self, Again, Environment, cargo_test};
-use crate::minimising;
+use crate::minimising::{self, Smallest};
 use crate::replaying;
 use crate::sweeping::Commands;
 use crate::sweeping::seeds::SeedRange;
@@ -18,7 +18,7 @@ use vivarium_model::case::GrainKind;
 use vivarium_model::verdict::Violation;
 #[cfg(feature = "explore")]
 use vivarium_reports::exploration::ExplorationReport;
-use vivarium_reports::summary::{Finding, ScenarioReport, Shorter};
+use vivarium_reports::summary::{Finding, Minimal, ScenarioReport, Shorter};
 use vivarium_reports::violation::violation_report;
 #[cfg(feature = "explore")]
 use vivarium_sim::every::Silent;
@@ -66,6 +66,7 @@ impl Ready {
         #[cfg(feature = "explore")]
         self.take_a_searched_case_again(&environment)?;
         let Some(again) = environment.case(&self.scenario.name, GrainKind::Ensemble)? else {
+            self.replay_regressions(&environment)?;
             return Ok(ToRun { seeds, shard, last_steps, reports: environment.reports });
         };
         let Again { case, file } = &again;
@@ -116,11 +117,11 @@ impl Ready {
         };
         let unrepeated = swept.report.unrepeated.as_deref();
         let finding = self.finding(run, violation, unrepeated);
-        let shorter = match unrepeated {
+        let (shorter, regression) = match unrepeated {
             None => self.smaller(run, self.minimises_for),
-            Some(_) => None,
+            Some(_) => (None, None),
         };
-        let finding = Finding { shorter, ..finding };
+        let finding = Finding { shorter, regression, ..finding };
         self.write(&ScenarioReport { finding: Some(finding.clone()), ..report }, asked)?;
         Err(TestFailure::Violated(Box::new(finding)))
     }
@@ -138,26 +139,24 @@ impl Ready {
         environment::write_report(folder, &report).map_err(|sentence| self.refused(sentence))
     }
 
-    /// Minimises the run within the time that the environment gives, by default [`minimising::TIME`].
-    fn smaller(&self, run: &RunReport, time: Duration) -> Option<Shorter> {
+    /// Minimises the run within this time, and keeps the smallest case as a regression. Returns the smaller run, and
+    /// the path of the regression. A run that is asked for by its seed is neither minimised nor kept.
+    fn smaller(&self, run: &RunReport, time: Duration) -> (Option<Shorter>, Option<Kept>) {
+        let whole = sweeping::case(&self.scenario, &[], run);
         if time.is_zero() {
-            return None;
+            return (None, self.keep(&whole, run.seed));
         }
-        let case = sweeping::case(&self.scenario, &[], run);
-        let found = match minimising::smallest(&self.scenario, &case, None, self.host, time) {
-            Ok(Some(found)) => found,
-            Ok(None) => return Some(Shorter::No(minimising::NOTHING_SMALLER.to_string())),
-            Err(sentence) => return Some(Shorter::No(sentence)),
-        };
-        let mut minimal = found.minimal;
-        match environment::save(&found.case, &format!("{}-minimised", run.seed)) {
-            Ok(file) => {
-                minimal.finding.replay = format!("VIVARIUM_CASE={file} {}", cargo_test());
-                minimal.finding.case_file = Some(Ok(file));
+        match minimising::smallest(&self.scenario, &whole, None, self.host, time) {
+            Ok(Some(found)) => {
+                let kept = self.keep(&found.case, run.seed);
+                (Some(Shorter::Found(Box::new(saved(found, run.seed)))), kept)
             }
-            Err(sentence) => minimal.finding.case_file = Some(Err(sentence)),
+            Ok(None) => {
+                let sentence = minimising::NOTHING_SMALLER.to_string();
+                (Some(Shorter::No(sentence)), self.keep(&whole, run.seed))
+            }
+            Err(sentence) => (Some(Shorter::No(sentence)), self.keep(&whole, run.seed)),
         }
-        Some(Shorter::Found(Box::new(minimal)))
     }
 
     /// Writes the case of a violating run, and returns the report.
@@ -250,6 +249,20 @@ impl Ready {
         vacuity::must_have(&observed.collect(), &self.must_see)
             .map_err(|sentence| TestFailure::Unseen { name, sentence })
     }
+}
+
+/// The path of a case that was kept as a regression, or why it could not be written.
+type Kept = Result<String, String>;
+
+/// Writes the case of a smaller run.
+fn saved(found: Smallest, seed: u64) -> Minimal {
+    let mut minimal = found.minimal;
+    minimal.finding.case_file = Some(environment::save(&found.case, &format!("{seed}-minimised")));
+    minimal.finding.replay = match &minimal.finding.case_file {
+        Some(Ok(file)) => format!("VIVARIUM_CASE={file} {}", cargo_test()),
+        _ => String::new(),
+    };
+    minimal
 }
 
 /// Prints a replay without a violation; returns a replay with one as an error.

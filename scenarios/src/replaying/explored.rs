@@ -22,7 +22,8 @@ pub(crate) fn told(
         (None, true) => 0,
         (None, false) => INCONCLUSIVE,
     };
-    Told { text: report(file, case, replayed, last, commands), code }
+    let skipped = replayed.skipped.len();
+    Told { text: report(file, case, replayed, last, commands), code, skipped }
 }
 
 fn report(

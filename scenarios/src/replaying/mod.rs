@@ -2,6 +2,7 @@
 
 #[cfg(feature = "explore")]
 pub(crate) mod explored;
+pub(crate) mod regressions;
 
 use crate::sweeping::{self, Commands, LAST_STEPS};
 use std::collections::BTreeSet;
@@ -19,6 +20,8 @@ const INCONCLUSIVE: u8 = 2;
 pub(crate) struct Told {
     pub(crate) text: String,
     pub(crate) code: u8,
+    /// The number of steps that were not possible.
+    pub(crate) skipped: usize,
 }
 
 /// Replays the case of a swept run. `steps` selects how many of the last steps are shown.
@@ -46,7 +49,8 @@ pub(crate) fn swept(
         (None, true) => 0,
         (None, false) => INCONCLUSIVE,
     };
-    Ok(Told { text: text + &comparison(case, &replayed), code })
+    let skipped = replayed.skipped.len();
+    Ok(Told { text: text + &comparison(case, &replayed), code, skipped })
 }
 
 /// Replays the case of a swept run, and keeps this many of its last steps as text.

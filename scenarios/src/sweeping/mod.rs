@@ -177,6 +177,8 @@ pub(crate) fn finding(
             let vivarium_sim::Stopped { client, at, step } = stopped;
             Stopped { client, at, step }
         }),
+        distinct: None,
+        regression: None,
         panicked_at: panics::place_of(violation.objection.failure.as_ref()),
         unrepeated: unrepeated.map(|difference| Difference {
             seed: difference.seed,

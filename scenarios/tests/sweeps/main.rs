@@ -6,6 +6,7 @@ mod embedding;
 mod forks;
 mod local_sessions;
 mod lost_replies;
+mod minimised;
 mod moved_sessions;
 mod museum;
 mod narrow;

@@ -363,6 +363,8 @@ impl Question {
             unrepeated: None,
             shorter: None,
             stopped: None,
+            distinct: None,
+            regression: None,
             panicked_at: panics::place_of(objection.failure.as_ref()),
             as_read: None,
         });

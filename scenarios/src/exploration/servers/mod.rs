@@ -192,6 +192,8 @@ impl Question<'_> {
             unrepeated: None,
             shorter: None,
             stopped: None,
+            distinct: None,
+            regression: None,
             panicked_at: None,
             as_read: None,
         });
