@@ -116,8 +116,8 @@ fn names_without_a_near_one_get_the_list() {
     let sentence = refused(&["frobnicate"]);
     assert_eq!(
         sentence,
-        "unknown command `frobnicate`: the commands are run, merge, replay, explore, conform, \
-         live, serve, fuzz-explorer, recipes, mutants, published, findings, list"
+        "unknown command `frobnicate`: the commands are run, merge, replay, explain, explore, \
+         conform, live, serve, fuzz-explorer, recipes, mutants, published, findings, list"
     );
     let sentence = refused(&["live"]);
     assert_eq!(sentence, "`live` needs a scenario, such as `vivarium live lock`");
@@ -381,7 +381,7 @@ fn the_determinism_check_compares_both_hosts() {
 #[test]
 fn a_sweep_that_keeps_going_counts_the_violating_seeds() {
     let directory = directory("keep-going");
-    let words = ["run", "lock", "--bug", "NoGuid", "--seeds", "60", "--host", "direct"];
+    let words = ["run", "lock", "--bug", "NoGuid", "--seeds", "60", "--host", "direct", "--minimise", "0"];
     let report = |more: &[&str]| {
         let outcome = vivarium_in(&directory, &[&words[..], &["--json"], more].concat());
         assert_eq!(outcome.code, Some(1), "{}{}", outcome.stdout, outcome.stderr);
@@ -395,6 +395,8 @@ fn a_sweep_that_keeps_going_counts_the_violating_seeds() {
     let violations = all["violations"].as_u64().expect("a number");
     assert!(violations > 1, "{all}");
 
+    // The case of the runs above is a regression now, whose replay comes first.
+    let directory = self::directory("keeps-going");
     let outcome = vivarium_in(&directory, &[&words[..], &["--keep-going"]].concat());
     let seed = &all["violation"]["seed"];
     let rate = format!("lock with NoGuid ({violations} of 60 seeds, first {seed})");
@@ -413,7 +415,8 @@ fn field<'a>(report: &'a str, name: &str) -> &'a str {
 #[test]
 fn a_violation_comes_with_its_case_and_both_replays_give_the_same_run() {
     let directory = directory("violation");
-    let found = vivarium_in(&directory, &["run", "lock", "--bug", "NoGuid", "--seeds", "2000"]);
+    let words = ["run", "lock", "--bug", "NoGuid", "--seeds", "2000", "--minimise", "0"];
+    let found = vivarium_in(&directory, &words);
     assert_eq!(found.code, Some(1), "{}{}", found.stdout, found.stderr);
     let (hash, seed) = (field(&found.stdout, "hash"), field(&found.stdout, "seed"));
     assert!(field(&found.stdout, "property").starts_with("lock M"), "{}", found.stdout);
@@ -435,6 +438,57 @@ fn a_violation_comes_with_its_case_and_both_replays_give_the_same_run() {
     assert!(by_case.stdout.contains("The last 5 steps"), "{}", by_case.stdout);
 
     truncated_and_foreign_copies(&directory, file);
+}
+
+/// The smaller run comes with a script and a case, which later runs replay first.
+#[test]
+fn a_violation_is_minimised_and_its_case_is_a_regression() {
+    let directory = directory("minimised");
+    let words = ["run", "lock", "--bug", "NoGuid", "--seeds", "40"];
+    let found = vivarium_in(&directory, &words);
+    assert_eq!(found.code, Some(1), "{}{}", found.stdout, found.stderr);
+    let script = found.stdout.split("\nMinimised in ").nth(1).expect("it is minimised");
+    let sentences = script.lines().filter(|line| line.get(..8).is_some_and(|it| it.ends_with(".  ") || it.contains(". ")));
+    assert!((5..60).contains(&sentences.count()), "{script}");
+    assert!(script.contains("BREAK client"), "{script}");
+    let file = field(script, "case file");
+    assert!(file.ends_with("-minimised.json"), "{file}");
+    let again = vivarium_in(&directory, &["replay", file]);
+    assert_eq!(again.code, Some(1), "{}{}", again.stdout, again.stderr);
+    assert!(again.stdout.contains("gave the recorded run: hash "), "{}", again.stdout);
+
+    let second = vivarium_in(&directory, &["run", "lock", "--bug", "NoGuid", "--seeds", "1"]);
+    assert_eq!(second.code, Some(1), "{}{}", second.stdout, second.stderr);
+    assert!(second.stdout.starts_with(&format!("regression {file}:\nVIOLATED")), "{}", second.stdout);
+    // Without the mutant the case is of another scenario: nothing is replayed.
+    let sound = vivarium_in(&directory, &["run", "lock", "--seeds", "1"]);
+    assert_eq!(sound.code, Some(0), "{}{}", sound.stdout, sound.stderr);
+    assert!(!sound.stdout.contains("regression"), "{}", sound.stdout);
+    // Once the mistake is corrected, the same case holds.
+    let path = directory.join(file);
+    let case = fs::read_to_string(&path).expect("it was written");
+    fs::write(directory.join("cases/lock-kept.json"), case.replace("\"NoGuid\"", "")).expect("it is writable");
+    let kept = vivarium_in(&directory, &["run", "lock", "--seeds", "1"]);
+    assert_eq!(kept.code, Some(0), "{}{}", kept.stdout, kept.stderr);
+    let said = "regression cases/lock-kept.json: no longer violates lock M";
+    assert!(kept.stdout.starts_with(said), "{}", kept.stdout);
+}
+
+/// The share of violating runs rises with a step, which is named.
+#[test]
+fn an_explanation_names_the_step_of_the_greatest_rise() {
+    let directory = directory("explained");
+    let words = ["explain", "lock", "--seed", "1", "--bug", "NoGuid", "--runs", "10"];
+    let told = vivarium_in(&directory, &words);
+    assert_eq!(told.code, Some(0), "{}{}", told.stdout, told.stderr);
+    assert!(told.stdout.starts_with("EXPLAINED: lock with NoGuid\n"), "{}", told.stdout);
+    assert!(told.stdout.contains("100 %"), "{}", told.stdout);
+    assert!(told.stdout.contains("\nThe greatest rise is with step "), "{}", told.stdout);
+    let sentence = refused(&["explain", "lock", "--seed", "0", "--bug", "NoGuid"]);
+    assert!(sentence.ends_with("its replay violates no property"), "{sentence}");
+    let sentence = refused(&["explain", "lock"]);
+    assert!(sentence.contains("Give its seed"), "{sentence}");
+    assert!(refused(&["explain", "none.json"]).contains("none.json"), "it names the file");
 }
 
 /// Replaces a part of the text, which must exist.

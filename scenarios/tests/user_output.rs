@@ -1,5 +1,6 @@
 //! The output of a user's failing test, and its options: each test is a process of its own, as with cargo.
 
+use std::fs;
 use std::process::Command;
 use vivarium::prelude::*;
 
@@ -69,6 +70,7 @@ fn printed(test: &str, variables: &[(&str, &str)]) -> String {
     for name in ["SEEDS", "SEED", "CASE", "TIMELINE", "SERVE"] {
         command.env_remove(format!("VIVARIUM_{name}"));
     }
+    command.env("VIVARIUM_MINIMISE", "0").env("VIVARIUM_REGRESSIONS", "off");
     let run = command.envs(variables.iter().copied()).output().expect("it runs");
     assert!(!run.status.success());
     String::from_utf8_lossy(&run.stderr).into_owned()
@@ -105,19 +107,46 @@ fn a_report_is_as_wide_as_is_said() {
     insta::assert_snapshot!(portable(report).lines().take(60).collect::<Vec<_>>().join("\n"));
 }
 
-/// The search's way to the same violation has a case of its own.
-#[cfg(feature = "explore")]
+/// The smaller run has a case of its own.
 #[test]
-fn the_shorter_way_to_a_failure_is_seen_again() {
-    let text = printed("a_sweep", &[]);
-    let shorter =
-        &text[text.find("A shorter violation of the same property: ").expect("it does")..];
-    let saw = behind(shorter, "\n  saw        ");
-    let replay = behind(shorter, "\n  replay     VIVARIUM_CASE=");
+fn the_smaller_run_is_seen_again() {
+    let text = printed("a_sweep", &[("VIVARIUM_MINIMISE", "10")]);
+    let smaller = &text[text.find("\nMinimised in ").expect("it is minimised")..];
+    let saw = behind(smaller, "\n  saw        ");
+    let replay = behind(smaller, "\n  replay     VIVARIUM_CASE=");
     let (file, _command) = replay.split_once(' ').expect("a command follows");
     let again = printed("a_sweep", &[("VIVARIUM_CASE", file)]);
     assert_eq!(behind(&again, "\n  saw        "), saw);
     assert!(again.contains("gave the recorded run"), "{again}");
+}
+
+/// A failing test keeps its smallest case in a folder, and replays it first from then on. A case that is of no use any
+/// more says so.
+#[test]
+fn a_failure_is_kept_as_a_regression_and_replayed_first() {
+    let folder = std::env::temp_dir().join(format!("vivarium-regressions-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    let in_folder = folder.to_string_lossy().into_owned();
+    let variables = [("VIVARIUM_MINIMISE", "5"), ("VIVARIUM_REGRESSIONS", in_folder.as_str())];
+    let first = printed("a_sweep", &variables);
+    let kept = behind(&first, "\n  regression ");
+    let (file, _) = kept.split_once(" (replayed first from now on").expect("it says what for");
+    assert!(file.starts_with(&in_folder) && fs::exists(file).expect("it is readable"), "{kept}");
+    let second = printed("a_sweep", &variables);
+    let told = format!("workers: the regression {file} violates a property");
+    assert!(second.contains(&told), "{second}");
+
+    // With a step list that no world can take, it is stale, and the seeds run.
+    let text = fs::read_to_string(file).expect("it was written");
+    let mut case: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let steps = case["steps"].as_array_mut().expect("a list");
+    let last = steps.last().expect("there are steps").clone();
+    *steps = vec![last; 5];
+    fs::write(file, case.to_string()).expect("it is writable");
+    let third = printed("a_sweep", &variables);
+    assert!(third.contains(&format!("regression {file}: stale: 5 of its 5 steps")), "{third}");
+    assert!(third.contains("VIOLATED: workers"), "{third}");
+    fs::remove_dir_all(&folder).expect("it is there");
 }
 
 /// The report does not show what continued long after the hang.

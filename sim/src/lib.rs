@@ -23,7 +23,7 @@ pub mod served;
 mod sweep;
 
 pub use recorded::replay::{Replay, replay};
-pub use recorded::{servers, service, steps};
+pub use recorded::{minimise, servers, service, steps};
 pub use run::demands;
 pub use run::difference::{Difference, Side, Way};
 pub use run::heartbeat::{Beat, Heartbeats};

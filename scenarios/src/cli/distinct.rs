@@ -1,11 +1,11 @@
-//! The distinct violations of a sweep that goes on after its first one: each violating run is minimised, and runs with
-//! the same property and the same script are one.
+//! The distinct violations of a sweep that goes on after its first one: each violating run is minimised, and runs of
+//! which the minimised ones violate the same property in the same way with the same kinds of faults are one.
 
 use super::progress::Meter;
-use super::replay;
+use super::commands::replay_of_seed;
 use crate::minimising;
 use crate::sweeping;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use vivarium_model::case::Case;
 use vivarium_reports::script::Sentence;
@@ -19,8 +19,10 @@ const TOGETHER: u32 = 6;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Signature {
     property: String,
-    /// The script without numbers: machines, sessions, zxids and names differ from run to run.
-    script: Vec<String>,
+    /// What the monitor saw, without numbers: machines, sessions, zxids and names differ from run to run.
+    saw: String,
+    /// The kinds of faults of the script, by their first words.
+    faults: BTreeSet<String>,
 }
 
 /// Minimises these violating runs in the order of their seeds, as far as the time reaches, and groups them.
@@ -86,13 +88,15 @@ fn one(
         saw,
         seeds: vec![seed],
         steps: steps as u64,
-        replay: format!("{} --minimise", replay::command(&scenario.name, seed, bugs)),
+        replay: format!("{} --minimise", replay_of_seed(&scenario.name, seed, bugs)),
     };
-    Some((signature(objection.property, &script), found))
+    Some((signature(objection.property, &found.saw, &script), found))
 }
 
-fn signature(property: String, script: &[Sentence]) -> Signature {
-    Signature { property, script: script.iter().map(|it| without_numbers(&it.words)).collect() }
+fn signature(property: String, saw: &str, script: &[Sentence]) -> Signature {
+    let kind = |fault: &Sentence| fault.words.split(' ').next().unwrap_or_default().to_string();
+    let faults = script.iter().filter(|sentence| sentence.fault).map(kind).collect();
+    Signature { property, saw: without_numbers(saw), faults }
 }
 
 /// Replaces each word that has a digit by `#`.
@@ -109,16 +113,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_that_differ_in_numbers_are_the_same() {
+    fn violations_that_differ_in_numbers_are_the_same() {
         let script = |words: &str| {
-            vec![Sentence { number: 1, words: words.to_string(), fault: false, step: 7 }]
+            vec![Sentence { number: 1, words: words.to_string(), fault: true, step: 7 }]
         };
-        let of = |words: &str| signature("lock M1".to_string(), &script(words));
+        let of = |saw: &str, words: &str| signature("lock M6".to_string(), saw, &script(words));
+        let one = of("client 1 waits for /lock/lock-0000000004", "BREAK client 1 connection 0");
         assert_eq!(
-            of("client 2 reads xid 3: delete /lock/lock-0000000004 = deleted (zxid 1:131072)"),
-            of("client 1 reads xid 9: delete /lock/lock-0000000011 = deleted (zxid 5:6)")
+            one,
+            of("client 4 waits for /lock/lock-0000000011", "BREAK client 4 connection 3")
         );
-        assert_ne!(of("client 2 reads xid 3: sync /"), of("client 2 reads xid 3: delete /"));
-        assert_ne!(signature("a".into(), &[]), signature("b".into(), &[]));
+        assert_ne!(one, of("client 1 holds /lock/lock-0000000004", "BREAK client 1 connection 0"));
+        assert_ne!(one, of("client 1 waits for /lock/lock-0000000004", "CRASH server 1"));
     }
 }

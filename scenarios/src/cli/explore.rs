@@ -223,7 +223,7 @@ fn saved(scenario: &str, bugs: &[String], case: &Case) -> (Result<String, String
     match case_file::save(&path, case) {
         Ok(()) => {
             let path = path.display().to_string();
-            let command = format!("{} replay {path} --timeline", replay::program());
+            let command = format!("{} replay {path} --timeline", commands::program());
             (Ok(path), command)
         }
         Err(error) => (Err(error.to_string()), "none without a case file".to_string()),

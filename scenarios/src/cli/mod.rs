@@ -7,6 +7,7 @@
 mod arguments;
 mod budget;
 mod cases;
+mod commands;
 mod conform;
 mod distinct;
 mod each_seed;

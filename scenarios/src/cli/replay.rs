@@ -3,6 +3,7 @@
 use super::arguments::ReplayArguments;
 use super::output::emit;
 use super::select::{self, Selected, nearest};
+use super::commands::{program, replay_of_seed};
 use super::{cases, minimise};
 use crate::catalogue::Entry;
 use crate::exploration;
@@ -22,21 +23,6 @@ use vivarium_sim::{HostKind, RunOptions, Scenario, replica};
 
 /// The default number of steps shown of a simulated run.
 const SHOWN: usize = 60;
-
-/// Returns the command that replays a seed, as it can be typed where this process was started.
-pub(super) fn command(scenario: &str, seed: u64, bugs: &[String]) -> String {
-    let bugs: String = bugs.iter().map(|bug| format!(" --bug {bug}")).collect();
-    format!("{} replay {scenario} --seed {seed}{bugs}", program())
-}
-
-/// Returns the command that started this process. Cargo sets the variable `CARGO` for the processes that it runs.
-pub(super) fn program() -> String {
-    match std::env::var_os("CARGO") {
-        Some(_) if cfg!(debug_assertions) => "cargo run --".to_string(),
-        Some(_) => "cargo run --release --".to_string(),
-        None => std::env::args().next().unwrap_or_else(|| "vivarium".to_string()),
-    }
-}
 
 /// Runs the command and returns the exit code.
 pub(super) fn replay(arguments: &ReplayArguments, entries: &[Entry]) -> Result<u8, String> {
@@ -98,7 +84,7 @@ fn by_seed(
     let keep_steps = time.is_some();
     let options = RunOptions { trace_last: last, keep_steps, ..RunOptions::default() };
     let run = vivarium_sim::on_fresh_thread(|| vivarium_sim::run(&scenario, seed, &options));
-    let replay = command(&scenario.name, seed, bugs);
+    let replay = replay_of_seed(&scenario.name, seed, bugs);
     let commands = Commands { every_step: format!("{replay} --timeline=all"), replay };
     let title = replaying::title(&scenario.name, bugs);
     if let (Some(time), Some(violation)) = (time, &run.violation) {

@@ -8,7 +8,8 @@ use super::output::{emit, to_stderr};
 use super::plan::Plan;
 use super::progress::Meter;
 use super::select::{self, Selected};
-use super::{cases, distinct, guard, minimise, outputs, regressions, replay};
+use super::commands::replay_of_seed;
+use super::{cases, distinct, guard, minimise, outputs, regressions};
 use crate::catalogue::Entry;
 use crate::sweeping::Commands;
 use crate::sweeping::seeds::SeedRange;
@@ -131,7 +132,7 @@ fn finding(
         Ok(()) => Ok(path.display().to_string()),
         Err(error) => Err(error.to_string()),
     };
-    let replay = replay::command(&scenario.name, run.seed, bugs);
+    let replay = replay_of_seed(&scenario.name, run.seed, bugs);
     let commands = Commands { every_step: format!("{replay} --timeline=all"), replay };
     let title = title.to_string();
     let finding = sweeping::finding(title, run, violation, unrepeated, Some(case_file), commands);

@@ -43,9 +43,8 @@ fn case(run: &RunReport, name: &str) -> Case {
 
 fn minimise(scenario: &Scenario, case: &Case) -> Option<Minimised> {
     let asked = AtomicU64::new(0);
-    let has_time = |share: f64| {
-        (asked.fetch_add(1, Ordering::Relaxed) as f64) < share * PATIENCE as f64
-    };
+    let has_time =
+        |share: f64| (asked.fetch_add(1, Ordering::Relaxed) as f64) < share * PATIENCE as f64;
     let how = How { host: HostKind::Direct, jobs: 1, has_time_until: &has_time };
     minimised(scenario, case, how).expect("a sound case")
 }
@@ -80,12 +79,9 @@ fn check(name: &str, mistake: &'static str, from: u64) -> Extent {
 
 #[test]
 fn recipes_mutants_are_minimised() {
-    for (mutant, most) in [
-        ("NoGuid", 100),
-        ("IntOrderAtWrap", 90),
-        ("OrderByName", 80),
-        ("BodyAfterRelease", 80),
-    ] {
+    for (mutant, most) in
+        [("NoGuid", 100), ("IntOrderAtWrap", 90), ("OrderByName", 80), ("BodyAfterRelease", 80)]
+    {
         let after = check("lock", mutant, 0);
         assert!(after.steps <= most && after.faults <= 2, "{mutant}: {after}");
     }

@@ -4,7 +4,7 @@
 //! which is then shortened in two ways:
 //!
 //! 1. Steps are left out as long as the rest is a run within the budget whose end violates the same property
-//!    ([`minimise`](crate::minimised::list::minimise)). This is deterministic and fast.
+//!    ([`minimise`](crate::recorded::minimise)). This is deterministic and fast.
 //! 2. A breadth-first search looks for a path with fewer steps ([`Shortest::or_shorter`]). If it visits everything up
 //!    to that length, the path is proven to be the shortest.
 

@@ -7,7 +7,6 @@
 //!
 //! A minimised run is a run like any other: it can happen, it violates the property, and its case replays.
 
-pub mod list;
 mod planned;
 mod smaller;
 mod steps;

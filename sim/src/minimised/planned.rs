@@ -1,7 +1,7 @@
 //! Leaves faults out of the plan of the recorded seed, and leaves the rest of the draw alone.
 
 use super::Search;
-use super::list::minimise;
+use crate::recorded::minimise::minimise;
 use crate::run::RunReport;
 use crate::scenario::faults::Fault;
 use crate::seeded::drawn::Drawn;

@@ -4,7 +4,7 @@
 //! remains is a run that can happen: no step of the model has to happen by a certain time.
 
 use super::Search;
-use super::list::minimise;
+use crate::recorded::minimise::minimise;
 use crate::recorded::replay::{ReplayIn, Timers, recorded};
 use crate::run::demands::PROGRESS;
 use crate::run::record::Keep;

@@ -1,6 +1,7 @@
 //! Runs with known steps: replays and comparisons.
 
 pub(crate) mod determinism;
+pub mod minimise;
 pub(crate) mod replay;
 pub mod servers;
 pub mod service;

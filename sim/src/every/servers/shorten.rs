@@ -5,7 +5,7 @@
 
 use super::{Action, Budget, EnsembleModel, Reductions, State};
 use crate::every::{Counterexample, Model as _, Observer, Options, Shortest};
-use crate::minimised::list::minimise;
+use crate::recorded::minimise::minimise;
 use crate::run::demands::{ASSERTION, asserted};
 use stateright::Model as _;
 use vivarium_model::config::Config;

@@ -3,7 +3,7 @@
 use super::budget::account_of;
 use super::{Action, Budget, ProgramModel, Reductions};
 use crate::every::{Counterexample, Observer, Options, Shortest};
-use crate::minimised::list::minimise;
+use crate::recorded::minimise::minimise;
 use crate::recorded::service::replay_in;
 use crate::recorded::steps::Replayed;
 use std::sync::Arc;
