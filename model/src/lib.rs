@@ -18,6 +18,8 @@ pub mod client;
 pub mod ensemble;
 #[cfg(feature = "world")]
 pub mod network;
+#[cfg(feature = "world")]
+pub mod portrait;
 mod program;
 #[cfg(feature = "world")]
 pub mod property;
@@ -43,8 +45,8 @@ pub use program::{exchange, handle, host};
 pub use record::{case, extent, mark, trace, verdict};
 pub use vocabulary::{
     acl, bounds, config, effect, error, event, file_system, fingerprint, id, named, note,
-    observation, op, outside, packet, path, quorum, release, session_order, setup, stat, step,
-    subject, time, timer, txn, words, zxid,
+    observation, op, outside, packet, parcel, path, quorum, release, session_order, setup, stat,
+    step, subject, time, timer, txn, words, zxid,
 };
 #[cfg(feature = "world")]
 pub use world::{grain, history, witnesses};

@@ -26,6 +26,6 @@ pub mod script;
 mod story;
 pub mod summary;
 pub mod table;
-mod telling;
+pub mod telling;
 pub mod timeline;
 pub mod violation;

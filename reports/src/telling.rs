@@ -19,14 +19,17 @@ pub(crate) fn digits(lines: &[TraceLine]) -> usize {
 }
 
 /// The text of a step and its consequences, without repetitions.
-pub(crate) struct Telling<'a> {
-    pub(crate) headline: String,
-    pub(crate) notes: &'a [Note],
-    pub(crate) events: Vec<String>,
+pub struct Telling<'a> {
+    /// What happened.
+    pub headline: String,
+    /// The notes of the machines that the headline does not say.
+    pub notes: &'a [Note],
+    /// The events that neither the headline nor a note says.
+    pub events: Vec<String>,
 }
 
 /// Returns the text of a step.
-pub(crate) fn tell(line: &TraceLine) -> Telling<'_> {
+pub fn tell(line: &TraceLine) -> Telling<'_> {
     let TraceLine { step, notes, events, .. } = line;
     let rest: Vec<&Event> = events.iter().filter(|event| !is_the_step(step, event)).collect();
     let itself = events.iter().find(|event| is_the_step(step, event));

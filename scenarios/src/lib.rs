@@ -85,6 +85,9 @@ mod exploration;
 pub mod guide;
 mod harness;
 mod minimising;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod picturing;
 pub mod prelude;
 pub mod properties;
 mod replaying;

@@ -381,7 +381,8 @@ fn the_determinism_check_compares_both_hosts() {
 #[test]
 fn a_sweep_that_keeps_going_counts_the_violating_seeds() {
     let directory = directory("keep-going");
-    let words = ["run", "lock", "--bug", "NoGuid", "--seeds", "60", "--host", "direct", "--minimise", "0"];
+    let words =
+        ["run", "lock", "--bug", "NoGuid", "--seeds", "60", "--host", "direct", "--minimise", "0"];
     let report = |more: &[&str]| {
         let outcome = vivarium_in(&directory, &[&words[..], &["--json"], more].concat());
         assert_eq!(outcome.code, Some(1), "{}{}", outcome.stdout, outcome.stderr);
@@ -448,7 +449,9 @@ fn a_violation_is_minimised_and_its_case_is_a_regression() {
     let found = vivarium_in(&directory, &words);
     assert_eq!(found.code, Some(1), "{}{}", found.stdout, found.stderr);
     let script = found.stdout.split("\nMinimised in ").nth(1).expect("it is minimised");
-    let sentences = script.lines().filter(|line| line.get(..8).is_some_and(|it| it.ends_with(".  ") || it.contains(". ")));
+    let sentences = script
+        .lines()
+        .filter(|line| line.get(..8).is_some_and(|it| it.ends_with(".  ") || it.contains(". ")));
     assert!((5..60).contains(&sentences.count()), "{script}");
     assert!(script.contains("BREAK client"), "{script}");
     let file = field(script, "case file");
@@ -459,7 +462,11 @@ fn a_violation_is_minimised_and_its_case_is_a_regression() {
 
     let second = vivarium_in(&directory, &["run", "lock", "--bug", "NoGuid", "--seeds", "1"]);
     assert_eq!(second.code, Some(1), "{}{}", second.stdout, second.stderr);
-    assert!(second.stdout.starts_with(&format!("regression {file}:\nVIOLATED")), "{}", second.stdout);
+    assert!(
+        second.stdout.starts_with(&format!("regression {file}:\nVIOLATED")),
+        "{}",
+        second.stdout
+    );
     // Without the mutant the case is of another scenario: nothing is replayed.
     let sound = vivarium_in(&directory, &["run", "lock", "--seeds", "1"]);
     assert_eq!(sound.code, Some(0), "{}{}", sound.stdout, sound.stderr);
@@ -467,7 +474,8 @@ fn a_violation_is_minimised_and_its_case_is_a_regression() {
     // Once the mistake is corrected, the same case holds.
     let path = directory.join(file);
     let case = fs::read_to_string(&path).expect("it was written");
-    fs::write(directory.join("cases/lock-kept.json"), case.replace("\"NoGuid\"", "")).expect("it is writable");
+    fs::write(directory.join("cases/lock-kept.json"), case.replace("\"NoGuid\"", ""))
+        .expect("it is writable");
     let kept = vivarium_in(&directory, &["run", "lock", "--seeds", "1"]);
     assert_eq!(kept.code, Some(0), "{}{}", kept.stdout, kept.stderr);
     let said = "regression cases/lock-kept.json: no longer violates lock M";

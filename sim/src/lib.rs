@@ -10,6 +10,7 @@ pub mod budget;
 pub mod embed;
 #[cfg(feature = "explore")]
 pub mod every;
+pub mod film;
 pub mod forked;
 pub mod host;
 pub mod minimised;

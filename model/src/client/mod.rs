@@ -51,6 +51,7 @@
 mod chroot;
 mod connection;
 mod input;
+mod lines;
 mod requests;
 mod state;
 mod watches;

@@ -10,6 +10,7 @@ mod connection;
 mod deliveries;
 mod learners;
 mod mail;
+mod parcels;
 
 pub use crate::vocabulary::packet::Delivered;
 pub use connection::{Next, Opened};

@@ -58,6 +58,11 @@ impl CommitProcessor {
         self.committed.iter().position(fits).unwrap_or(self.committed.len())
     }
 
+    /// Returns the entries, oldest first.
+    pub(super) fn queue(&self) -> impl Iterator<Item = &Committed> {
+        self.committed.iter()
+    }
+
     /// Returns the number of entries.
     pub(super) fn len(&self) -> usize {
         self.committed.len()

@@ -32,6 +32,7 @@ pub mod election;
 mod enabled;
 pub mod leader;
 pub mod learner;
+mod lines;
 pub mod local;
 mod log_thread;
 mod looking;

@@ -31,6 +31,7 @@
 
 mod choices;
 mod containers;
+mod lines;
 pub(crate) mod link;
 pub(crate) mod log;
 mod pieces;

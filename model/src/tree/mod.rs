@@ -7,6 +7,7 @@
 mod acl_cache;
 mod apply;
 mod difference;
+mod lines;
 pub mod quota;
 
 pub use crate::vocabulary::znode::{EphemeralType, Znode};

@@ -17,6 +17,7 @@ pub mod observation;
 pub mod op;
 pub mod outside;
 pub mod packet;
+pub mod parcel;
 pub mod path;
 pub(crate) mod phrase;
 pub mod quorum;

@@ -4,6 +4,7 @@ use super::budget::BudgetArguments;
 use super::merge::MergeArguments;
 use super::output::Failure;
 use super::outputs::OutputArguments;
+use super::pictures::PictureArguments;
 use super::select::nearest;
 use crate::catalogue::Entry;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -174,6 +175,8 @@ pub(super) struct RunArguments {
     #[arg(long, conflicts_with_all = ["check_determinism", "keep_going", "host", "tables", "json", "junit"])]
     #[arg(conflicts_with_all = ["markdown", "annotations"])]
     pub(super) check_embedding: bool,
+    #[command(flatten)]
+    pub(super) pictures: PictureArguments,
 }
 
 #[derive(Args, Debug)]
@@ -195,6 +198,8 @@ pub(super) struct ReplayArguments {
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, conflicts_with = "timeline")]
     #[arg(default_missing_value = "")]
     pub(super) minimise: Option<String>,
+    #[command(flatten)]
+    pub(super) pictures: PictureArguments,
 }
 
 #[derive(Args, Debug)]
@@ -394,6 +399,8 @@ pub(super) struct ExploreArguments {
     /// Look at the states in a browser instead, e.g. at localhost:3000
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["json", "junit"])]
     pub(super) serve: Option<String>,
+    #[command(flatten)]
+    pub(super) pictures: PictureArguments,
 }
 
 /// Parses the words of a command line, of which the first is the program's name.

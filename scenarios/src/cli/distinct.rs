@@ -1,8 +1,8 @@
 //! The distinct violations of a sweep that goes on after its first one: each violating run is minimised, and runs of
 //! which the minimised ones violate the same property in the same way with the same kinds of faults are one.
 
-use super::progress::Meter;
 use super::commands::replay_of_seed;
+use super::progress::Meter;
 use crate::minimising;
 use crate::sweeping;
 use std::collections::{BTreeMap, BTreeSet};

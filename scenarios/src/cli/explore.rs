@@ -4,7 +4,7 @@ use super::arguments::ExploreArguments;
 use super::output::{emit, to_stderr};
 use super::progress::SearchMeter;
 use super::select::{self, Selected};
-use super::{cases, guard, replay};
+use super::{cases, commands, guard};
 use crate::catalogue::Entry;
 use crate::exploration::{self, Answer, Exploration};
 use std::fs;
@@ -32,6 +32,11 @@ pub(super) fn explore(arguments: &ExploreArguments, entries: &[Entry]) -> Result
     check_flags(arguments, &selected)?;
     let exploration = asked(arguments)?;
     if let Some(address) = &arguments.serve {
+        if let Some(flag) = arguments.pictures.flag() {
+            return Err(format!(
+                "`{flag}` and `--serve` do not go together: leave out one of them"
+            ));
+        }
         return serve(&selected, &exploration, address);
     }
     let report = search(&selected, &arguments.bugs, exploration)?;
@@ -46,7 +51,9 @@ pub(super) fn explore(arguments: &ExploreArguments, entries: &[Entry]) -> Result
         true => exploration_json(&reports),
         false => exploration_text(report, WIDTH),
     };
-    Ok(emit(&text, report.verdict.exit_code()))
+    let code = emit(&text, report.verdict.exit_code());
+    arguments.pictures.write_finding(report.finding.as_ref(), entries)?;
+    Ok(code)
 }
 
 fn grain_of(selected: &Selected<'_>) -> Option<&'static str> {

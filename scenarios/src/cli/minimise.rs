@@ -1,7 +1,7 @@
 //! `--minimise`: adds the smallest run that violates the same property to the report on a violation.
 
-use super::progress::Spinner;
 use super::commands::program;
+use super::progress::Spinner;
 use super::select::{self, Selected};
 use crate::catalogue::catalogue;
 use crate::minimising::{self, NOTHING_SMALLER};

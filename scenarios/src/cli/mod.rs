@@ -23,6 +23,7 @@ mod merge;
 mod minimise;
 mod output;
 mod outputs;
+mod pictures;
 mod plan;
 mod progress;
 mod regressions;

@@ -1,7 +1,7 @@
 //! The cases in `cases/`: those of a scenario are replayed before its seeds run.
 
-use super::minimise;
 use super::commands::program;
+use super::minimise;
 use super::select::Selected;
 use crate::exploration;
 use crate::replaying::regressions::{Became, became, cases_in};

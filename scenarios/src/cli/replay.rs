@@ -1,9 +1,10 @@
 //! `vivarium replay`: replays one run, by its seed or from a case file.
 
 use super::arguments::ReplayArguments;
-use super::output::emit;
-use super::select::{self, Selected, nearest};
 use super::commands::{program, replay_of_seed};
+use super::output::emit;
+use super::pictures::{self, PictureArguments};
+use super::select::{self, Selected, nearest};
 use super::{cases, minimise};
 use crate::catalogue::Entry;
 use crate::exploration;
@@ -33,8 +34,8 @@ pub(super) fn replay(arguments: &ReplayArguments, entries: &[Entry]) -> Result<u
     let time = arguments.minimise.as_deref().map(|text| minimise::time(Some(text))).transpose()?;
     match &arguments.seed {
         Some(seed) => {
-            let steps = steps.map(|steps| steps.unwrap_or(SHOWN));
-            by_seed(target, seed, &arguments.bugs, steps, time, entries)
+            let asked = Asked { steps, time, pictures: &arguments.pictures };
+            by_seed(target, seed, &arguments.bugs, &asked, entries)
         }
         None if entries.iter().any(|entry| entry.name == target) => {
             select::has_seeds(select::entry(target, entries)?)?;
@@ -45,7 +46,7 @@ pub(super) fn replay(arguments: &ReplayArguments, entries: &[Entry]) -> Result<u
                  scenario"
                 .to_string())
         }
-        None => by_case(target, steps, time, entries),
+        None => by_case(target, &Asked { steps, time, pictures: &arguments.pictures }, entries),
     }
 }
 
@@ -65,12 +66,20 @@ fn timeline_length(text: Option<&str>) -> Result<Option<Option<usize>>, String> 
     }
 }
 
+/// What to show of a run.
+struct Asked<'a> {
+    /// How many of the last steps; the inner `None` means the default number.
+    steps: Option<Option<usize>>,
+    /// How long to look for a smaller run.
+    time: Option<Duration>,
+    pictures: &'a PictureArguments,
+}
+
 fn by_seed(
     target: &str,
     seed: &str,
     bugs: &[String],
-    steps: Option<usize>,
-    time: Option<Duration>,
+    asked: &Asked<'_>,
     entries: &[Entry],
 ) -> Result<u8, String> {
     if Path::new(target).is_file() && entries.iter().all(|entry| entry.name != target) {
@@ -80,8 +89,10 @@ fn by_seed(
     select::has_seeds(entry)?;
     let Selected { scenario, .. } = select::selected(entry, bugs)?;
     let seed = parse_seed(seed).map_err(|error| error.to_string())?;
+    let Asked { steps, time, pictures } = *asked;
+    let steps = steps.map(|steps| steps.unwrap_or(SHOWN));
     let last = steps.unwrap_or(LAST_STEPS);
-    let keep_steps = time.is_some();
+    let keep_steps = time.is_some() || pictures.flag().is_some();
     let options = RunOptions { trace_last: last, keep_steps, ..RunOptions::default() };
     let run = vivarium_sim::on_fresh_thread(|| vivarium_sim::run(&scenario, seed, &options));
     let replay = replay_of_seed(&scenario.name, seed, bugs);
@@ -91,10 +102,17 @@ fn by_seed(
         let finding = sweeping::finding(title, &run, violation, None, None, commands);
         let case = sweeping::case(&scenario, bugs, &run);
         let path = minimise::beside(&cases::path(&scenario.name, bugs, &seed.to_string()));
-        return Ok(minimised(finding, &scenario, &case, &path, time));
+        let (code, finding) = minimised(finding, &scenario, &case, &path, time);
+        pictures.write(|| pictures::of_smaller(&finding, &case, entries))?;
+        return Ok(code);
     }
     let text = replaying::report(&title, &run, None, commands, steps.is_some());
-    Ok(emit(&text, u8::from(run.violation.is_some())))
+    let code = emit(&text, u8::from(run.violation.is_some()));
+    pictures.write(|| {
+        let case = sweeping::case(&scenario, bugs, &run);
+        pictures::of_case(&case, &replay_of_seed(target, seed, bugs), entries)
+    })?;
+    Ok(code)
 }
 
 /// Describes why a case file was not loaded; suggests the nearest name for an unknown bug.
@@ -106,25 +124,22 @@ pub(super) fn unreadable(error: &CaseFileError) -> String {
     meant.map_or(error.to_string(), |meant| format!("{error}: did you mean `{meant}`?"))
 }
 
-/// Prints the report on a violation with the smallest run that violates the same property. Returns the exit code.
+/// Prints the report on a violation with the smallest run that violates the same property. Returns the exit code, and
+/// the report's data.
 fn minimised(
     finding: Finding,
     scenario: &Scenario,
     case: &Case,
     path: &Path,
     time: Duration,
-) -> u8 {
+) -> (u8, Finding) {
     let host = HostKind::default();
     let finding = minimise::with_smaller(finding, scenario, case, path, host, time);
-    emit(&violation_report(&finding), 1)
+    (emit(&violation_report(&finding), 1), finding)
 }
 
-fn by_case(
-    target: &str,
-    steps: Option<Option<usize>>,
-    time: Option<Duration>,
-    entries: &[Entry],
-) -> Result<u8, String> {
+fn by_case(target: &str, asked: &Asked<'_>, entries: &[Entry]) -> Result<u8, String> {
+    let Asked { steps, time, pictures } = *asked;
     let path = Path::new(target);
     if !path.exists()
         && let Some(name) = nearest(target, entries.iter().map(|entry| entry.name))
@@ -139,14 +154,18 @@ fn by_case(
         let properties = stated_properties(&case.parameters).map_err(within)?;
         let further = properties.iter().map(Stated::monitor).collect();
         let replayed = replica::replay_judged(&case, further).map_err(within)?;
-        return Ok(in_steps(target, &case, &replayed, steps));
+        let code = in_steps(target, &case, &replayed, steps);
+        pictures.write(|| pictures::of_file(target, &case, &of_file(target), entries))?;
+        return Ok(code);
     }
     let entry = select::entry(&case.scenario, entries).map_err(within)?;
     let Selected { scenario, .. } = select::selected(entry, &case.bugs).map_err(within)?;
     if let Some(replayed) = exploration::replay(&scenario, &case).map_err(within)? {
-        return Ok(in_steps(target, &case, &replayed, steps));
+        let code = in_steps(target, &case, &replayed, steps);
+        pictures.write(|| pictures::of_file(target, &case, &of_file(target), entries))?;
+        return Ok(code);
     }
-    let replay = format!("{} replay {target}", program());
+    let replay = of_file(target);
     let commands = Commands { every_step: format!("{replay} --timeline=all"), replay };
     if let Some(time) = time {
         let run = replaying::replayed(&scenario, &case, 0).map_err(within)?.report;
@@ -156,16 +175,26 @@ fn by_case(
         let file = Some(Ok(target.to_string()));
         let title = replaying::title(&scenario.name, &case.bugs);
         let finding = sweeping::finding(title, &run, violation, None, file, commands);
-        return Ok(minimised(finding, &scenario, &case, &minimise::beside(path), time));
+        let smaller = minimise::beside(path);
+        let (code, finding) = minimised(finding, &scenario, &case, &smaller, time);
+        pictures.write(|| pictures::of_smaller(&finding, &case, entries))?;
+        return Ok(code);
     }
     let steps = steps.map(|steps| steps.unwrap_or(SHOWN));
     let told = replaying::swept(&scenario, &case, target, steps, commands).map_err(within)?;
-    Ok(emit(&told.text, told.code))
+    let code = emit(&told.text, told.code);
+    pictures.write(|| pictures::of_file(target, &case, &of_file(target), entries))?;
+    Ok(code)
+}
+
+/// Returns the command that replays a case file.
+fn of_file(target: &str) -> String {
+    format!("{} replay {target}", program())
 }
 
 /// Prints the replay of a case without a seed and returns the exit code.
 fn in_steps(target: &str, case: &Case, replayed: &Replayed, steps: Option<Option<usize>>) -> u8 {
-    let replay = format!("{} replay {target}", program());
+    let replay = of_file(target);
     let commands = Commands { every_step: format!("{replay} --timeline"), replay };
     let steps = steps.map(|steps| steps.unwrap_or(usize::MAX));
     let told = explored::told(target, case, replayed, steps, &commands);

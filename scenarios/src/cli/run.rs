@@ -2,13 +2,13 @@
 
 use super::arguments::RunArguments;
 use super::cases::CASES;
+use super::commands::replay_of_seed;
 use super::each_seed::each_seed;
 use super::embedding;
 use super::output::{emit, to_stderr};
 use super::plan::Plan;
 use super::progress::Meter;
 use super::select::{self, Selected};
-use super::commands::replay_of_seed;
 use super::{cases, distinct, guard, minimise, outputs, regressions};
 use crate::catalogue::Entry;
 use crate::sweeping::Commands;
@@ -39,6 +39,14 @@ pub(super) fn run(arguments: &RunArguments, entries: &[Entry]) -> Result<u8, Str
         minimises_for: minimise::time(arguments.minimise.as_deref())?,
         shard: arguments.shard.as_deref().map(outputs::shard).transpose()?,
     };
+    let checks = [
+        ("--check-determinism", arguments.check_determinism),
+        ("--check-embedding", arguments.check_embedding),
+    ];
+    let check = checks.into_iter().find(|(_, given)| *given);
+    if let (Some(flag), Some((check, _))) = (arguments.pictures.flag(), check) {
+        return Err(format!("`{flag}` and `{check}` do not go together: leave out one of them"));
+    }
     if arguments.check_determinism {
         return check_determinism(&plan, arguments.outputs.json);
     }
@@ -51,6 +59,8 @@ pub(super) fn run(arguments: &RunArguments, entries: &[Entry]) -> Result<u8, Str
         plan.selection.iter().map(|selected| sweep(selected, &plan)).collect();
     let ending = format!("{} of real time, host {}", span(begun.elapsed()), plan.host);
     let code = outputs::emit_reports(&reports, &arguments.outputs, &ending)?;
+    let finding = reports.iter().find_map(|report| report.finding.as_ref());
+    arguments.pictures.write_finding(finding, entries)?;
     Ok(if violating > 0 { code.max(1) } else { code })
 }
 

@@ -61,10 +61,7 @@ fn printed(test: &str) -> String {
 fn a_panic_is_printed_once() {
     let text = printed("panics::a_test_that_fails");
     // The smaller run with the same violation is another run, with its own objection.
-    let sweep = text
-        .split("\nMinimised in ")
-        .next()
-        .expect("there is a first part");
+    let sweep = text.split("\nMinimised in ").next().expect("there is a first part");
     assert_eq!(text.matches("panicked at").count(), 1, "{text}");
     assert_eq!(sweep.matches("  saw  ").count(), 1, "{text}");
 }

@@ -189,6 +189,20 @@ impl WatchTable {
         }
     }
 
+    /// Describes the watches, one per line.
+    pub(super) fn lines(&self, lines: &mut Vec<String>) {
+        for (path, watches) in &self.0 {
+            let lines_of = watches.iter().map(|(kind, _)| match kind {
+                WatchKind::Data => format!("data watch on {path}"),
+                WatchKind::Exist => format!("exist watch on {path}"),
+                WatchKind::Child => format!("child watch on {path}"),
+                WatchKind::Persistent => format!("persistent watch on {path}"),
+                WatchKind::Recursive => format!("recursive watch on {path}"),
+            });
+            lines.extend(lines_of);
+        }
+    }
+
     /// Returns, for each path, the condition under which its watches fire.
     pub(super) fn awaited(&self) -> impl Iterator<Item = (&Arc<str>, Awaited)> {
         self.0.iter().map(|(path, watches)| {

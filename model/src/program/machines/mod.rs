@@ -6,6 +6,8 @@
 
 mod clock;
 mod knowledge;
+#[cfg(feature = "world")]
+mod lines;
 mod node;
 mod resource;
 

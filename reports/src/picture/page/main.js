@@ -47,6 +47,7 @@ function resize() {
 
 function fillHeadings() {
   headings.classList.toggle("narrow", view.laneWidth < 72);
+  headings.classList.toggle("tight", view.laneWidth < 52);
   headings.replaceChildren(...columns.map((lane) => make("div", {
     class: `heading ${picture.violation?.lanes.includes(lane) ? "concerned" : ""}`,
     title: `${lanes[lane].name}${picture.violation?.lanes.includes(lane) ? ", concerned by the violation" : ""}`,
