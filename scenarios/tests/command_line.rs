@@ -267,6 +267,31 @@ fn other_arguments_that_make_no_sense() {
     let sentence = refused(&["replay", "lock", "--seed", "1", "--timeline=some"]);
     assert!(sentence.starts_with("`--timeline=some` is not a number of steps"), "{sentence}");
     assert!(refused(&["replay", "a", "b"]).starts_with("unexpected argument `b`"));
+    let sentence = refused(&["run", "lock", "--check-determinism", "--html", "a.html"]);
+    assert_eq!(
+        sentence,
+        "`--html` and `--check-determinism` do not go together: leave out one of them"
+    );
+}
+
+#[test]
+fn a_run_is_written_as_a_page_a_trace_and_a_log() {
+    let directory = directory("pictures");
+    let run = ["replay", "lock", "--seed", "1"];
+    let files = ["--html", "a.html", "--perfetto", "a.json", "--shiviz", "a.log"];
+    let written = vivarium_in(&directory, &[&run[..], &files].concat());
+    assert_eq!(written.code, Some(0), "{}", written.stderr);
+    for (file, begins) in [("a.html", "<!"), ("a.json", "{"), ("a.log", "(?<host>")] {
+        let text = fs::read_to_string(directory.join(file)).expect("it was written");
+        assert!(text.to_lowercase().starts_with(begins), "{file}");
+    }
+    let unwritable = vivarium_in(&directory, &[&run[..], &["--html", "none/a.html"]].concat());
+    assert_eq!(unwritable.code, Some(3));
+    let begins = "error: the page of the run cannot be written to `none/a.html`: ";
+    assert!(unwritable.stderr.starts_with(begins), "{}", unwritable.stderr);
+    let held = vivarium_in(&directory, &["run", "lock", "--seeds", "1", "--html", "none.html"]);
+    assert_eq!(held.code, Some(0), "{}", held.stderr);
+    assert!(!directory.join("none.html").exists());
 }
 
 #[test]

@@ -318,8 +318,18 @@ function drawText(index, y) {
   pen.font = FONT;
   pen.textAlign = "left";
   pen.fillStyle = fault ? colours.fault : step.milestone || index === selected ? colours.text : colours.muted;
-  const words = step.milestone && !fault && step.kind !== "mending" && step.events.length ? step.events[0] : step.words;
-  pen.fillText(fitted(words, view.words - 26, FONT), lanesEnd() + 10, y);
+  pen.fillText(fitted(rowWords(step), view.words - 26, FONT), lanesEnd() + 10, y);
+}
+
+/** The words of a row: without what the lanes show already, which is who acts and whose packet is read. */
+function rowWords(step) {
+  if (step.kind === "fault" || step.kind === "mending") return step.words;
+  const told = step.milestone && step.events.length ? step.events[0] : step.words;
+  const packet = told.match(/^[^:]*? (?:reads|takes)(?: [^:]*)?: (.+)$/s);
+  if (packet && step.kind === "packet" && !step.milestone) return packet[1];
+  const name = step.lanes.length ? lanes[step.lanes[0]].name : "";
+  const rest = name && told.startsWith(name) ? told.slice(name.length).replace(/^(?:'s program)?(?: \(session [^)]*\))?:? /, "") : told;
+  return rest || told;
 }
 
 function drawViolation() {
