@@ -24,6 +24,7 @@ pub use vivarium_model::handle::{
 };
 pub use vivarium_model::host::Message;
 pub use vivarium_model::id::{ClientId, ServerId, SessionId};
+pub use vivarium_model::mark::Mark;
 pub use vivarium_model::minds;
 pub use vivarium_model::observation::{Custom, Observation, Value};
 pub use vivarium_model::op::{

@@ -147,6 +147,12 @@ impl Ratio {
     pub const fn one_in(of: u32) -> Ratio {
         Ratio { times: 1, of }
     }
+
+    /// This many times the probability, at most 1.
+    pub(crate) const fn often(self, times: u32) -> Ratio {
+        let times = self.times.saturating_mul(times);
+        Ratio { times: if times > self.of { self.of } else { times }, of: self.of }
+    }
 }
 
 impl fmt::Display for Ratio {

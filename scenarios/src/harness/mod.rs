@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use vivarium_model::config::ServerOptions;
 use vivarium_model::handle::{Round, ZooKeeper, program, rounds};
+use vivarium_model::mark::Mark;
 use vivarium_model::property::Monitor;
 use vivarium_model::release::Release;
 use vivarium_model::setup::Setup;
@@ -70,6 +71,7 @@ pub struct Test {
     /// Znodes that exist from the start, in the order of the calls.
     setup: Vec<Said>,
     must_see: Vec<String>,
+    must_reach: Vec<Mark>,
     seeds: u64,
     host: HostKind,
     serves: bool,
@@ -174,6 +176,7 @@ impl Test {
             left_out: LeftOut::default(),
             setup: Vec::new(),
             must_see: Vec::new(),
+            must_reach: Vec::new(),
             seeds: 100,
             host: HostKind::default(),
             serves: false,
@@ -312,6 +315,28 @@ impl Test {
     #[must_use]
     pub fn must_see(mut self, name: &str) -> Test {
         self.must_see.push(name.to_string());
+        self
+    }
+
+    /// Requires that some run reaches this mark, such as a synchronisation by TRUNC or a create that was pending when its
+    /// reply was lost. Otherwise, what the test was written for did not happen, and it fails.
+    ///
+    /// ```
+    /// use vivarium::prelude::*;
+    ///
+    /// Test::new("sessions move", |zookeeper: ZooKeeper| async move {
+    ///     zookeeper.connect().await;
+    ///     zookeeper.sleep(std::time::Duration::from_secs(10)).await;
+    ///     Ok(())
+    /// })
+    /// .faults(Faults::NONE.with_rate(Fault::ClientReset, Rate::ALWAYS.turns(5)))
+    /// .must_reach(Mark::SessionMoved)
+    /// .seeds(20)
+    /// .run();
+    /// ```
+    #[must_use]
+    pub fn must_reach(mut self, mark: Mark) -> Test {
+        self.must_reach.push(mark);
         self
     }
 
@@ -466,7 +491,7 @@ impl Test {
             }),
             of_servers: left_out.of_servers(),
             awaits_expiry: false,
-            marks: Vec::new(),
+            marks: self.must_reach,
             faults: self.faults,
             bugs: self.release.bugs(),
             chaos: self.chaos,

@@ -112,6 +112,7 @@ impl Ready {
             // Another shard may have seen it.
             if shard.is_none() {
                 self.has_seen(report.observed.iter().map(|count| count.name.as_str()))?;
+                self.has_reached(&report)?;
             }
             return Ok(report);
         };
@@ -131,7 +132,7 @@ impl Ready {
     fn write(&self, report: &ScenarioReport, asked: &ToRun) -> Result<(), TestFailure> {
         let Some(folder) = &asked.reports else { return Ok(()) };
         let mut report = report.clone();
-        report.demands_marks = !self.must_see.is_empty();
+        report.demands_marks = !self.must_see.is_empty() || !self.scenario.marks.is_empty();
         report.looks_for.extend(self.must_see.iter().cloned());
         report.looks_for.sort();
         report.looks_for.dedup();
@@ -243,6 +244,25 @@ impl Ready {
         TestFailure::Refused { name: self.scenario.name.clone(), sentence }
     }
 
+    /// Checks that some run reached each required mark.
+    fn has_reached(&self, report: &ScenarioReport) -> Result<(), TestFailure> {
+        let missed: Vec<&str> = report
+            .marks
+            .iter()
+            .filter(|mark| mark.count == 0)
+            .map(|mark| mark.name.as_str())
+            .collect();
+        if missed.is_empty() {
+            return Ok(());
+        }
+        let (name, missed) = (self.scenario.name.clone(), missed.join(", "));
+        let sentence = format!(
+            "no run reached: {missed}. More seeds, or more of the faults that lead there, may (`Test::seeds`, \
+             `Faults::with_rate`)"
+        );
+        Err(TestFailure::Unseen { name, sentence })
+    }
+
     /// Checks that programs made each required observation.
     fn has_seen<'a>(&self, observed: impl Iterator<Item = &'a str>) -> Result<(), TestFailure> {
         let name = self.scenario.name.clone();
@@ -282,10 +302,10 @@ pub enum TestFailure {
     /// A property was violated: the report, with a timeline.
     Violated(Box<Finding>),
     /// No property was violated, but no program made an observation that [`Test::must_see`](crate::Test::must_see)
-    /// requires.
+    /// requires, or no run reached a mark that [`Test::must_reach`](crate::Test::must_reach) requires.
     Unseen {
         name: String,
-        /// One sentence that names the observation.
+        /// One sentence that names the observation or the mark.
         sentence: String,
     },
     /// The test was not explored, for this reason.

@@ -8,8 +8,11 @@ use crate::replaying::title;
 use crate::sweeping::{self, Commands, panics};
 use std::time::{Duration, Instant};
 use vivarium_model::case::{Case, GrainKind};
+#[cfg(feature = "explore")]
 use vivarium_model::extent::Extent;
-use vivarium_reports::summary::{Finding, Minimal, Way};
+use vivarium_reports::summary::Minimal;
+#[cfg(feature = "explore")]
+use vivarium_reports::summary::{Finding, Way};
 #[cfg(feature = "catalogue")]
 use vivarium_sim::Explored;
 use vivarium_sim::minimised::{How, Minimised, minimised};

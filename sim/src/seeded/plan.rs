@@ -7,7 +7,7 @@
 //! probability.
 
 use crate::random::{Random, Ratio, Seeds};
-use crate::scenario::faults::{Await, Fault, FaultSet, purpose};
+use crate::scenario::faults::{Await, Fault, FaultSet, Rate, purpose};
 use std::fmt;
 use vivarium_model::time::{Duration, Time};
 
@@ -45,10 +45,11 @@ impl Plan {
             match kind.awaits() {
                 Some(awaited) => {
                     let drawn = frequency(awaited, &mut random);
-                    let ratio = rate.said_one_in().map_or(drawn, Ratio::one_in);
+                    let often = drawn.often(rate.said_times());
+                    let ratio = rate.said_one_in().map_or(often, Ratio::one_in);
                     plan.ambushes.push((kind, ratio));
                 }
-                None => plan.draw_turns(kind, rate.said_turns(), chaos, &mut random),
+                None => plan.draw_turns(kind, rate, chaos, &mut random),
             }
         }
         plan.turns.sort_unstable();
@@ -62,10 +63,10 @@ impl Plan {
 
     /// Draws the turns of a kind: on average one to four during the chaos (a third of that for faults that stop all
     /// servers), or as many as the rate says, at exponentially distributed distances.
-    fn draw_turns(&mut self, kind: Fault, said: Option<u32>, chaos: Duration, random: &mut Random) {
+    fn draw_turns(&mut self, kind: Fault, rate: Rate, chaos: Duration, random: &mut Random) {
         let rarity = if matches!(kind, Fault::PowerLoss | Fault::RejoinStorm) { 3 } else { 1 };
-        let drawn = rarity * chaos / random.between(1, 4) as u32;
-        let mean = said.map_or(drawn, |turns| chaos / turns.max(1));
+        let drawn = rarity * chaos / random.between(1, 4) as u32 / rate.said_times();
+        let mean = rate.said_turns().map_or(drawn, |turns| chaos / turns.max(1));
         // A minimal distance, so that a chaos of zero length does not have an endless list of turns.
         let distance = |random: &mut Random| random.exponential_span(mean).as_micros().max(1_000);
         let end = chaos.as_micros();
@@ -121,7 +122,6 @@ fn seconds(at: Time) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::faults::Rate;
     use proptest::prelude::*;
 
     const CHAOS: Duration = Duration::from_secs(20);
@@ -206,6 +206,30 @@ mod tests {
         for seed in 0..100 {
             let ambushes = plan(traps, seed).ambushes;
             assert!(ambushes.contains(&(Fault::SyncBreak, Ratio::one_in(7))), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn more_often_is_four_times_as_often_in_the_same_seeds() {
+        for kind in [Fault::Crash, Fault::SessionExpiry] {
+            let often = FaultSet::ALL.more_often(kind);
+            let count = |faults: FaultSet, seed: u64| turns(&plan(faults, seed), kind);
+            let (mut usual, mut more) = (0, 0);
+            for seed in 0..500 {
+                usual += count(FaultSet::ALL, seed);
+                more += count(often, seed);
+            }
+            let factor = more as f64 / usual as f64;
+            assert!((3.0..5.0).contains(&factor), "{kind}: {factor}");
+        }
+        let traps = FaultSet::ALL.more_often(Fault::SyncBreak);
+        for seed in 0..200 {
+            let ratio = |faults: FaultSet| {
+                let plan = plan(faults, seed);
+                let found = plan.ambushes.iter().find(|(kind, _)| *kind == Fault::SyncBreak);
+                found.map(|(_, ratio)| *ratio)
+            };
+            assert_eq!(ratio(traps), ratio(FaultSet::ALL).map(|ratio| ratio.often(4)), "{seed}");
         }
     }
 

@@ -26,6 +26,8 @@ enum Often {
     Turns(u32),
     /// The fault strikes once in this many opportunities, on average.
     OneIn(u32),
+    /// Each seed draws the frequency, and the fault strikes this many times as often.
+    Times(u32),
 }
 
 impl Rate {
@@ -56,6 +58,21 @@ impl Rate {
     pub const fn one_in(mut self, of: u32) -> Rate {
         self.often = Often::OneIn(of);
         self
+    }
+
+    /// Makes the fault strike this many times as often as the seed draws. A rate that says how often it strikes is left as
+    /// it is.
+    #[must_use]
+    pub const fn times(mut self, times: u32) -> Rate {
+        if let Often::Drawn = self.often {
+            self.often = Often::Times(if times == 0 { 1 } else { times });
+        }
+        self
+    }
+
+    /// Returns how many times as often as drawn the fault strikes.
+    pub(crate) fn said_times(self) -> u32 {
+        if let Often::Times(times) = self.often { times } else { 1 }
     }
 
     /// Returns this rate for a fault of every seed.
@@ -98,6 +115,10 @@ impl Rate {
         }
         let fits = match self.often {
             Often::Drawn => return Ok(()),
+            Often::Times(times) => {
+                within(&format!("times({times})"), times.into(), 1, MOST_TURNS)?;
+                !kind.holds_throughout()
+            }
             Often::Turns(turns) => {
                 within(&format!("turns({turns})"), turns.into(), 1, MOST_TURNS)?;
                 kind.takes_turns()
@@ -115,6 +136,8 @@ fn misfit(often: Often, kind: Fault) -> String {
     let (said, instead) = match often {
         Often::OneIn(of) => (format!("one_in({of})"), "turns(..)"),
         Often::Turns(turns) => (format!("turns({turns})"), "one_in(..)"),
+        // Whatever strikes at all can strike more often.
+        Often::Times(times) => (format!("times({times})"), "in_seeds(..)"),
         Often::Drawn => unreachable!("it fits every kind"),
     };
     match kind.awaits() {
