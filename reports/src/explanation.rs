@@ -3,6 +3,7 @@
 
 use crate::folding::fold;
 use crate::numbers::{grouped, span};
+use crate::picture::{Curve, CurvePoint};
 use crate::script::script;
 use crate::telling::WIDTH;
 use crate::timeline::timeline;
@@ -70,6 +71,22 @@ pub struct Explanation {
     pub branches: Option<(u64, Branch, Branch)>,
     /// Real time of the examination.
     pub took: Duration,
+}
+
+impl Explanation {
+    /// Returns the shares as the curve of a picture.
+    pub fn curve(&self) -> Curve {
+        let point = |share: &Share| CurvePoint {
+            step: share.step,
+            runs: share.forks,
+            violating: share.violating,
+        };
+        Curve {
+            points: self.points.iter().map(point).collect(),
+            jump: self.jump.1.step,
+            words: sentence(&self.jump).trim().to_string(),
+        }
+    }
 }
 
 /// Returns the explanation as text.

@@ -219,6 +219,8 @@ pub(super) struct ExplainArguments {
     /// How many runs go on from each step that is examined [default: 100]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) runs: Option<String>,
+    #[command(flatten)]
+    pub(super) pictures: PictureArguments,
 }
 
 #[derive(Args, Debug)]

@@ -1,7 +1,9 @@
 //! `vivarium explain`: when a violation became inevitable.
 
 use super::arguments::ExplainArguments;
+use super::commands::program;
 use super::output::emit;
+use super::pictures;
 use super::progress::Meter;
 use super::replay::unreadable;
 use super::select::{self, Selected};
@@ -25,7 +27,23 @@ pub(super) fn explain(arguments: &ExplainArguments, entries: &[Entry]) -> Result
     let (scenario, case, run) = recorded(arguments, entries)?;
     let explanation = explained(&scenario, &case, &run, forks)
         .map_err(|why| format!("{} cannot be explained: {why}", what(arguments)))?;
-    Ok(emit(&explanation_text(&explanation), 0))
+    let code = emit(&explanation_text(&explanation), 0);
+    arguments.pictures.write(|| {
+        let mut picture = pictures::of_case(&case, &replay(arguments), entries)?;
+        picture.curve = Some(explanation.curve());
+        Ok(picture)
+    })?;
+    Ok(code)
+}
+
+/// Returns the command that replays the run.
+fn replay(arguments: &ExplainArguments) -> String {
+    let target = &arguments.target;
+    let bugs: String = arguments.bugs.iter().map(|bug| format!(" --bug {bug}")).collect();
+    match &arguments.seed {
+        Some(seed) => format!("{} replay {target} --seed {seed}{bugs}", program()),
+        None => format!("{} replay {target}", program()),
+    }
 }
 
 /// Explains with a meter.

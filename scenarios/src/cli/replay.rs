@@ -22,6 +22,10 @@ use vivarium_reports::violation::violation_report;
 use vivarium_sim::steps::Replayed;
 use vivarium_sim::{HostKind, RunOptions, Scenario, replica};
 
+/// Why the case of a search is not minimised.
+const OF_A_SEARCH: &str =
+    "a search has found it, and has minimised it already: leave out `--minimise`";
+
 /// The default number of steps shown of a simulated run.
 const SHOWN: usize = 60;
 
@@ -152,6 +156,11 @@ fn by_case(target: &str, asked: &Asked<'_>, entries: &[Entry]) -> Result<u8, Str
     let within = |sentence| format!("the case file `{target}` cannot be replayed: {sentence}");
     if case.scenario == replica::SCENARIO {
         let properties = stated_properties(&case.parameters).map_err(within)?;
+        if let Some(time) = time {
+            let finding = minimise::of_outside(target, &case, &properties, time).map_err(within)?;
+            pictures.write(|| pictures::of_smaller(&finding, &case, entries))?;
+            return Ok(emit(&violation_report(&finding), 1));
+        }
         let further = properties.iter().map(Stated::monitor).collect();
         let replayed = replica::replay_judged(&case, further).map_err(within)?;
         let code = in_steps(target, &case, &replayed, steps);
@@ -161,6 +170,9 @@ fn by_case(target: &str, asked: &Asked<'_>, entries: &[Entry]) -> Result<u8, Str
     let entry = select::entry(&case.scenario, entries).map_err(within)?;
     let Selected { scenario, .. } = select::selected(entry, &case.bugs).map_err(within)?;
     if let Some(replayed) = exploration::replay(&scenario, &case).map_err(within)? {
+        if time.is_some() {
+            return Err(within(OF_A_SEARCH.to_string()));
+        }
         let code = in_steps(target, &case, &replayed, steps);
         pictures.write(|| pictures::of_file(target, &case, &of_file(target), entries))?;
         return Ok(code);

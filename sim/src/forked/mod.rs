@@ -4,8 +4,6 @@
 //! step at which that share rises the most is where a reader should look ([`curve`]).
 
 pub mod curve;
-#[cfg(test)]
-mod tests;
 
 use crate::recorded::replay::recorded;
 use crate::run::RunOptions;

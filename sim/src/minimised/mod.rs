@@ -7,11 +7,12 @@
 //!
 //! A minimised run is a run like any other: it can happen, it violates the property, and its case replays.
 
+mod outside;
 mod planned;
 mod smaller;
 mod steps;
-#[cfg(test)]
-mod tests;
+
+pub use outside::{MinimisedOutside, minimised_outside};
 
 use crate::recorded::replay::{Replay, replay};
 use crate::run::{HostKind, RunOptions, RunReport};

@@ -20,7 +20,7 @@ use vivarium_model::id::ClientId;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 
-const NO_TIME: &str = "Time was up before every step had been tried.";
+pub(super) const NO_TIME: &str = "Time was up before every step had been tried.";
 
 /// Returns why no steps can be left out of a run like this one; `None` if they can.
 pub(super) fn kept(search: &Search<'_>, whole: &RunReport) -> Option<&'static str> {

@@ -3,6 +3,7 @@
 //! A step that is not possible (any more) is skipped and reported. If nothing was skipped and the hash is the
 //! recorded one, the replay is the same run.
 
+use super::due_timers::DueTimers;
 use super::steps::{Taker, Took, take_all};
 use crate::run::demands::{PROGRESS, sessions_are_over};
 use crate::run::programs::Programs;
@@ -13,13 +14,11 @@ use crate::scenario::Scenario;
 use crate::scenario::aftermath::Aftermath;
 use crate::scenario::run::Run;
 use crate::seeded::drawn::Drawn;
-use std::collections::BTreeMap;
 use vivarium_model::case::Case;
-use vivarium_model::effect::{Effect, Effects, Status};
+use vivarium_model::effect::{Effects, Status};
 use vivarium_model::property::{Objection, View};
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
-use vivarium_model::timer::Timer;
 
 /// The result of a replay.
 #[derive(Clone, Debug)]
@@ -109,8 +108,8 @@ pub(crate) fn replay_in<S: Subject>(
     subject.begin(&mut effects);
     let programs = Programs::new(&run.config);
     let mut taker =
-        Recorded { subject, programs, record, last: Time::ZERO, timers, due: BTreeMap::new() };
-    taker.note_timers(Time::ZERO, &effects);
+        Recorded { subject, programs, record, last: Time::ZERO, timers, due: DueTimers::default() };
+    taker.due.note(Time::ZERO, &effects);
     let Took { skipped, outcome } = take_all(&mut taker, steps, &mut effects);
     let Recorded { mut subject, programs, record, last, .. } = taker;
     let outcome = outcome.map_err(|objection| subject.explained(objection));
@@ -133,35 +132,18 @@ struct Recorded<S> {
     /// The time of the last step.
     last: Time,
     timers: Timers,
-    /// When each armed timer is due, for [`Timers::WhenDue`].
-    due: BTreeMap<Timer, Time>,
-}
-
-impl<S> Recorded<S> {
-    /// Notes the timers that a step armed and disarmed.
-    fn note_timers(&mut self, at: Time, effects: &Effects) {
-        for effect in &effects.effects {
-            match *effect {
-                Effect::Arm { timer, after, .. } => drop(self.due.insert(timer, at + after)),
-                Effect::Disarm(timer) => drop(self.due.remove(&timer)),
-                Effect::Due(_) | Effect::Random(..) | Effect::Unblocked(_) => {}
-            }
-        }
-    }
+    due: DueTimers,
 }
 
 impl<S: Subject> Taker for Recorded<S> {
     fn take(&mut self, at: Time, step: &Step, effects: &mut Effects) -> Result<Status, Objection> {
-        if let Step::Fire(timer) = step
-            && self.timers == Timers::WhenDue
-            && self.due.get(timer).is_some_and(|due| at < *due)
-        {
+        if self.timers == Timers::WhenDue && self.due.is_early(at, step) {
             return Ok(Status::NotEnabled);
         }
         self.record.begins(step);
         let status = self.subject.step(at, step, effects)?;
         if self.timers == Timers::WhenDue {
-            self.note_timers(at, effects);
+            self.due.note(at, effects);
         }
         if status == Status::Done {
             effects.events.iter().try_for_each(|event| self.programs.event(event))?;

@@ -10,6 +10,8 @@ mod judged;
 
 pub(crate) use judged::{JUDGED, Judged, Judges};
 
+use crate::recorded::due_timers::DueTimers;
+use crate::recorded::replay::Timers;
 use crate::recorded::steps::{Replayed, replayed_at};
 use crate::run::demands::asserted;
 use std::collections::{BTreeMap, VecDeque};
@@ -310,6 +312,18 @@ pub fn replay(case: &Case) -> Result<Replayed, String> {
 /// # Errors
 /// Returns one sentence about what is wrong with the case.
 pub fn replay_judged(case: &Case, further: Vec<Box<dyn Monitor>>) -> Result<Replayed, String> {
+    replay_with(case, further, Timers::AsRecorded)
+}
+
+/// Replays the case, with timers that fire as recorded or only when they are due.
+///
+/// # Errors
+/// One sentence that says what is wrong with the case.
+pub(crate) fn replay_with(
+    case: &Case,
+    further: Vec<Box<dyn Monitor>>,
+    timers: Timers,
+) -> Result<Replayed, String> {
     case.check()?;
     if case.grain != GrainKind::Ensemble || !case.config.clients.is_empty() || !case.config.outside
     {
@@ -321,8 +335,14 @@ pub fn replay_judged(case: &Case, further: Vec<Box<dyn Monitor>>) -> Result<Repl
     }
     let mut effects = Effects::hashed();
     effects.notes = Some(Vec::new());
+    let mut due = DueTimers::default();
     Ok(replayed_at(&case.steps, &mut effects, &mut |at, step, effects| {
-        asserted(|| judged.take(at, step, effects)).and_then(|taken| taken)
+        if timers == Timers::WhenDue && due.is_early(at, step) {
+            return Ok(Status::NotEnabled);
+        }
+        let taken = asserted(|| judged.take(at, step, effects)).and_then(|taken| taken);
+        due.note(at, effects);
+        taken
     }))
 }
 
