@@ -117,7 +117,7 @@ fn names_without_a_near_one_get_the_list() {
     assert_eq!(
         sentence,
         "unknown command `frobnicate`: the commands are run, merge, replay, explain, explore, \
-         conform, live, serve, fuzz-explorer, recipes, mutants, published, findings, list"
+         conform, live, serve, fuzz-explorer, recipes, mutants, published, findings, watch, list"
     );
     let sentence = refused(&["live"]);
     assert_eq!(sentence, "`live` needs a scenario, such as `vivarium live lock`");
@@ -522,6 +522,36 @@ fn an_explanation_names_the_step_of_the_greatest_rise() {
     let sentence = refused(&["explain", "lock"]);
     assert!(sentence.contains("Give its seed"), "{sentence}");
     assert!(refused(&["explain", "none.json"]).contains("none.json"), "it names the file");
+}
+
+/// The command runs at once, and again after a source file has changed.
+#[test]
+fn a_watch_runs_its_command_again_after_a_change() {
+    let directory = directory("watch");
+    let source = directory.join("lib.rs");
+    fs::write(&source, "// one").expect("it is writable");
+    let words = ["watch", ".", "--", "sh", "-c", "echo ran >> runs.txt"];
+    let mut watch = command(&directory, &words).spawn().expect("it was built");
+    let runs =
+        || fs::read_to_string(directory.join("runs.txt")).unwrap_or_default().lines().count();
+    let until = |count: usize| {
+        for _ in 0..200 {
+            if runs() >= count {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        panic!("{} runs, not {count}", runs());
+    };
+    until(1);
+    // The watch begins before the first run, so no change is missed.
+    fs::write(&source, "// two").expect("it is writable");
+    until(2);
+    fs::write(directory.join("notes.md"), "no source").expect("it is writable");
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert_eq!(runs(), 2);
+    watch.kill().expect("it runs");
+    watch.wait().expect("it was killed");
 }
 
 /// Replaces a part of the text, which must exist.

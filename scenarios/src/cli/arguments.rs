@@ -52,8 +52,20 @@ pub(super) enum Command {
     Published(TableArguments),
     /// Defects of today's ZooKeeper: found by the model, and shown by real servers
     Findings(FindingsArguments),
+    /// Run a command again whenever a source file changes
+    Watch(WatchArguments),
     /// List the scenarios; with a name, that scenario's mutants, faults and marks
     List(ListArguments),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct WatchArguments {
+    /// The folder whose `.rs` and `.toml` files are watched
+    #[arg(value_name = "FOLDER", default_value = ".")]
+    pub(super) folder: PathBuf,
+    /// The command [default: cargo test]
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(super) command: Vec<String>,
 }
 
 #[derive(Args, Debug)]

@@ -32,6 +32,7 @@ mod run;
 mod select;
 mod serve;
 mod tables;
+mod watch;
 
 use crate::catalogue::{Entry, catalogue};
 use arguments::{Command, RunArguments};
@@ -71,6 +72,7 @@ fn run_command_line(words: Vec<OsString>, entries: &[Entry]) -> u8 {
         Some(Command::Mutants(arguments)) => tables::mutants(&arguments, entries),
         Some(Command::Published(arguments)) => tables::published(&arguments, entries),
         Some(Command::Findings(arguments)) => findings::findings(&arguments),
+        Some(Command::Watch(arguments)) => watch::watch(&arguments),
         Some(Command::List(arguments)) => list::list(arguments.name.as_deref(), entries),
     };
     outcome.unwrap_or_else(|sentence| complain(&sentence))
