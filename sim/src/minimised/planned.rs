@@ -1,7 +1,7 @@
 //! Leaves faults out of the plan of the recorded seed, and leaves the rest of the draw alone.
 
 use super::Search;
-use crate::recorded::minimise::minimise;
+use crate::recorded::minimise::minimise_while;
 use crate::run::RunReport;
 use crate::scenario::faults::Fault;
 use crate::seeded::drawn::Drawn;
@@ -23,14 +23,12 @@ enum Planned {
 pub(super) fn reduced(search: &Search<'_>, run: Option<&RunReport>) -> Option<Case> {
     let drawn = Drawn::draw(search.scenario, run?.seed);
     let all = planned(&drawn);
-    let mut is_first = true;
     let mut shows = |kept: &[Planned]| {
-        // The whole plan is known to violate the property.
-        let has_time = std::mem::take(&mut is_first) || search.has_time_for_the_plan();
-        let report = has_time.then(|| search.run(search.scenario, &with(&drawn, kept), true))??;
+        let report = search.run(search.scenario, &with(&drawn, kept), true)?;
         Some((kept.to_vec(), report))
     };
-    let (kept, report) = minimise(&all, &[], &mut shows)?;
+    let has_time = || search.has_time_for_the_plan();
+    let (kept, report) = minimise_while(&all, &[], &has_time, &mut shows)?;
     if kept.len() == all.len() {
         return None;
     }

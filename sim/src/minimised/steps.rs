@@ -4,7 +4,7 @@
 //! remains is a run that can happen: no step of the model has to happen by a certain time.
 
 use super::Search;
-use crate::recorded::minimise::minimise;
+use crate::recorded::minimise::minimise_while;
 use crate::recorded::replay::{ReplayIn, Timers, recorded};
 use crate::run::demands::PROGRESS;
 use crate::run::record::Keep;
@@ -71,15 +71,16 @@ pub(super) fn shortest(
 /// Returns the case without the steps that its violation does not need.
 fn shortened(search: &Search<'_>, case: &Case) -> Result<Case, String> {
     let (run, _) = recorded(search.scenario, case)?;
-    let mut is_first = true;
     let mut shows = |steps: &[(Time, Step)]| {
-        let has_time = std::mem::take(&mut is_first) || search.has_time();
-        let report = has_time.then(|| on_fresh_thread(|| taken(search, &run, steps)))?;
+        let report = on_fresh_thread(|| taken(search, &run, steps));
         search.is_same(&report).then(|| (report.recorded.clone(), report))
     };
-    let whole = without_clients(case, &mut |steps| shows(steps).map(|(steps, _)| steps));
-    let whole = without_classes(whole, &mut |steps| shows(steps).map(|(steps, _)| steps));
-    match minimise(&whole, &[], &mut shows) {
+    let mut possible = |steps: &[(Time, Step)]| {
+        search.has_time().then(|| shows(steps)).flatten().map(|(steps, _)| steps)
+    };
+    let whole = without_clients(case, &mut possible);
+    let whole = without_classes(whole, &mut possible);
+    match minimise_while(&whole, &[], &|| search.has_time(), &mut shows) {
         Some((_, report)) => Ok(search.case_of(report)),
         None => Ok(case.clone()),
     }

@@ -18,8 +18,18 @@ pub fn minimise<T: Clone, W>(
     kinds: &[&dyn Fn(&T) -> bool],
     shows: &mut Show<'_, T, W>,
 ) -> Option<Shows<T, W>> {
+    minimise_while(whole, kinds, &|| true, shows)
+}
+
+/// Like [`minimise`], as long as `goes_on` returns true: then returns the shortest list so far.
+pub fn minimise_while<T: Clone, W>(
+    whole: &[T],
+    kinds: &[&dyn Fn(&T) -> bool],
+    goes_on: &dyn Fn() -> bool,
+    shows: &mut Show<'_, T, W>,
+) -> Option<Shows<T, W>> {
     let best = shows(whole)?;
-    let mut minimiser = Minimiser { best, shows };
+    let mut minimiser = Minimiser { best, goes_on, shows };
     loop {
         let before = minimiser.best.0.len();
         let mut size = before / 2;
@@ -28,7 +38,7 @@ pub fn minimise<T: Clone, W>(
             size /= 2;
         }
         kinds.iter().for_each(|is_own| minimiser.leave_out_tails(is_own));
-        if minimiser.best.0.len() == before {
+        if minimiser.best.0.len() == before || !goes_on() {
             return Some(minimiser.best);
         }
     }
@@ -36,6 +46,7 @@ pub fn minimise<T: Clone, W>(
 
 struct Minimiser<'a, 'b, T, W> {
     best: Shows<T, W>,
+    goes_on: &'a dyn Fn() -> bool,
     shows: &'a mut Show<'b, T, W>,
 }
 
@@ -43,7 +54,7 @@ impl<T: Clone, W> Minimiser<'_, '_, T, W> {
     /// Tries to leave out contiguous groups, from the last to the first.
     fn leave_out_groups(&mut self, size: usize) {
         let mut end = self.best.0.len();
-        while end > 0 {
+        while end > 0 && (self.goes_on)() {
             let start = end.saturating_sub(size);
             self.try_shorter(&[&self.best.0[..start], &self.best.0[end..]].concat());
             end = start.min(self.best.0.len());
@@ -53,7 +64,7 @@ impl<T: Clone, W> Minimiser<'_, '_, T, W> {
     /// Tries to leave out the last items of a kind, the largest number first.
     fn leave_out_tails(&mut self, is_own: &dyn Fn(&T) -> bool) {
         let mut kept = 0;
-        while kept < self.best.0.iter().filter(|item| is_own(item)).count() {
+        while (self.goes_on)() && kept < self.best.0.iter().filter(|item| is_own(item)).count() {
             let mut seen = 0;
             let is_kept = |item: &&T| {
                 seen += usize::from(is_own(item));
@@ -96,6 +107,18 @@ mod tests {
         let (items, what) =
             minimise(&whole, &[], &mut |items| shows(&[3], items)).expect("it shows");
         assert_eq!((items, what), (vec![0, 1, 2, 3], 1));
+    }
+
+    #[test]
+    fn without_time_nothing_more_is_tried() {
+        let (tries, whole) = (std::cell::Cell::new(0), (0..100).collect::<Vec<u32>>());
+        let mut shows_all = |items: &[u32]| {
+            tries.set(tries.get() + 1);
+            shows(&[3], items)
+        };
+        let goes_on = || tries.get() < 3;
+        let (items, _) = minimise_while(&whole, &[], &goes_on, &mut shows_all).expect("it shows");
+        assert!(tries.get() == 3 && items.len() < 100 && items.contains(&3), "{items:?}");
     }
 
     #[test]
