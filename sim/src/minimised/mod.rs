@@ -1,9 +1,9 @@
 //! Minimises a violating run of a sweep: a smaller run that violates the same property.
 //!
 //! First by seed: ever larger worlds (servers, clients, rounds) with ever more of the kinds of faults that struck, a
-//! few seeds each, until a run violates the property ([`smaller`]); if none does, the fault plan of the recorded seed
-//! is reduced ([`planned`]). Then by steps: whatever the violation does not need is left out of the recorded steps
-//! ([`steps`]). Both stop when the caller's time is over, with the smallest run so far.
+//! few seeds each, until a run violates the property (`smaller`); if none does, the fault plan of the recorded seed
+//! is reduced (`planned`). Then by steps: whatever the violation does not need is left out of the recorded steps
+//! (`steps`). Both stop when the caller's time is over, with the smallest run so far.
 //!
 //! A minimised run is a run like any other: it can happen, it violates the property, and its case replays.
 
