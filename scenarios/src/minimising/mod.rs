@@ -58,12 +58,14 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
 pub(crate) fn smallest(
     scenario: &Scenario,
     case: &Case,
+    #[cfg_attr(
+        not(feature = "catalogue"),
+        allow(unused_variables, reason = "without the catalogue there is no search of servers")
+    )]
     servers: Option<&Scenario>,
     host: HostKind,
     time: Duration,
 ) -> Result<Option<Smallest>, String> {
-    // Without the catalogue there is no search of servers alone.
-    let _ = servers;
     if case.grain != GrainKind::Ensemble || case.seed.is_none() {
         return Err(
             "only the case of a sweep can be minimised: a search has minimised its own".into()

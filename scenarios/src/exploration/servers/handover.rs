@@ -2,11 +2,12 @@
 //! servers, transactions and faults.
 
 use super::Question;
+use super::report::properties;
 use crate::exploration::Exploration;
 use std::time::{Duration, Instant};
 use vivarium_model::case::Case;
 use vivarium_model::config::Election;
-use vivarium_model::property::{self, Objection};
+use vivarium_model::property::Objection;
 use vivarium_model::release::Bug;
 use vivarium_reports::summary::Finding;
 use vivarium_sim::budget::Account;
@@ -30,8 +31,7 @@ pub(crate) fn hand_over_servers(
     time: Duration,
 ) -> Option<(Finding, Case)> {
     let began = Instant::now();
-    let known = property::servers();
-    if known.iter().all(|monitor| monitor.name() != objection.property) {
+    if !properties().contains(&objection.property) {
         return None;
     }
     let bugs: Vec<String> = Bug::ALL
