@@ -14,7 +14,7 @@ function fillPrint() {
     picture.violation ? make("p", { class: "violated" }, `Violated: ${picture.violation.property}. ${picture.violation.saw}`) : null,
     make("dl", {}, ...unsaidFacts().map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)))),
     ...(picture.options.length ? [make("h2", {}, "What the seed stands for"), make("ul", {}, ...picture.options.map((option) => make("li", {}, option)))] : []),
-    ...(picture.script.length ? [make("h2", {}, "Minimised run"), make("ol", {}, ...picture.script.map((sentence) =>
+    ...(picture.script.length ? [make("h2", {}, "The run in sentences"), make("ol", {}, ...picture.script.map((sentence) =>
       make("li", { value: String(sentence.number) }, sentence.fault ? make("b", {}, "Fault: ") : null, sentence.words)))] : []),
     ...(plot ? [make("h2", {}, "Inevitability"), make("div", { class: "plot" }, plot), make("p", {}, picture.curve.words)] : []),
     make("h2", {}, `Milestones: ${number.format(milestones.length)} of ${number.format(steps.length)} steps`),
