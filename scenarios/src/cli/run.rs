@@ -64,9 +64,13 @@ pub(super) fn run(arguments: &RunArguments, entries: &[Entry]) -> Result<u8, Str
     Ok(if violating > 0 { code.max(1) } else { code })
 }
 
-/// Replays the cases of the selected scenarios, and prints what became of them. Returns how many violate a property.
+/// Replays the cases of the selected scenarios, and prints what became of them. Returns how many violate a property. Of
+/// several shards, the first does it for all.
 fn replay_regressions(plan: &Plan<'_>, arguments: &RunArguments) -> Result<usize, String> {
     let mut violating = 0;
+    if plan.shard.is_some_and(|shard| !shard.is_first()) {
+        return Ok(violating);
+    }
     for selected in &plan.selection {
         let replays =
             guard::guarded(|| regressions::replays(Path::new(CASES), selected, plan.bugs))?;

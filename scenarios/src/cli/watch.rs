@@ -3,6 +3,7 @@
 use super::arguments::WatchArguments;
 use super::output::to_stderr;
 use notify::{Event, RecursiveMode, Watcher};
+use std::fmt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -17,24 +18,29 @@ const COMMAND: [&str; 2] = ["cargo", "test"];
 
 /// Runs the command at once and after each change, until the process is ended. Returns only if it cannot watch.
 pub(super) fn watch(arguments: &WatchArguments) -> Result<u8, String> {
-    let folder = &arguments.folder;
+    let given = &arguments.folder;
+    let unwatched =
+        |why: &dyn fmt::Display| format!("`{}` cannot be watched: {why}", given.display());
+    // The paths of changes begin with the folder that is watched, which may itself be below one named `target`.
+    let folder = given.canonicalize().map_err(|error| unwatched(&error))?;
     let (sender, changes) = channel();
-    let unwatched = |why: notify::Error| format!("`{}` cannot be watched: {why}", folder.display());
+    let root = folder.clone();
     let tell = move |event: notify::Result<Event>| {
-        if event.is_ok_and(|event| is_change(&event)) {
+        if event.is_ok_and(|event| is_change(&event, &root)) {
             // The receiver is gone only when the process ends.
             let _ = sender.send(());
         }
     };
-    let mut watcher = notify::recommended_watcher(tell).map_err(unwatched)?;
-    watcher.watch(folder, RecursiveMode::Recursive).map_err(unwatched)?;
+    let mut watcher = notify::recommended_watcher(tell).map_err(|error| unwatched(&error))?;
+    let watched = watcher.watch(&folder, RecursiveMode::Recursive);
+    watched.map_err(|error| unwatched(&error))?;
     let words = match &arguments.command[..] {
         [] => COMMAND.map(str::to_string).to_vec(),
         words => words.to_vec(),
     };
     loop {
         run(&words)?;
-        to_stderr(&format!("watching {} until Ctrl-C", folder.display()));
+        to_stderr(&format!("watching {} until Ctrl-C", given.display()));
         if !next_change(&changes) {
             return Err("the watch has ended".to_string());
         }
@@ -74,8 +80,9 @@ fn run(words: &[String]) -> Result<(), String> {
 }
 
 /// Returns true if a source file changed: not what builds and tests write.
-fn is_change(event: &Event) -> bool {
-    !event.kind.is_access() && event.paths.iter().any(|path| is_source(path))
+fn is_change(event: &Event, root: &Path) -> bool {
+    let within = |path: &Path| is_source(path.strip_prefix(root).unwrap_or(path));
+    !event.kind.is_access() && event.paths.iter().any(|path| within(path))
 }
 
 fn is_source(path: &Path) -> bool {

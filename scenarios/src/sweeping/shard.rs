@@ -50,6 +50,11 @@ impl Shard {
         }
     }
 
+    /// Returns true for the first part, which also does what is to be done once.
+    pub(crate) fn is_first(self) -> bool {
+        self.index == 1
+    }
+
     /// Returns the seeds of this part. All parts together have each seed of the range once, in their order, and their
     /// lengths differ by at most 1. A part is empty if there are more parts than seeds.
     pub(crate) fn part(self, whole: &SeedRange) -> Range<u64> {
