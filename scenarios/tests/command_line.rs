@@ -507,6 +507,21 @@ fn a_violation_is_minimised_and_its_case_is_a_regression() {
     assert!(kept.stdout.starts_with(said), "{}", kept.stdout);
 }
 
+/// A violation of the servers' own properties needs no clients: a search of the servers alone finds it.
+#[test]
+fn a_defect_of_the_servers_is_minimised_to_servers_alone() {
+    let directory = directory("servers-alone");
+    let words = ["run", "churn", "--bug", "RenameUnsynced", "--seeds", "20"];
+    let found = vivarium_in(&directory, &words);
+    assert_eq!(found.code, Some(1), "{}{}", found.stdout, found.stderr);
+    let script = found.stdout.split("\nMinimised in ").nth(1).expect("it is minimised");
+    let line = script.lines().next().expect("it says how small");
+    assert!(line.contains(", 0 clients, and no shorter violation exists."), "{line}");
+    let again = vivarium_in(&directory, &["replay", field(script, "case file")]);
+    assert_eq!(again.code, Some(1), "{}{}", again.stdout, again.stderr);
+    assert!(again.stdout.contains("The recorded violation occurred again."), "{}", again.stdout);
+}
+
 /// The share of violating runs rises with a step, which is named.
 #[test]
 fn an_explanation_names_the_step_of_the_greatest_rise() {

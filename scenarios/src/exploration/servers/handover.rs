@@ -48,7 +48,9 @@ pub(crate) fn hand_over_servers(
                     return None;
                 }
                 let asked = Exploration::new().max_states(states).max_time(left);
-                let asked = budget.each().fold(asked, |asked, (of, number)| asked.with(of, number));
+                // Upsets are refused, even none, where only the best candidate is elected.
+                let accounts = budget.each().filter(|(of, _)| *of != Account::Upsets);
+                let asked = accounts.fold(asked, |asked, (of, number)| asked.with(of, number));
                 let asked = snap_count.into_iter().fold(asked, Exploration::snap_count);
                 let question = Question::new(scenario, &bugs, smallest, &asked).ok()?;
                 if let Some(found) = falls(&question, objection) {
