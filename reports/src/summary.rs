@@ -221,8 +221,8 @@ pub enum Shorter {
     No(String),
 }
 
-/// The distinct violations of a sweep: runs of which the minimised ones violate the same property in the same way with
-/// the same kinds of faults are one.
+/// The distinct violations of a sweep. Two violating runs are one if their minimised runs violate the same property in
+/// the same way with the same kinds of faults.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Distinct {
     /// The number of violating runs.

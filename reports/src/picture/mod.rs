@@ -29,7 +29,7 @@ pub struct Picture {
     pub spans: Vec<Span>,
     /// What a program believed for a while.
     pub bars: Vec<Bar>,
-    /// The texts of which states consist, each once.
+    /// The texts that states consist of, each once.
     pub lines: Vec<String>,
     /// The violation, if there was one.
     pub violation: Option<Objected>,

@@ -77,7 +77,7 @@ fn facts(seed: u64, saw: &str, picture: &Picture) -> Vec<(String, String)> {
     .to_vec()
 }
 
-/// Takes every so many a milestone for a sentence.
+/// Makes a sentence of every few milestones.
 fn script(picture: &Picture) -> Vec<Sentence> {
     let milestones: Vec<_> =
         picture.steps.iter().enumerate().filter(|(_, step)| step.milestone).collect();

@@ -1,5 +1,5 @@
-//! The distinct violations of a sweep that goes on after its first one: each violating run is minimised, and runs of
-//! which the minimised ones violate the same property in the same way with the same kinds of faults are one.
+//! The distinct violations of a sweep that goes on after its first one: each violating run is minimised, and
+//! runs count as one if their minimised runs violate the same property in the same way with the same kinds of faults.
 
 use super::commands::replay_of_seed;
 use super::progress::Meter;

@@ -319,7 +319,8 @@ impl Test {
     }
 
     /// Requires that some run reaches this mark, such as a synchronisation by TRUNC or a create that was pending when its
-    /// reply was lost. Otherwise, what the test was written for did not happen, and it fails.
+    /// reply was lost. Otherwise, what the test was written for did not happen, and it fails. A search counts no marks and
+    /// refuses such a test.
     ///
     /// ```
     /// use vivarium::prelude::*;
@@ -350,7 +351,7 @@ impl Test {
     /// Runs the seeds, and returns the report if no property was violated.
     ///
     /// With `VIVARIUM_SHARD`, runs only a part of the seeds: `seeds` of the report is 0 if there are fewer seeds than parts.
-    /// What [`Test::must_see`] requires is then not checked, because the other parts may have it; a merge of the reports
+    /// What [`Test::must_see`] and [`Test::must_reach`] require is then not checked, because the other parts may have it; a merge of the reports
     /// that `VIVARIUM_REPORTS` asks for does check it.
     ///
     /// With `VIVARIUM_CASE`, the steps of that case file are replayed first and the replay is printed.
@@ -376,8 +377,8 @@ impl Test {
     /// Runs these seeds, regardless of the environment.
     ///
     /// # Errors
-    /// Returns the first violation, or one sentence if the test is invalid or if no program made an observation that
-    /// [`Test::must_see`] requires.
+    /// Returns the first violation, or one sentence if the test is invalid, if no program made an observation that
+    /// [`Test::must_see`] requires, or if no run reached a mark that [`Test::must_reach`] requires.
     pub fn run_seeds(self, seeds: &SeedRange) -> Result<ScenarioReport, TestFailure> {
         let name = self.name.clone();
         let ready = self.scenario();

@@ -222,6 +222,11 @@ impl Ready {
         self,
         exploration: &Exploration,
     ) -> Result<ExplorationReport, TestFailure> {
+        if let Some(mark) = self.scenario.marks.first() {
+            return Err(self.refused(format!(
+                "`must_reach({mark})` is for sweeps: a search takes every way within its budget and counts no marks"
+            )));
+        }
         let answer = exploration::answer(&self.scenario, &[], exploration, Arc::new(Silent));
         let name = || self.scenario.name.clone();
         let not_explored = |error| TestFailure::NotExplored { name: name(), error };

@@ -80,3 +80,17 @@ fn a_search_says_so_and_a_test_may_demand_it() {
     let report = connects().explored(&exploration).expect("it can be");
     assert_eq!(report.unseen, ["a request or an observation"]);
 }
+
+/// A mark that a test requires and no run reaches fails it; a search, which counts no marks, refuses it.
+#[test]
+fn a_required_mark_that_no_run_reaches_is_named() {
+    let sentence = fails(connects().must_reach(Mark::SessionExpired), 3);
+    assert!(sentence.contains("no run reached: session expired"), "{sentence}");
+    #[cfg(feature = "explore")]
+    {
+        let test = connects().must_reach(Mark::SessionExpired);
+        let refused = test.explored(&Exploration::new().clients(1)).expect_err("it is refused");
+        let sentence = refused.to_string();
+        assert!(sentence.contains("`must_reach(session expired)` is for sweeps"), "{sentence}");
+    }
+}

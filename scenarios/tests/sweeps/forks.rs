@@ -1,33 +1,17 @@
 //! Forks of recorded runs are runs: nothing that was under way at the fork is forgotten, and nothing happens that could
 //! not happen without it.
 
-use crate::entry;
+use crate::{case, entry};
 use proptest::prelude::*;
 use vivarium::catalogue::Switches;
-use vivarium_model::case::{Case, GrainKind};
+use vivarium_model::case::Case;
 use vivarium_sim::forked::Recording;
-use vivarium_sim::{HostKind, RunOptions, RunReport, Scenario, replay};
+use vivarium_sim::{HostKind, RunOptions, Scenario, replay};
 
 const KEPT: RunOptions = RunOptions { host: HostKind::Direct, keep_steps: true, trace_last: 0 };
 
 fn scenario(name: &str) -> Scenario {
     (entry(name).build)(&Switches::default())
-}
-
-fn case(run: &RunReport, name: &str) -> Case {
-    Case {
-        version: Case::VERSION,
-        scenario: name.to_string(),
-        grain: GrainKind::Ensemble,
-        parameters: run.parameters.clone(),
-        seed: Some(run.seed),
-        bugs: Vec::new(),
-        config: run.config.clone(),
-        outside: Vec::new(),
-        steps: run.recorded.clone(),
-        hash: run.hash,
-        violation: run.violation.as_ref().map(|violation| violation.objection.clone()),
-    }
 }
 
 #[test]

@@ -2,14 +2,14 @@
 //! something that leaving out has made: the same steps, with the mistake corrected, do not violate
 //! that property.
 
-use crate::entry;
+use crate::{case, entry};
 use std::sync::atomic::{AtomicU64, Ordering};
 use vivarium::catalogue::Switches;
-use vivarium_model::case::{Case, GrainKind};
+use vivarium_model::case::Case;
 use vivarium_model::extent::Extent;
 use vivarium_model::release::{Bug, Bugs};
 use vivarium_sim::minimised::{How, Minimised, minimised};
-use vivarium_sim::{HostKind, RunOptions, RunReport, Scenario, replay};
+use vivarium_sim::{HostKind, RunOptions, Scenario, replay};
 
 const KEPT: RunOptions = RunOptions { host: HostKind::Direct, keep_steps: true, trace_last: 0 };
 
@@ -23,22 +23,6 @@ fn mistaken(name: &str, mistake: &'static str) -> Scenario {
         None => Switches { mutants: vec![mistake], ..Switches::default() },
     };
     (entry(name).build)(&switches)
-}
-
-fn case(run: &RunReport, name: &str) -> Case {
-    Case {
-        version: Case::VERSION,
-        scenario: name.to_string(),
-        grain: GrainKind::Ensemble,
-        parameters: run.parameters.clone(),
-        seed: Some(run.seed),
-        bugs: Vec::new(),
-        config: run.config.clone(),
-        outside: Vec::new(),
-        steps: run.recorded.clone(),
-        hash: run.hash,
-        violation: run.violation.as_ref().map(|violation| violation.objection.clone()),
-    }
 }
 
 fn minimise(scenario: &Scenario, case: &Case) -> Option<Minimised> {

@@ -18,7 +18,7 @@ const SEEDS: [u64; 4] = [24, 24, 10, 4];
 /// How many further seeds are tried where one was found, for a shorter run.
 const FURTHER_SEEDS: u64 = 200;
 
-/// The most kinds of faults of which sets are made.
+/// The most kinds of faults that sets are made from.
 const MOST_KINDS: usize = 12;
 
 /// Faults of clients. What a fault of the servers does to clients, these do in smaller worlds, too.
