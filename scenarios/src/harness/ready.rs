@@ -66,7 +66,10 @@ impl Ready {
         #[cfg(feature = "explore")]
         self.take_a_searched_case_again(&environment)?;
         let Some(again) = environment.case(&self.scenario.name, GrainKind::Ensemble)? else {
-            self.replay_regressions(&environment)?;
+            // Of several shards, the first does it for all.
+            if shard.is_none_or(Shard::is_first) {
+                self.replay_regressions(&environment)?;
+            }
             return Ok(ToRun { seeds, shard, last_steps, reports: environment.reports });
         };
         let Again { case, file } = &again;
