@@ -122,6 +122,10 @@ pub struct Objection {
     pub about: BTreeSet<Subject>,
 }
 
+/// The end of the name of a property that requires at rest what another one requires within a time: `lock M5 no leak at
+/// rest` is the counterpart of `lock M5 no leak`.
+pub const AT_REST: &str = " at rest";
+
 /// What a monitor saw: a sentence, and subjects that it names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saw {
@@ -185,6 +189,11 @@ impl Objection {
     pub(crate) fn with_event(mut self, event: &Event) -> Objection {
         self.about.extend(event.subjects());
         self
+    }
+
+    /// Returns true if the objection is to this property or to its counterpart at rest ([`AT_REST`]).
+    pub fn is_to(&self, property: &str) -> bool {
+        self.property == property || self.property.strip_suffix(AT_REST) == Some(property)
     }
 
     /// Returns true if `other` has the same property and sentence. The sentence contains the failure, which older

@@ -68,6 +68,13 @@ impl<'a> View<'a> {
         self
     }
 
+    /// Returns the same view at time zero. A monitor that receives only such views never sees time pass.
+    #[must_use]
+    pub fn without_time(mut self) -> View<'a> {
+        self.at = Time::ZERO;
+        self
+    }
+
     /// Returns the view of the first report that the history's last transaction is committed.
     pub fn of_new(at: Time, history: &'a History) -> View<'a> {
         let mut view = View::new(at, history);

@@ -7,10 +7,12 @@
 //!
 //! A minimised run is a run like any other: it can happen, it violates the property, and its case replays.
 
+mod fewer;
 mod outside;
 mod planned;
 mod smaller;
 mod steps;
+mod without_time;
 
 pub use outside::{MinimisedOutside, minimised_outside};
 
@@ -21,11 +23,13 @@ use crate::scenario::faults::Fault;
 use crate::seeded::drawn::Drawn;
 use crate::seeded::simulate;
 use crate::sweep::on_fresh_thread;
+use steps::Violated;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use vivarium_model::case::Case;
 use vivarium_model::extent::Extent;
 use vivarium_model::property::{Asked, Objection};
+use without_time::without_time;
 
 /// How to minimise.
 #[derive(Clone, Copy)]
@@ -74,16 +78,21 @@ pub fn minimised(
 ) -> Result<Option<Minimised>, String> {
     let Some(objection) = &case.violation else { return Ok(None) };
     let tries = AtomicU64::new(0);
-    let mut search = Search { scenario, case, objection, how, kept: None, tries: &tries };
-    let whole = search.replay(case)?.report;
-    if !search.is_same(&whole) {
-        return Ok(None);
-    }
-    search.kept = steps::kept(&search, &whole);
+    let without_time = without_time(scenario, &objection.property);
+    let is_timed = is_timed(scenario, case, &objection.property);
+    let (is_late, tries_of) = (false, &tries);
+    let mut search =
+        Search { scenario, without_time, case, objection, how, is_timed, is_late, tries: tries_of };
+    search.replay(case)?;
+    let Some(violated) = Violated::of(&search, case) else { return Ok(None) };
+    search.is_late = matches!(violated, Violated::Late(_));
     let struck = search.by_its_seed();
     let mut before = Extent::of(case);
     before.faults = struck.as_ref().map_or(before.faults, faults_of);
     let mut found = smaller::smaller(&search, struck.as_ref(), before);
+    if found.is_empty() {
+        found.extend(fewer::fewer(&search, case, &|| search.has_time_for_the_plan())?);
+    }
     if found.is_empty() {
         found.extend(planned::reduced(&search, struck.as_ref()));
     }
@@ -98,21 +107,25 @@ pub fn minimised(
 /// What all parts of a minimisation share.
 struct Search<'a> {
     scenario: &'a Scenario,
+    /// The same with the property's monitor under a clock that stands still.
+    without_time: Scenario,
     case: &'a Case,
     objection: &'a Objection,
     how: How<'a>,
-    /// Why no steps can be left out, if that is so.
-    kept: Option<&'static str>,
+    /// True if the property may read the clock.
+    is_timed: bool,
+    /// True if something is late in the run, so that steps cannot be left out by themselves.
+    is_late: bool,
     tries: &'a AtomicU64,
 }
 
 impl Search<'_> {
     fn has_time_for_seeds(&self) -> bool {
-        (self.how.has_time_until)(if self.kept.is_some() { SMALLER_WITHOUT_STEPS } else { SMALLER })
+        (self.how.has_time_until)(if self.is_late { SMALLER_WITHOUT_STEPS } else { SMALLER })
     }
 
     fn has_time_for_the_plan(&self) -> bool {
-        (self.how.has_time_until)(if self.kept.is_some() { PLANNED_WITHOUT_STEPS } else { PLANNED })
+        (self.how.has_time_until)(if self.is_late { PLANNED_WITHOUT_STEPS } else { PLANNED })
     }
 
     fn has_time(&self) -> bool {
@@ -126,15 +139,6 @@ impl Search<'_> {
 
     fn objects(&self, objection: &Objection) -> bool {
         objection.property == self.objection.property && objection.failure == self.objection.failure
-    }
-
-    /// Returns true if the property may read the clock. Then steps cannot be left out: a packet that is never
-    /// delivered would be late, and so every bound would be exceeded.
-    fn is_timed(&self, report: &RunReport) -> bool {
-        let run = Drawn::draw(self.scenario, report.seed).run;
-        let monitors = (self.scenario.monitors)(&run);
-        let known = monitors.iter().find(|monitor| monitor.name() == self.objection.property);
-        known.is_some_and(|monitor| monitor.asked() == Asked::InSweeps)
     }
 
     /// Runs the seed of the case. Returns `None` if the run is not the recorded one.
@@ -177,6 +181,14 @@ impl Search<'_> {
             ..self.case.clone()
         }
     }
+}
+
+/// Returns true if a property may read the clock.
+fn is_timed(scenario: &Scenario, case: &Case, property: &str) -> bool {
+    let Some(seed) = case.seed else { return false };
+    let monitors = (scenario.monitors)(&Drawn::draw(scenario, seed).run);
+    let known = monitors.iter().find(|monitor| monitor.name() == property);
+    known.is_some_and(|monitor| monitor.asked() == Asked::InSweeps)
 }
 
 /// Returns the number of faults of a run by its plan: how often each kind struck, and the kinds that last throughout.

@@ -4,12 +4,15 @@
 //! remains is a run that can happen: no step of the model has to happen by a certain time.
 
 use super::Search;
+use super::fewer::fewer;
+use crate::recorded::completed::{CompletedIn, Completion};
 use crate::recorded::minimise::minimise_while;
-use crate::recorded::replay::{ReplayIn, Timers, recorded};
+use crate::recorded::replay::{Ended, ReplayIn, Timers, recorded};
 use crate::run::demands::PROGRESS;
 use crate::run::record::Keep;
 use crate::run::subject::with_world;
 use crate::run::{RunOptions, RunReport};
+use crate::scenario::Scenario;
 use crate::scenario::run::Run;
 use crate::sweep::on_fresh_thread;
 use std::collections::BTreeMap;
@@ -17,20 +20,67 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use vivarium_model::case::Case;
 use vivarium_model::id::ClientId;
+use vivarium_model::property::Objection;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 
 pub(super) const NO_TIME: &str = "Time was up before every step had been tried.";
 
-/// Returns why no steps can be left out of a run like this one; `None` if they can.
-pub(super) fn kept(search: &Search<'_>, whole: &RunReport) -> Option<&'static str> {
-    if search.objection.property == PROGRESS {
-        Some("No step was left out by itself: a shorter run never finishes either.")
-    } else if search.is_timed(whole) {
-        Some("No step was left out by itself, because the property may depend on the clock.")
-    } else {
-        None
+/// How a run violates its property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Violated {
+    /// By a step. Steps that it does not need can be left out.
+    ByAStep,
+    /// By what is missing after all steps, once nothing is due any more.
+    AtTheEnd,
+    /// By what is late. Steps cannot be left out: a packet that is never delivered would be late, and so every bound
+    /// would be exceeded.
+    Late(&'static str),
+}
+
+impl Violated {
+    /// Returns how a case violates its property; `None` if it does not.
+    pub(super) fn of(search: &Search<'_>, case: &Case) -> Option<Violated> {
+        let (run, _) = recorded(search.scenario, case).ok()?;
+        let expected = Some(search.objection);
+        let ended = on_fresh_thread(|| replayed(search, search.scenario, &run, case, expected));
+        let report = &ended.closed.report;
+        if !search.is_same(report) {
+            None
+        } else if search.objection.property == PROGRESS {
+            Some(Violated::Late("a shorter run never finishes either"))
+        } else if search.is_timed && !holds_without_time(search, &run, report) {
+            Some(Violated::Late("the property depends on the clock"))
+        } else if ended.at_end {
+            Some(Violated::AtTheEnd)
+        } else {
+            Some(Violated::ByAStep)
+        }
     }
+}
+
+/// Returns true if the violation stays when the property's monitor never sees time pass.
+fn holds_without_time(search: &Search<'_>, run: &Run, report: &RunReport) -> bool {
+    let case = Case { steps: report.recorded.clone(), ..search.case.clone() };
+    let ended = on_fresh_thread(|| replayed(search, &search.without_time, run, &case, None));
+    let again = ended.closed.report;
+    search.is_same(&again) && again.steps == report.steps
+}
+
+/// Replays a case under this scenario.
+fn replayed(
+    search: &Search<'_>,
+    scenario: &Scenario,
+    run: &Run,
+    case: &Case,
+    expected: Option<&Objection>,
+) -> Ended {
+    search.tries.fetch_add(1, Ordering::Relaxed);
+    let host = search.how.host;
+    let keep = Keep::from(RunOptions { host, keep_steps: true, ..RunOptions::default() });
+    let (options_text, timers, steps) = (String::new(), Timers::AsRecorded, &case.steps[..]);
+    let with = ReplayIn { run, options_text, steps, expected, timers, keep };
+    with_world(scenario, run, host, with)
 }
 
 /// Shortens each of these cases on all threads. Returns the one with the fewest steps, and what was not tried.
@@ -41,9 +91,6 @@ pub(super) fn shortest(
     search: &Search<'_>,
     cases: Vec<Case>,
 ) -> Result<(Case, Option<String>), String> {
-    if let Some(why) = search.kept {
-        return Ok((cases.into_iter().next().expect("there is one"), Some(why.to_string())));
-    }
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     // The whole run, which is the last one, is only shortened if there is no smaller one.
     let tried = cases.len().max(2) - 1;
@@ -62,38 +109,66 @@ pub(super) fn shortest(
         }
     });
     let found = found.into_inner().expect("no thread panics while it holds the lock");
-    let found: Vec<Case> = found.into_iter().collect::<Result<_, _>>()?;
-    let shortest = found.into_iter().min_by_key(|case| (case.steps.len(), case.hash));
-    let incomplete = (!search.has_time()).then(|| NO_TIME.to_string());
-    Ok((shortest.expect("one case was shortened"), incomplete))
+    let found: Vec<Shortened> = found.into_iter().collect::<Result<_, _>>()?;
+    let shortest = found.into_iter().min_by_key(|(case, _)| (case.steps.len(), case.hash));
+    let (shortest, kept) = shortest.expect("one case was shortened");
+    let incomplete = match kept {
+        Some(why) => Some(format!("No step was left out by itself, because {why}.")),
+        None => (!search.has_time()).then(|| NO_TIME.to_string()),
+    };
+    Ok((shortest, incomplete))
 }
 
-/// Returns the case without the steps that its violation does not need.
-fn shortened(search: &Search<'_>, case: &Case) -> Result<Case, String> {
+/// A shorter case, and why no steps were left out of it by themselves, if none were.
+type Shortened = (Case, Option<&'static str>);
+
+/// Returns the case without the faults, programs and steps that its violation does not need.
+fn shortened(search: &Search<'_>, case: &Case) -> Result<Shortened, String> {
+    let fewer = fewer(search, case, &|| search.has_time_for_the_plan())?;
+    let case = fewer.as_ref().unwrap_or(case);
+    let violated = match Violated::of(search, case) {
+        Some(Violated::Late(why)) => return Ok((case.clone(), Some(why))),
+        Some(violated) => violated,
+        None => return Ok((case.clone(), None)),
+    };
     let (run, _) = recorded(search.scenario, case)?;
     let mut shows = |steps: &[(Time, Step)]| {
-        let report = on_fresh_thread(|| taken(search, &run, steps));
-        search.is_same(&report).then(|| (report.recorded.clone(), report))
+        let report = on_fresh_thread(|| taken(search, violated, &run, steps))?;
+        let shows = search.is_same(&report)
+            && (!search.is_timed || holds_without_time(search, &run, &report));
+        shows.then(|| (report.recorded.clone(), report))
     };
     let mut possible = |steps: &[(Time, Step)]| {
         search.has_time().then(|| shows(steps)).flatten().map(|(steps, _)| steps)
     };
     let whole = without_clients(case, &mut possible);
     let whole = without_classes(whole, &mut possible);
-    match minimise_while(&whole, &[], &|| search.has_time(), &mut shows) {
-        Some((_, report)) => Ok(search.case_of(report)),
-        None => Ok(case.clone()),
-    }
+    let shorter = match minimise_while(&whole, &[], &|| search.has_time(), &mut shows) {
+        Some((_, report)) => search.case_of(report),
+        None => case.clone(),
+    };
+    Ok((shorter, None))
 }
 
-/// Takes these steps.
-fn taken(search: &Search<'_>, run: &Run, steps: &[(Time, Step)]) -> RunReport {
+/// Takes these steps. Returns `None` if they should violate the property themselves and do not.
+fn taken(
+    search: &Search<'_>,
+    violated: Violated,
+    run: &Run,
+    steps: &[(Time, Step)],
+) -> Option<RunReport> {
     search.tries.fetch_add(1, Ordering::Relaxed);
     let host = search.how.host;
     let keep = Keep::from(RunOptions { host, keep_steps: true, ..RunOptions::default() });
+    if violated == Violated::AtTheEnd {
+        let (completion, randoms) = (Completion::AtTheEnd, &BTreeMap::new());
+        let with = CompletedIn { run, steps, completion, randoms, expected: None, keep };
+        return Some(with_world(search.scenario, run, host, with).report);
+    }
     let (options_text, timers) = (String::new(), Timers::WhenDue);
     let with = ReplayIn { run, options_text, steps, expected: None, timers, keep };
-    with_world(search.scenario, run, host, with).0.report
+    let ended = with_world(search.scenario, run, host, with);
+    (!ended.at_end).then_some(ended.closed.report)
 }
 
 /// Recorded steps.

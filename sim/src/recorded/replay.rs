@@ -65,7 +65,7 @@ pub fn replay(scenario: &Scenario, case: &Case, options: &RunOptions) -> Result<
     let keep = Keep::from(*options);
     let timers = Timers::AsRecorded;
     let with = ReplayIn { run: &run, options_text, steps: &case.steps, expected, timers, keep };
-    let (closed, skipped) = with_world(scenario, &run, options.host, with);
+    let Ended { closed, skipped, .. } = with_world(scenario, &run, options.host, with);
     let same = skipped.is_empty() && closed.report.hash == case.hash;
     Ok(Replay { report: closed.report, skipped, same })
 }
@@ -90,8 +90,17 @@ pub(crate) enum Timers {
     WhenDue,
 }
 
+/// A replay that has ended.
+pub(crate) struct Ended {
+    pub(crate) closed: Closed,
+    /// The steps that were not possible, with their numbers in the record, from 1.
+    pub(crate) skipped: Vec<(u64, Time, Step)>,
+    /// True if the last checks were made, after all steps; false if a step was objected to.
+    pub(crate) at_end: bool,
+}
+
 impl WithSubject for ReplayIn<'_> {
-    type Result = (Closed, Vec<(u64, Time, Step)>);
+    type Result = Ended;
 
     fn run<S: Subject>(self, subject: S) -> Self::Result {
         replay_in(subject, self)
@@ -99,40 +108,55 @@ impl WithSubject for ReplayIn<'_> {
 }
 
 /// Replays these steps.
-pub(crate) fn replay_in<S: Subject>(
-    mut subject: S,
-    replay: ReplayIn<'_>,
-) -> (Closed, Vec<(u64, Time, Step)>) {
+pub(crate) fn replay_in<S: Subject>(mut subject: S, replay: ReplayIn<'_>) -> Ended {
     let ReplayIn { run, options_text, steps, expected, timers, keep } = replay;
     let (record, mut effects) = Record::begin(run, options_text, keep);
     subject.begin(&mut effects);
     let programs = Programs::new(&run.config);
-    let mut taker =
-        Recorded { subject, programs, record, last: Time::ZERO, timers, due: DueTimers::default() };
-    taker.due.note(Time::ZERO, &effects);
+    let mut taker = Recorded::new(subject, programs, record, timers);
+    taker.began(&effects);
     let Took { skipped, outcome } = take_all(&mut taker, steps, &mut effects);
     let Recorded { mut subject, programs, record, last, .. } = taker;
     let outcome = outcome.map_err(|objection| subject.explained(objection));
     if outcome.is_err() {
         let view = View::new(last, subject.history());
-        return (record.close(outcome, &effects, view, subject.measured(), &[]), skipped);
+        let closed = record.close(outcome, &effects, view, subject.measured(), &[]);
+        return Ended { closed, skipped, at_end: false };
     }
     let end = steps.last().map_or(Time::ZERO, |(at, _)| *at);
     let outcome = finale(&mut subject, &programs, end, &run.aftermath, expected);
     let view = View::new(end, subject.history());
     let unfinished = programs.blamed(&outcome);
-    (record.close(outcome, &effects, view, subject.measured(), &unfinished), skipped)
+    let closed = record.close(outcome, &effects, view, subject.measured(), &unfinished);
+    Ended { closed, skipped, at_end: true }
 }
 
 /// A run of a scenario that keeps the same records as a seeded one.
-struct Recorded<S> {
-    subject: S,
-    programs: Programs,
-    record: Record,
+pub(super) struct Recorded<S> {
+    pub(super) subject: S,
+    pub(super) programs: Programs,
+    pub(super) record: Record,
     /// The time of the last step.
-    last: Time,
+    pub(super) last: Time,
     timers: Timers,
     due: DueTimers,
+}
+
+impl<S: Subject> Recorded<S> {
+    pub(super) fn new(
+        subject: S,
+        programs: Programs,
+        record: Record,
+        timers: Timers,
+    ) -> Recorded<S> {
+        let (last, due) = (Time::ZERO, DueTimers::default());
+        Recorded { subject, programs, record, last, timers, due }
+    }
+
+    /// Notes the timers that are armed from the start.
+    pub(super) fn began(&mut self, effects: &Effects) {
+        self.due.note(Time::ZERO, effects);
+    }
 }
 
 impl<S: Subject> Taker for Recorded<S> {
@@ -160,7 +184,7 @@ impl<S: Subject> Taker for Recorded<S> {
 /// Checks what the driver checked at the end, as far as it got: the final properties if everything was done, progress
 /// if that was missing. A recording that ended with another objection, which is not raised any more, requires
 /// nothing.
-fn finale(
+pub(super) fn finale(
     subject: &mut impl Subject,
     programs: &Programs,
     end: Time,

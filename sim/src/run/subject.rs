@@ -59,6 +59,9 @@ pub(crate) trait Subject: Look {
 
     fn history(&self) -> &History;
 
+    /// Returns how a step would end if it were taken now.
+    fn allows(&self, step: &Step) -> Result<(), Status>;
+
     /// Adds details of the difference to an objection to a server's tree (S5).
     fn explained(&self, objection: Objection) -> Objection {
         objection
@@ -216,6 +219,10 @@ impl<H: Host> Subject for Watched<H> {
 
     fn history(&self) -> &History {
         self.world.history()
+    }
+
+    fn allows(&self, step: &Step) -> Result<(), Status> {
+        self.ensemble().allows(step)
     }
 
     fn measured(&self) -> Vec<Measure> {

@@ -200,7 +200,7 @@ fn go(scenario: &Scenario, seed: u64, way: Way, first: Option<&RunReport>, keep:
                     timers: Timers::AsRecorded,
                     keep,
                 };
-                with_world(scenario, &drawn.run, host, with).0
+                with_world(scenario, &drawn.run, host, with).closed
             }
         }
     })

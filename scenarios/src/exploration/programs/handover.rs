@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use vivarium_model::bounds::SEARCHED_CLIENTS;
 use vivarium_model::case::Case;
 use vivarium_model::config::ServerOptions;
-use vivarium_model::property::{Asked, Objection, zookeeper};
+use vivarium_model::property::{AT_REST, Asked, Objection, zookeeper};
 use vivarium_model::step::Step;
 use vivarium_reports::summary::Finding;
 use vivarium_sim::budget::Account;
@@ -104,7 +104,7 @@ pub(crate) fn hand_over(
     found.ok().flatten()
 }
 
-/// Returns true if a search checks this property.
+/// Returns true if a search checks this property, or its counterpart at rest.
 fn is_asked(scenario: &Scenario, clients: u8, objection: &Objection) -> bool {
     let property = objection.property.as_str();
     let all = (scenario.monitors)(&Run::smallest(scenario, clients, Budget::default()));
@@ -113,7 +113,9 @@ fn is_asked(scenario: &Scenario, clients: u8, objection: &Objection) -> bool {
     // and does not check them.
     let others = || of(Asked::InSweeps).map(|monitor| monitor.name());
     let zookeepers: Vec<&str> = zookeeper().iter().map(|monitor| monitor.name()).collect();
+    let is_counterpart = |name: &str| name.strip_suffix(AT_REST) == Some(property);
     matches!(property, "program" | "progress")
+        || of(Asked::Everywhere).any(|monitor| is_counterpart(monitor.name()))
         || of(Asked::Everywhere).count() > 0
             && others().chain(zookeepers).all(|other| other != property)
 }
@@ -130,9 +132,10 @@ fn falls(question: &Question, objection: &Objection) -> Option<(Finding, Case)> 
     Some((report.finding?, case))
 }
 
-/// Returns true if both violate the same property. If a program failed, the failures must be equal too.
+/// Returns true if both violate the same property, or the search its counterpart at rest. If a program failed, the
+/// failures must be equal too.
 fn is_same(swept: &Objection, searched: &Objection) -> bool {
-    swept.property == searched.property
+    searched.is_to(&swept.property)
         && (swept.property != PROGRAM || swept.failure == searched.failure)
 }
 
@@ -186,6 +189,8 @@ mod tests {
         };
         assert!(same(("lock M1", "client 1 and client 2"), ("lock M1", "client 3 and client 1")));
         assert!(!same(("lock M1", "both"), ("lock M5", "both")));
+        assert!(same(("lock M5", "one"), ("lock M5 at rest", "one")), "it has no time to wait for");
+        assert!(!same(("lock M5 at rest", "one"), ("lock M5", "one")));
         let fails = |client: u8, failure: Failure| {
             Objection::failed(PROGRAM, &format!("the program of client {client}"), failure)
         };

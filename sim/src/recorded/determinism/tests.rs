@@ -34,7 +34,7 @@ fn check(seed: u64, defects: Defects) -> Result<Closed, Box<Difference>> {
                     keep,
                 },
             )
-            .0
+            .closed
         }
     };
     compare(seed, &HOSTS, &get)

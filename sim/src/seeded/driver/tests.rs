@@ -1,7 +1,7 @@
 //! The driver on the toy world.
 
 use super::simulate;
-use crate::recorded::replay::{ReplayIn, Timers, replay_in};
+use crate::recorded::replay::{Ended, ReplayIn, Timers, replay_in};
 use crate::run::record::Keep;
 use crate::run::{RunOptions, RunReport};
 use crate::scenario::faults::FaultSet;
@@ -130,7 +130,8 @@ fn a_recording_is_the_same_run() {
         let drawn = Drawn::draw(&scenario(FaultSet::all()), seed);
         let expected = report.violation.as_ref().map(|violation| &violation.objection);
         let world = Mock::new(&drawn, defects);
-        let (again, skipped) = replay_in(world, replayed(&drawn, &report.recorded, expected));
+        let Ended { closed: again, skipped, .. } =
+            replay_in(world, replayed(&drawn, &report.recorded, expected));
         assert_eq!((again.report.hash, skipped.as_slice()), (report.hash, &[][..]));
         let property = |report: &RunReport| {
             report.violation.as_ref().map(|violation| violation.objection.property.clone())
@@ -147,7 +148,7 @@ fn a_step_that_is_not_possible_on_replay_is_skipped_and_reported() {
     steps.insert(10, impossible);
     let drawn = Drawn::draw(&scenario(FaultSet::NONE), 7);
     let world = Mock::new(&drawn, Defects::default());
-    let (_, skipped) = replay_in(world, replayed(&drawn, &steps, None));
+    let Ended { skipped, .. } = replay_in(world, replayed(&drawn, &steps, None));
     assert_eq!(skipped, [(11, impossible.0, impossible.1)]);
 }
 

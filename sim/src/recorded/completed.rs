@@ -1,0 +1,233 @@
+//! Replays recorded steps of which some are left out. A step that is due and not among them is taken all the same, no
+//! later than such steps were taken in the recorded run.
+//!
+//! So the run is one that could have happened in the recorded run's time: whatever a fault that is left out had kept
+//! from happening happens, and nothing is late. That matters where a property depends on the clock, or is about what
+//! has not happened by the end.
+
+use super::pending::{Due, Pending};
+use super::replay::{Recorded, Timers, finale};
+use super::steps::Taker;
+use crate::run::programs::Programs;
+use crate::run::record::{Closed, Keep, Record};
+use crate::run::subject::{Subject, WithSubject};
+use crate::scenario::run::Run;
+use std::collections::BTreeMap;
+use std::mem::{Discriminant, discriminant};
+use vivarium_model::effect::{Effects, Status};
+use vivarium_model::id::{CallId, ClientId};
+use vivarium_model::property::{Objection, View};
+use vivarium_model::step::Step;
+use vivarium_model::time::{Duration, Time};
+
+/// How long steps waited in a recorded run, by their kind.
+#[derive(Debug)]
+pub(crate) struct Patience(Vec<(Discriminant<Step>, Waits)>);
+
+/// How long the steps of one kind waited, in the order in which they were taken: since when they were due, and the
+/// longest wait of this and all later ones.
+type Waits = Vec<(Time, Duration)>;
+
+impl Patience {
+    fn of(mut waits: Vec<(Discriminant<Step>, Waits)>) -> Patience {
+        for (_, waits) in &mut waits {
+            waits.sort_unstable();
+            let mut longest = Duration::ZERO;
+            for (_, wait) in waits.iter_mut().rev() {
+                longest = longest.max(*wait);
+                *wait = longest;
+            }
+        }
+        Patience(waits)
+    }
+
+    /// Returns how long a step may wait that is due since then: as long as any of its kind that was due then or later
+    /// waited; if there was none, as long as the last one of its kind, or of any kind.
+    fn with(&self, due: &Due) -> Duration {
+        let (kind, since) = match due {
+            Due::Step(Step::Restart(_), _) | Due::Timer(..) => return Duration::ZERO,
+            Due::Step(step, since) => (discriminant(step), *since),
+            Due::Random(client, call, since) => (discriminant(&random(*client, *call, 0)), *since),
+        };
+        let of = |waits: &Waits| {
+            let from = waits.partition_point(|(at, _)| *at < since);
+            waits.get(from).or(waits.last()).map_or(Duration::ZERO, |(_, wait)| *wait)
+        };
+        match self.0.iter().find(|(other, _)| *other == kind) {
+            Some((_, waits)) => of(waits),
+            None => self.0.iter().map(|(_, waits)| of(waits)).max().unwrap_or(Duration::ZERO),
+        }
+    }
+}
+
+/// The arguments of a measurement, for a world under any host.
+pub(crate) struct MeasuredIn<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) steps: &'a [(Time, Step)],
+}
+
+impl WithSubject for MeasuredIn<'_> {
+    type Result = Patience;
+
+    fn run<S: Subject>(self, mut subject: S) -> Patience {
+        let (_, mut effects) = Record::begin(self.run, String::new(), Keep::default());
+        let mut waits: Vec<(Discriminant<Step>, Waits)> = Vec::new();
+        let mut pending = Pending::default();
+        subject.begin(&mut effects);
+        pending.note(Time::ZERO, &effects);
+        for (at, step) in self.steps {
+            effects.clear();
+            if subject.step(*at, step, &mut effects) != Ok(Status::Done) {
+                continue;
+            }
+            if let Some(since) = pending.taken(step)
+                && !matches!(step, Step::Fire(_))
+            {
+                let (kind, wait) = (discriminant(step), at.since(since));
+                match waits.iter_mut().find(|(other, _)| *other == kind) {
+                    Some((_, waits)) => waits.push((since, wait)),
+                    None => waits.push((kind, vec![(since, wait)])),
+                }
+            }
+            pending.note(*at, &effects);
+            pending.refresh(*at, &subject);
+        }
+        Patience::of(waits)
+    }
+}
+
+/// The arguments of a completed replay, for a world under any host.
+pub(crate) struct CompletedIn<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) steps: &'a [(Time, Step)],
+    pub(crate) completion: Completion<'a>,
+    /// The values of random numbers.
+    pub(crate) randoms: &'a BTreeMap<(ClientId, CallId), u64>,
+    /// The objection to the recorded run, if its programs may be unfinished.
+    pub(crate) expected: Option<&'a Objection>,
+    pub(crate) keep: Keep,
+}
+
+/// When a step is taken that is due and not recorded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Completion<'a> {
+    /// After as long as in the recorded run, which ended at this time.
+    InTime(&'a Patience, Time),
+    /// After all recorded steps. No timer fires then.
+    AtTheEnd,
+}
+
+impl WithSubject for CompletedIn<'_> {
+    type Result = Closed;
+
+    fn run<S: Subject>(self, mut subject: S) -> Closed {
+        let (record, mut effects) = Record::begin(self.run, String::new(), self.keep.clone());
+        subject.begin(&mut effects);
+        let programs = Programs::new(&self.run.config);
+        let mut taker = Recorded::new(subject, programs, record, Timers::WhenDue);
+        taker.began(&effects);
+        let mut pending = Pending::default();
+        pending.note(Time::ZERO, &effects);
+        let outcome = self.take_all(&mut taker, &mut pending, &mut effects);
+        let Recorded { mut subject, programs, record, last, .. } = taker;
+        let end = match self.completion {
+            Completion::InTime(_, until) => until,
+            Completion::AtTheEnd => last,
+        };
+        let outcome = outcome.and_then(|()| {
+            finale(&mut subject, &programs, end, &self.run.aftermath, self.expected)
+        });
+        let outcome = outcome.map_err(|objection| subject.explained(objection));
+        let view = View::new(last, subject.history());
+        let unfinished = programs.blamed(&outcome);
+        record.close(outcome, &effects, view, subject.measured(), &unfinished)
+    }
+}
+
+impl CompletedIn<'_> {
+    /// Takes the recorded steps, and those whose time is over.
+    fn take_all<S: Subject>(
+        &self,
+        taker: &mut Recorded<S>,
+        pending: &mut Pending,
+        effects: &mut Effects,
+    ) -> Result<(), Objection> {
+        let mut recorded = self.steps.iter().peekable();
+        let mut now = Time::ZERO;
+        loop {
+            let next = recorded.peek().map(|(at, _)| *at);
+            let overdue = self.overdue(pending, next);
+            let (at, step, due) = match (overdue, recorded.peek()) {
+                (Some((at, due)), _) => (at.max(now), self.step(due), Some(due)),
+                (None, Some((at, step))) => (*at, *step, None),
+                (None, None) => return Ok(()),
+            };
+            now = at;
+            if due.is_none() {
+                recorded.next();
+            } else if self.stays_down(&step) {
+                due.into_iter().for_each(|due| pending.lost(due));
+                continue;
+            }
+            effects.clear();
+            match (take(taker, at, step, effects)?, due) {
+                (Status::Done, _) => {
+                    pending.taken(&step);
+                    pending.note(at, effects);
+                }
+                (Status::Blocked(blocker), Some(due)) => pending.wait(due, blocker),
+                (Status::NotEnabled, Some(due)) => pending.lost(due),
+                (Status::Blocked(_) | Status::NotEnabled, None) => {}
+            }
+        }
+    }
+
+    /// Returns the step whose time is over before that of the next recorded one, and the end of its time.
+    fn overdue(&self, pending: &Pending, next: Option<Time>) -> Option<(Time, Due)> {
+        match self.completion {
+            Completion::InTime(patience, until) => {
+                let first = pending.first(&|due| Some(patience.with(due)));
+                first.filter(|(at, _)| *at < next.unwrap_or(until))
+            }
+            Completion::AtTheEnd if next.is_some() => None,
+            Completion::AtTheEnd => pending.first(&|due| match due {
+                Due::Timer(..) | Due::Step(Step::Restart(_), _) => None,
+                Due::Step(..) | Due::Random(..) => Some(Duration::ZERO),
+            }),
+        }
+    }
+
+    /// Returns true if the step restarts a server that stays down after the faults.
+    fn stays_down(&self, step: &Step) -> bool {
+        matches!(step, Step::Restart(server) if self.run.aftermath.left_down.contains(server))
+    }
+
+    fn step(&self, due: Due) -> Step {
+        match due {
+            Due::Step(step, _) => step,
+            Due::Timer(timer, _) => Step::Fire(timer),
+            Due::Random(client, call, _) => {
+                let value = self.randoms.get(&(client, call)).copied();
+                random(client, call, value.unwrap_or_default())
+            }
+        }
+    }
+}
+
+/// Takes and records a step.
+fn take<S: Subject>(
+    taker: &mut Recorded<S>,
+    at: Time,
+    step: Step,
+    effects: &mut Effects,
+) -> Result<Status, Objection> {
+    let outcome = taker.take(at, &step, effects);
+    if !matches!(outcome, Ok(Status::Blocked(_) | Status::NotEnabled)) {
+        taker.taken(at, step, effects);
+    }
+    outcome
+}
+
+fn random(client: ClientId, call: CallId, value: u64) -> Step {
+    Step::Random { client, call, value }
+}
