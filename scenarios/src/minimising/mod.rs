@@ -30,7 +30,7 @@ pub(crate) const NOTHING_SMALLER: &str =
 
 /// What share of the time has passed, in percent, when a search ends.
 #[cfg(feature = "explore")]
-const SEARCHED: u32 = 35;
+const SEARCHED: u32 = 50;
 
 /// A minimised run and its case.
 pub(crate) struct Smallest {

@@ -19,7 +19,7 @@ use vivarium_sim::every::{Silent, search};
 use vivarium_sim::{Explored, Run, Scenario};
 
 /// The most states of each search: first few for every budget, then more.
-const STATES: [u64; 2] = [20_000, 300_000];
+const STATES: [u64; 3] = [3_000, 20_000, 300_000];
 
 /// The most faults and early timers together in each budget.
 const MOST_FAULTS: u8 = 3;
