@@ -68,10 +68,10 @@ impl<'a> View<'a> {
         self
     }
 
-    /// Returns the same view at time zero. A monitor that receives only such views never sees time pass.
+    /// Returns the same view at another time.
     #[must_use]
-    pub fn without_time(mut self) -> View<'a> {
-        self.at = Time::ZERO;
+    pub fn at_time(mut self, at: Time) -> View<'a> {
+        self.at = at;
         self
     }
 

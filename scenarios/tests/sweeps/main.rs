@@ -4,6 +4,7 @@
 mod bridge;
 mod embedding;
 mod forks;
+mod left_out;
 mod local_sessions;
 mod lost_replies;
 mod minimised;

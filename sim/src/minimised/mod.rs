@@ -7,6 +7,7 @@
 //!
 //! A minimised run is a run like any other: it can happen, it violates the property, and its case replays.
 
+mod accepted;
 mod fewer;
 mod outside;
 mod planned;
@@ -14,6 +15,8 @@ mod smaller;
 mod steps;
 mod without_time;
 
+#[doc(hidden)]
+pub use accepted::{accepted, accepted_in_time};
 pub use outside::{MinimisedOutside, minimised_outside};
 
 use crate::recorded::replay::{Replay, replay};
@@ -23,9 +26,9 @@ use crate::scenario::faults::Fault;
 use crate::seeded::drawn::Drawn;
 use crate::seeded::simulate;
 use crate::sweep::on_fresh_thread;
-use steps::Violated;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
+use steps::Violated;
 use vivarium_model::case::Case;
 use vivarium_model::extent::Extent;
 use vivarium_model::property::{Asked, Objection};
@@ -78,11 +81,7 @@ pub fn minimised(
 ) -> Result<Option<Minimised>, String> {
     let Some(objection) = &case.violation else { return Ok(None) };
     let tries = AtomicU64::new(0);
-    let without_time = without_time(scenario, &objection.property);
-    let is_timed = is_timed(scenario, case, &objection.property);
-    let (is_late, tries_of) = (false, &tries);
-    let mut search =
-        Search { scenario, without_time, case, objection, how, is_timed, is_late, tries: tries_of };
+    let mut search = Search::new(scenario, case, objection, how, &tries);
     search.replay(case)?;
     let Some(violated) = Violated::of(&search, case) else { return Ok(None) };
     search.is_late = matches!(violated, Violated::Late(_));
@@ -107,7 +106,7 @@ pub fn minimised(
 /// What all parts of a minimisation share.
 struct Search<'a> {
     scenario: &'a Scenario,
-    /// The same with the property's monitor under a clock that stands still.
+    /// The same with the property's monitor under a clock by which almost no time passes.
     without_time: Scenario,
     case: &'a Case,
     objection: &'a Objection,
@@ -119,7 +118,20 @@ struct Search<'a> {
     tries: &'a AtomicU64,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    /// Begins to look for runs that violate the property of this objection.
+    fn new(
+        scenario: &'a Scenario,
+        case: &'a Case,
+        objection: &'a Objection,
+        how: How<'a>,
+        tries: &'a AtomicU64,
+    ) -> Search<'a> {
+        let without_time = without_time(scenario, &objection.property);
+        let is_timed = is_timed(scenario, case, &objection.property);
+        Search { scenario, without_time, case, objection, how, is_timed, is_late: false, tries }
+    }
+
     fn has_time_for_seeds(&self) -> bool {
         (self.how.has_time_until)(if self.is_late { SMALLER_WITHOUT_STEPS } else { SMALLER })
     }

@@ -5,7 +5,7 @@
 
 use super::Search;
 use super::fewer::fewer;
-use crate::recorded::completed::{CompletedIn, Completion};
+use crate::recorded::completed::{CompletedIn, Completion, randoms};
 use crate::recorded::minimise::minimise_while;
 use crate::recorded::replay::{Ended, ReplayIn, Timers, recorded};
 use crate::run::demands::PROGRESS;
@@ -49,7 +49,7 @@ impl Violated {
             None
         } else if search.objection.property == PROGRESS {
             Some(Violated::Late("a shorter run never finishes either"))
-        } else if search.is_timed && !holds_without_time(search, &run, report) {
+        } else if search.is_timed && !violates_without_time(search, &run, report) {
             Some(Violated::Late("the property depends on the clock"))
         } else if ended.at_end {
             Some(Violated::AtTheEnd)
@@ -59,12 +59,21 @@ impl Violated {
     }
 }
 
-/// Returns true if the violation stays when the property's monitor never sees time pass.
-fn holds_without_time(search: &Search<'_>, run: &Run, report: &RunReport) -> bool {
+/// Returns true if the same step violates the property in the same way when the property's monitor sees almost no time
+/// pass.
+fn violates_without_time(search: &Search<'_>, run: &Run, report: &RunReport) -> bool {
     let case = Case { steps: report.recorded.clone(), ..search.case.clone() };
     let ended = on_fresh_thread(|| replayed(search, &search.without_time, run, &case, None));
     let again = ended.closed.report;
-    search.is_same(&again) && again.steps == report.steps
+    let saw = |report: &RunReport| Some(words(&report.violation.as_ref()?.objection.saw));
+    search.is_same(&again) && again.steps == report.steps && saw(&again) == saw(report)
+}
+
+/// Returns the words of a sentence that are no numbers. A monitor may object to what is early, and to what is late: if
+/// almost no time passes, everything is early.
+fn words(sentence: &str) -> Vec<String> {
+    let is_number = |word: &&str| word.contains(|letter: char| letter.is_ascii_digit());
+    sentence.split_whitespace().filter(|word| !is_number(word)).map(str::to_string).collect()
 }
 
 /// Replays a case under this scenario.
@@ -133,10 +142,8 @@ fn shortened(search: &Search<'_>, case: &Case) -> Result<Shortened, String> {
     };
     let (run, _) = recorded(search.scenario, case)?;
     let mut shows = |steps: &[(Time, Step)]| {
-        let report = on_fresh_thread(|| taken(search, violated, &run, steps))?;
-        let shows = search.is_same(&report)
-            && (!search.is_timed || holds_without_time(search, &run, &report));
-        shows.then(|| (report.recorded.clone(), report))
+        let report = shown(search, violated, &run, steps)?;
+        Some((report.recorded.clone(), report))
     };
     let mut possible = |steps: &[(Time, Step)]| {
         search.has_time().then(|| shows(steps)).flatten().map(|(steps, _)| steps)
@@ -150,8 +157,21 @@ fn shortened(search: &Search<'_>, case: &Case) -> Result<Shortened, String> {
     Ok((shorter, None))
 }
 
+/// Takes these steps, and returns the run if it violates the property, and not only because something is late.
+pub(super) fn shown(
+    search: &Search<'_>,
+    violated: Violated,
+    run: &Run,
+    steps: &[(Time, Step)],
+) -> Option<RunReport> {
+    let report = taken(search, violated, run, steps)?;
+    let is_shown = search.is_same(&report)
+        && (!search.is_timed || violates_without_time(search, run, &report));
+    is_shown.then_some(report)
+}
+
 /// Takes these steps. Returns `None` if they should violate the property themselves and do not.
-fn taken(
+pub(super) fn taken(
     search: &Search<'_>,
     violated: Violated,
     run: &Run,
@@ -161,13 +181,13 @@ fn taken(
     let host = search.how.host;
     let keep = Keep::from(RunOptions { host, keep_steps: true, ..RunOptions::default() });
     if violated == Violated::AtTheEnd {
-        let (completion, randoms) = (Completion::AtTheEnd, &BTreeMap::new());
+        let (completion, randoms) = (Completion::AtTheEnd, &randoms(steps));
         let with = CompletedIn { run, steps, completion, randoms, expected: None, keep };
-        return Some(with_world(search.scenario, run, host, with).report);
+        return Some(on_fresh_thread(|| with_world(search.scenario, run, host, with)).report);
     }
     let (options_text, timers) = (String::new(), Timers::WhenDue);
     let with = ReplayIn { run, options_text, steps, expected: None, timers, keep };
-    let ended = with_world(search.scenario, run, host, with);
+    let ended = on_fresh_thread(|| with_world(search.scenario, run, host, with));
     (!ended.at_end).then_some(ended.closed.report)
 }
 

@@ -1,8 +1,8 @@
-//! A monitor that never sees time pass.
+//! A monitor that sees almost no time pass.
 //!
 //! Where steps are left out, others happen later after their causes. A property that requires something within a time
-//! could then be violated by the reduction alone. If the same step also violates the property of a monitor without a
-//! clock, the violation is not that something was late.
+//! could then be violated by the reduction alone. If the same step violates the property also under a clock by which
+//! each moment comes a microsecond after the one before, the violation is not that something was late.
 
 use crate::scenario::Scenario;
 use crate::scenario::run::Run;
@@ -12,14 +12,15 @@ use vivarium_model::event::Event;
 use vivarium_model::exchange::Exchange;
 use vivarium_model::id::ClientId;
 use vivarium_model::property::{Asked, Kinds, LooksBack, Measure, Monitor, Objection, View};
+use vivarium_model::time::Time;
 
-/// Returns the scenario with the monitor of this property under a clock that stands at zero.
+/// Returns the scenario with the monitor of this property under such a clock.
 pub(super) fn without_time(scenario: &Scenario, property: &str) -> Scenario {
     let (monitors, property) = (Arc::clone(&scenario.monitors), property.to_string());
     let wrapped = move |run: &Run| {
         let all = monitors(run).into_iter();
         let wrapped = |monitor: Box<dyn Monitor>| match monitor.name() == property {
-            true => Box::new(WithoutTime(monitor)),
+            true => Box::new(WithoutTime { monitor, last: Time::ZERO, moments: 0 }),
             false => monitor,
         };
         all.map(wrapped).collect()
@@ -27,49 +28,63 @@ pub(super) fn without_time(scenario: &Scenario, property: &str) -> Scenario {
     Scenario { monitors: Arc::new(wrapped), ..scenario.clone() }
 }
 
-/// A monitor under a clock that stands at zero.
+/// A monitor under a clock that counts moments.
 #[derive(Clone, Hash)]
-struct WithoutTime(Box<dyn Monitor>);
+struct WithoutTime {
+    monitor: Box<dyn Monitor>,
+    last: Time,
+    moments: u64,
+}
+
+impl WithoutTime {
+    fn view<'a>(&mut self, view: View<'a>) -> View<'a> {
+        if view.clock() != self.last {
+            (self.last, self.moments) = (view.clock(), self.moments + 1);
+        }
+        view.at_time(Time(self.moments))
+    }
+}
 
 impl Monitor for WithoutTime {
     fn name(&self) -> &'static str {
-        self.0.name()
+        self.monitor.name()
     }
 
     fn asked(&self) -> Asked {
-        self.0.asked()
+        self.monitor.asked()
     }
 
     fn kinds(&self) -> Kinds {
-        self.0.kinds()
+        self.monitor.kinds()
     }
 
     fn concerns(&self, event: &Event) -> bool {
-        self.0.concerns(event)
+        self.monitor.concerns(event)
     }
 
     fn minds_order(&self, event: &Event) -> bool {
-        self.0.minds_order(event)
+        self.monitor.minds_order(event)
     }
 
     fn looks_back(&self) -> LooksBack {
-        self.0.looks_back()
+        self.monitor.looks_back()
     }
 
     fn looks_for(&self) -> Vec<Arc<str>> {
-        self.0.looks_for()
+        self.monitor.looks_for()
     }
 
     fn begin(&mut self, config: &Arc<Config>) {
-        self.0.begin(config);
+        self.monitor.begin(config);
     }
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
-        self.0.event(view.without_time(), event)
+        let view = self.view(view);
+        self.monitor.event(view, event)
     }
 
     fn hears_exchanges(&self) -> bool {
-        self.0.hears_exchanges()
+        self.monitor.hears_exchanges()
     }
 
     fn exchange(
@@ -78,18 +93,21 @@ impl Monitor for WithoutTime {
         client: ClientId,
         exchange: &Exchange,
     ) -> Result<(), Objection> {
-        self.0.exchange(view.without_time(), client, exchange)
+        let view = self.view(view);
+        self.monitor.exchange(view, client, exchange)
     }
 
     fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {
-        self.0.at_rest(view.without_time())
+        let view = self.view(view);
+        self.monitor.at_rest(view)
     }
 
     fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
-        self.0.end(view.without_time())
+        let view = self.view(view);
+        self.monitor.end(view)
     }
 
     fn measured(&self) -> Vec<Measure> {
-        self.0.measured()
+        self.monitor.measured()
     }
 }

@@ -8,14 +8,17 @@
 use super::pending::{Due, Pending};
 use super::replay::{Recorded, Timers, finale};
 use super::steps::Taker;
+use crate::run::mends::mends;
 use crate::run::programs::Programs;
 use crate::run::record::{Closed, Keep, Record};
 use crate::run::subject::{Subject, WithSubject};
 use crate::scenario::run::Run;
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::mem::{Discriminant, discriminant};
 use vivarium_model::effect::{Effects, Status};
-use vivarium_model::id::{CallId, ClientId};
+use vivarium_model::fingerprint::StableHasher;
+use vivarium_model::id::ClientId;
 use vivarium_model::property::{Objection, View};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
@@ -47,7 +50,7 @@ impl Patience {
         let (kind, since) = match due {
             Due::Step(Step::Restart(_), _) | Due::Timer(..) => return Duration::ZERO,
             Due::Step(step, since) => (discriminant(step), *since),
-            Due::Random(client, call, since) => (discriminant(&random(*client, *call, 0)), *since),
+            Due::Random(_, _, since) => (discriminant(&due.step()), *since),
         };
         let of = |waits: &Waits| {
             let from = waits.partition_point(|(at, _)| *at < since);
@@ -72,7 +75,7 @@ impl WithSubject for MeasuredIn<'_> {
     fn run<S: Subject>(self, mut subject: S) -> Patience {
         let (_, mut effects) = Record::begin(self.run, String::new(), Keep::default());
         let mut waits: Vec<(Discriminant<Step>, Waits)> = Vec::new();
-        let mut pending = Pending::default();
+        let mut pending = Pending::new(self.run.config.tick);
         subject.begin(&mut effects);
         pending.note(Time::ZERO, &effects);
         for (at, step) in self.steps {
@@ -101,11 +104,25 @@ pub(crate) struct CompletedIn<'a> {
     pub(crate) run: &'a Run,
     pub(crate) steps: &'a [(Time, Step)],
     pub(crate) completion: Completion<'a>,
-    /// The values of random numbers.
-    pub(crate) randoms: &'a BTreeMap<(ClientId, CallId), u64>,
+    /// Each client's random numbers, in order.
+    pub(crate) randoms: &'a Randoms,
     /// The objection to the recorded run, if its programs may be unfinished.
     pub(crate) expected: Option<&'a Objection>,
     pub(crate) keep: Keep,
+}
+
+/// Each client's random numbers, in order.
+pub(crate) type Randoms = BTreeMap<ClientId, Vec<u64>>;
+
+/// Returns the random numbers among recorded steps.
+pub(crate) fn randoms(steps: &[(Time, Step)]) -> Randoms {
+    let mut all = Randoms::new();
+    for (_, step) in steps {
+        if let Step::Random { client, value, .. } = step {
+            all.entry(*client).or_default().push(*value);
+        }
+    }
+    all
 }
 
 /// When a step is taken that is due and not recorded.
@@ -126,7 +143,7 @@ impl WithSubject for CompletedIn<'_> {
         let programs = Programs::new(&self.run.config);
         let mut taker = Recorded::new(subject, programs, record, Timers::WhenDue);
         taker.began(&effects);
-        let mut pending = Pending::default();
+        let mut pending = Pending::new(self.run.config.tick);
         pending.note(Time::ZERO, &effects);
         let outcome = self.take_all(&mut taker, &mut pending, &mut effects);
         let Recorded { mut subject, programs, record, last, .. } = taker;
@@ -153,12 +170,18 @@ impl CompletedIn<'_> {
         effects: &mut Effects,
     ) -> Result<(), Objection> {
         let mut recorded = self.steps.iter().peekable();
+        let mut drawn: BTreeMap<ClientId, usize> = BTreeMap::new();
         let mut now = Time::ZERO;
+        let mut mended = self.mended();
         loop {
             let next = recorded.peek().map(|(at, _)| *at);
+            if let Some(at) = mended.filter(|at| next.is_none_or(|next| *at < next)) {
+                mended = None;
+                self.mend(at, taker, pending, effects)?;
+            }
             let overdue = self.overdue(pending, next);
-            let (at, step, due) = match (overdue, recorded.peek()) {
-                (Some((at, due)), _) => (at.max(now), self.step(due), Some(due)),
+            let (at, mut step, due) = match (overdue, recorded.peek()) {
+                (Some((at, due)), _) => (at.max(now), due.step(), Some(due)),
                 (None, Some((at, step))) => (*at, *step, None),
                 (None, None) => return Ok(()),
             };
@@ -169,17 +192,53 @@ impl CompletedIn<'_> {
                 due.into_iter().for_each(|due| pending.lost(due));
                 continue;
             }
+            self.draw(&mut step, &drawn);
             effects.clear();
             match (take(taker, at, step, effects)?, due) {
                 (Status::Done, _) => {
+                    if let Step::Random { client, .. } = step {
+                        *drawn.entry(client).or_default() += 1;
+                    }
                     pending.taken(&step);
                     pending.note(at, effects);
+                    pending.refresh(at, &taker.subject);
                 }
                 (Status::Blocked(blocker), Some(due)) => pending.wait(due, blocker),
                 (Status::NotEnabled, Some(due)) => pending.lost(due),
                 (Status::Blocked(_) | Status::NotEnabled, None) => {}
             }
         }
+    }
+
+    /// Returns when everything is mended. What had no effect in the recorded run, such as the restart of a server that was
+    /// up, is not among its steps.
+    fn mended(&self) -> Option<Time> {
+        let (last, _) = self.steps.last()?;
+        let Completion::InTime(..) = self.completion else { return None };
+        Some((*last).min(Time::ZERO + self.run.chaos))
+    }
+
+    /// Mends everything that does not stay broken.
+    fn mend<S: Subject>(
+        &self,
+        at: Time,
+        taker: &mut Recorded<S>,
+        pending: &mut Pending,
+        effects: &mut Effects,
+    ) -> Result<(), Objection> {
+        for step in mends(&taker.subject) {
+            let stays = match step {
+                Step::Heal { from, to } => self.run.aftermath.stays_cut(from, to),
+                // A program that was left out stays so.
+                Step::Start(_) => true,
+                step => self.stays_down(&step),
+            };
+            effects.clear();
+            if !stays && take(taker, at, step, effects)? == Status::Done {
+                pending.note(at, effects);
+            }
+        }
+        Ok(())
     }
 
     /// Returns the step whose time is over before that of the next recorded one, and the end of its time.
@@ -202,14 +261,17 @@ impl CompletedIn<'_> {
         matches!(step, Step::Restart(server) if self.run.aftermath.left_down.contains(server))
     }
 
-    fn step(&self, due: Due) -> Step {
-        match due {
-            Due::Step(step, _) => step,
-            Due::Timer(timer, _) => Step::Fire(timer),
-            Due::Random(client, call, _) => {
-                let value = self.randoms.get(&(client, call)).copied();
-                random(client, call, value.unwrap_or_default())
-            }
+    /// Gives a random number the value of the client's next one in the recorded run. After those, each has a value of its
+    /// own.
+    fn draw(&self, step: &mut Step, drawn: &BTreeMap<ClientId, usize>) {
+        if let Step::Random { client, value, .. } = step {
+            let number = drawn.get(client).copied().unwrap_or_default();
+            let recorded = self.randoms.get(client).and_then(|all| all.get(number));
+            *value = recorded.copied().unwrap_or_else(|| {
+                let mut hasher = StableHasher::new();
+                ("completed", *client, number).hash(&mut hasher);
+                hasher.finish()
+            });
         }
     }
 }
@@ -226,8 +288,4 @@ fn take<S: Subject>(
         taker.taken(at, step, effects);
     }
     outcome
-}
-
-fn random(client: ClientId, call: CallId, value: u64) -> Step {
-    Step::Random { client, call, value }
 }

@@ -1,6 +1,7 @@
 //! The steps that are due in a replay and not taken yet, each with the time since when.
 
 use crate::run::subject::Subject;
+use crate::seeded::timers::deadline;
 use std::collections::{BTreeMap, VecDeque};
 use vivarium_model::effect::{Blocker, Effect, Effects, Status};
 use vivarium_model::event::Event;
@@ -13,16 +14,18 @@ use vivarium_model::timer::Timer;
 const SUPERVISION: Duration = Duration::from_secs(1);
 
 /// The steps that are due and not taken.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pending {
+    /// Sessions expire on multiples of it.
+    tick: Duration,
     /// Since when each step is due; equal steps in order.
     since: BTreeMap<Step, VecDeque<Time>>,
     /// Requested random numbers.
     randoms: BTreeMap<(ClientId, CallId), Time>,
     /// When each armed timer fires at the latest.
     timers: BTreeMap<Timer, Time>,
-    /// Steps that waited for a blocker.
-    blocked: Vec<(Blocker, Step)>,
+    /// Steps and timers that wait for a blocker to go.
+    blocked: Vec<(Blocker, Due)>,
 }
 
 /// A step that is due.
@@ -37,6 +40,12 @@ pub(super) enum Due {
 }
 
 impl Pending {
+    /// Nothing is due yet.
+    pub(super) fn new(tick: Duration) -> Pending {
+        let (since, randoms, timers) = Default::default();
+        Pending { tick, since, randoms, timers, blocked: Vec::new() }
+    }
+
     /// Notes what a step made due.
     pub(super) fn note(&mut self, at: Time, effects: &Effects) {
         for effect in &effects.effects {
@@ -44,9 +53,10 @@ impl Pending {
                 Effect::Due(step) => self.push(step, at),
                 Effect::Random(client, call) => drop(self.randoms.insert((client, call), at)),
                 Effect::Arm { timer, after, spread } => {
-                    self.timers.insert(timer, at + after + spread);
+                    self.disarm(timer);
+                    self.timers.insert(timer, deadline(timer, at + after + spread, self.tick));
                 }
-                Effect::Disarm(timer) => drop(self.timers.remove(&timer)),
+                Effect::Disarm(timer) => self.disarm(timer),
                 Effect::Unblocked(blocker) => self.unblocked(at, blocker),
             }
         }
@@ -85,33 +95,26 @@ impl Pending {
     /// Lets a step wait for a blocker.
     pub(super) fn wait(&mut self, due: Due, blocker: Blocker) {
         self.lost(due);
-        if let Due::Step(step, _) = due {
-            self.blocked.push((blocker, step));
-        }
+        self.blocked.push((blocker, due));
     }
 
     /// Returns the step with the earliest deadline: the time since when it is due, and what `patience` adds to that, if
     /// the step has a deadline.
-    pub(super) fn first(
-        &self,
-        patience: &dyn Fn(&Due) -> Option<Duration>,
-    ) -> Option<(Time, Due)> {
+    pub(super) fn first(&self, patience: &dyn Fn(&Due) -> Option<Duration>) -> Option<(Time, Due)> {
         let deadline = |due: Due| Some((due.at() + patience(&due)?, due));
         self.all().filter_map(deadline).min_by_key(|(at, _)| *at)
     }
 
     /// Forgets the steps that have nothing to act on any more, and lets those that are blocked wait anew.
     pub(super) fn refresh(&mut self, at: Time, subject: &impl Subject) {
-        let steps: Vec<Step> = self.since.keys().copied().collect();
-        for step in steps {
-            match subject.allows(&step) {
-                Err(Status::NotEnabled) => drop(self.since.remove(&step)),
-                Err(Status::Blocked(_)) => {
-                    self.since.get_mut(&step).into_iter().flatten().for_each(|since| *since = at);
-                }
-                Ok(()) | Err(Status::Done) => {}
+        self.since.retain(|step, since| match subject.allows(step) {
+            Err(Status::NotEnabled) => false,
+            Err(Status::Blocked(_)) => {
+                since.iter_mut().for_each(|since| *since = at);
+                true
             }
-        }
+            Ok(()) | Err(Status::Done) => true,
+        });
     }
 
     /// All that is due, the earliest of equal steps only.
@@ -127,15 +130,38 @@ impl Pending {
         self.since.entry(step).or_default().push_back(since);
     }
 
+    fn disarm(&mut self, timer: Timer) {
+        self.timers.remove(&timer);
+        self.blocked.retain(|(_, due)| !matches!(due, Due::Timer(other, _) if *other == timer));
+    }
+
     fn unblocked(&mut self, at: Time, blocker: Blocker) {
-        let (free, blocked) = self.blocked.drain(..).partition(|(by, _)| *by == blocker);
-        self.blocked = blocked;
-        let free: Vec<(Blocker, Step)> = free;
-        free.into_iter().for_each(|(_, step)| self.push(step, at));
+        let mut free = Vec::new();
+        self.blocked.retain(|(by, due)| {
+            let stays = *by != blocker;
+            free.extend((!stays).then_some(*due));
+            stays
+        });
+        for due in free {
+            match due {
+                Due::Step(step, _) => self.push(step, at),
+                Due::Random(client, call, _) => drop(self.randoms.insert((client, call), at)),
+                Due::Timer(timer, _) => drop(self.timers.entry(timer).or_insert(at)),
+            }
+        }
     }
 }
 
 impl Due {
+    /// The step; a random number has no value yet.
+    pub(super) fn step(&self) -> Step {
+        match *self {
+            Due::Step(step, _) => step,
+            Due::Timer(timer, _) => Step::Fire(timer),
+            Due::Random(client, call, _) => Step::Random { client, call, value: 0 },
+        }
+    }
+
     /// Since when the step is due.
     fn at(&self) -> Time {
         match self {

@@ -4,6 +4,7 @@ pub mod demands;
 pub(crate) mod difference;
 pub(crate) mod heartbeat;
 pub(crate) mod look;
+pub(crate) mod mends;
 pub(crate) mod programs;
 pub(crate) mod record;
 pub(crate) mod standstill;

@@ -18,7 +18,7 @@ pub(crate) mod mock;
 mod options;
 pub mod pace;
 pub mod plan;
-mod timers;
+pub(crate) mod timers;
 pub mod timings;
 pub mod transport;
 

@@ -60,17 +60,9 @@ impl Timers {
         }
     }
 
-    /// Returns the deadline of a timer that is armed now for this span. A session expires only on the next tick
-    /// boundary, `((now + timeout) / tick + 1) * tick` (rule 2.3.1).
+    /// Returns the deadline of a timer that is armed now for this span.
     pub(super) fn deadline(&self, timer: Timer, now: Time, after: Duration) -> Time {
-        let exact = now + after;
-        match timer {
-            Timer::Server(_, ServerTimer::SessionExpiry(_)) => {
-                let tick = self.tick.as_micros() as u64;
-                Time((exact.0 / tick + 1) * tick)
-            }
-            _ => exact,
-        }
+        deadline(timer, now + after, self.tick)
     }
 
     /// Arms a timer. Returns true if a heap entry for the deadline must be pushed.
@@ -190,6 +182,18 @@ fn client_index(kind: ClientTimer) -> usize {
         ClientTimer::Ping => 3,
         ClientTimer::Expiry => 4,
         ClientTimer::Probe => 5,
+    }
+}
+
+/// Returns the deadline of a timer whose span ends then. A session expires only on the next tick boundary,
+/// `((now + timeout) / tick + 1) * tick` (rule 2.3.1).
+pub(crate) fn deadline(timer: Timer, exact: Time, tick: Duration) -> Time {
+    match timer {
+        Timer::Server(_, ServerTimer::SessionExpiry(_)) => {
+            let tick = tick.as_micros() as u64;
+            Time((exact.0 / tick + 1) * tick)
+        }
+        _ => exact,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Takes recorded steps first, and lets the run go on from there under a seed of its own.
 
 use super::{Driver, SUPERVISION};
+use crate::run::mends::mends;
 use crate::run::subject::Subject;
 use crate::seeded::heap::Due;
 use std::collections::BTreeMap;
@@ -76,16 +77,7 @@ impl<S: Subject> Driver<'_, S> {
     /// Schedules the ends of the faults that have begun.
     fn mend_later(&mut self, now: Time) {
         let mut random = self.seeds.stream("ends of recorded faults", 0);
-        let mut ends: Vec<Step> = Vec::new();
-        ends.extend(self.servers().filter(|id| !self.subject.is_up(*id)).map(Step::Restart));
-        ends.extend(self.clients().filter(|id| self.subject.is_paused(*id)).map(Step::Resume));
-        for from in self.machines() {
-            let cut = self.machines().filter(|to| self.subject.is_cut(from, *to));
-            ends.extend(cut.map(|to| Step::Heal { from, to }));
-        }
-        // A killed program is replaced, and one that has not started yet starts.
-        ends.extend(self.clients().filter(|id| !self.subject.is_running(*id)).map(Step::Start));
-        for step in ends {
+        for step in mends(&self.subject) {
             self.heap.push(now + random.exponential_span(MENDED), Due::Step(step));
         }
     }
