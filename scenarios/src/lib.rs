@@ -85,13 +85,15 @@ mod exploration;
 pub mod guide;
 mod harness;
 mod minimising;
-#[cfg(feature = "cli")]
+#[cfg(feature = "explore")]
 #[doc(hidden)]
 pub mod picturing;
 pub mod prelude;
 pub mod properties;
 mod replaying;
 mod sweeping;
+#[cfg(feature = "explore")]
+mod walking;
 
 #[cfg(feature = "explore")]
 pub use exploration::{Exploration, ExploreError, explore};

@@ -116,7 +116,7 @@ fn names_without_a_near_one_get_the_list() {
     let sentence = refused(&["frobnicate"]);
     assert_eq!(
         sentence,
-        "unknown command `frobnicate`: the commands are run, merge, replay, explain, explore, \
+        "unknown command `frobnicate`: the commands are run, merge, replay, walk, explain, explore, \
          conform, live, serve, fuzz-explorer, recipes, mutants, published, findings, watch, list"
     );
     let sentence = refused(&["live"]);

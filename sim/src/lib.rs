@@ -22,6 +22,7 @@ pub mod scenario;
 mod seeded;
 pub mod served;
 mod sweep;
+pub mod walked;
 
 pub use recorded::replay::{Replay, replay};
 pub use recorded::{minimise, servers, service, steps};

@@ -5,6 +5,7 @@
 
 use super::Picture;
 use super::places::assert_complete;
+use serde::Serialize;
 
 const TEMPLATE: &str = include_str!("page/page.html");
 
@@ -24,14 +25,45 @@ const SCRIPTS: &[&str] = &[
     include_str!("page/main.js"),
 ];
 
+/// The script of a walk, and the panel that it fills.
+const WALK: (&str, &str) = (include_str!("page/walk.js"), include_str!("page/walk.html"));
+
+/// The content security policies: a picture requests nothing, and a walk requests only from its own server.
+const REQUESTS_NOTHING: &str = "default-src 'none'";
+const REQUESTS_ITS_OWN: &str = "default-src 'none'; connect-src 'self'";
+
 /// Returns the picture as a self-contained HTML file. Fails if a position in it leads nowhere.
 pub fn page(picture: &Picture) -> String {
+    let scripts = [&SCRIPTS.concat(), "start();\n"].concat();
+    filled(picture, REQUESTS_NOTHING, STYLE, "", "null", &scripts)
+}
+
+/// Returns the page of a walk at one place, as an HTML file that requests only from its own server. `state` is what the
+/// walk's script reads of the place besides the picture. Fails if a position in the picture leads nowhere.
+pub fn walk_page(picture: &Picture, state: &serde_json::Value) -> String {
+    let (script, panel) = WALK;
+    let scripts = [&SCRIPTS.concat(), script, "start();\nstartWalk();\n"].concat();
+    let style = [STYLE, include_str!("page/walk.css")].concat();
+    filled(picture, REQUESTS_ITS_OWN, &style, panel, &embedded(state), &scripts)
+}
+
+fn filled(
+    picture: &Picture,
+    policy: &str,
+    style: &str,
+    panel: &str,
+    state: &str,
+    scripts: &str,
+) -> String {
     assert_complete(picture);
-    let scripts = format!("(() => {{\n\"use strict\";\n{}}})();\n", SCRIPTS.concat());
+    let scripts = format!("(() => {{\n\"use strict\";\n{scripts}}})();\n");
     fill(&[
+        ("@policy@", policy),
         ("@title@", &escaped(&picture.title)),
-        ("@style@", STYLE),
+        ("@style@", style),
+        ("@walk@", panel),
         ("@data@", &embedded(picture)),
+        ("@state@", state),
         ("@scripts@", &scripts),
     ])
 }
@@ -50,10 +82,10 @@ fn fill(parts: &[(&str, &str)]) -> String {
     text + rest
 }
 
-/// Returns the picture as JSON that can stand in a `<script>` element: without `<`, nothing in it ends the element or
-/// begins a comment.
-fn embedded(picture: &Picture) -> String {
-    serde_json::to_string(picture).expect("a picture has no maps").replace('<', "\\u003c")
+/// Returns data as JSON that can stand in a `<script>` element: without `<`, nothing in it ends the element or begins a
+/// comment.
+fn embedded(data: &impl Serialize) -> String {
+    serde_json::to_string(data).expect("all keys of maps are texts").replace('<', "\\u003c")
 }
 
 fn escaped(text: &str) -> String {

@@ -32,6 +32,8 @@ pub(super) enum Command {
     Merge(MergeArguments),
     /// Replay one run, by its seed or from a case file
     Replay(ReplayArguments),
+    /// Walk through a run in a browser: choose every step, and see every state in full
+    Walk(WalkArguments),
     /// Show when a violation became inevitable: how often runs that go on from each step violate the property
     Explain(ExplainArguments),
     /// Try every order of events within a budget of faults
@@ -212,6 +214,23 @@ pub(super) struct ReplayArguments {
     pub(super) minimise: Option<String>,
     #[command(flatten)]
     pub(super) pictures: PictureArguments,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct WalkArguments {
+    /// A case file, whose steps are then taken one by one or left, or a scenario: from the beginning of its search, or
+    /// with --seed through a run
+    #[arg(value_name = "CASE | SCENARIO")]
+    pub(super) target: String,
+    /// The seed of the run
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(super) seed: Option<String>,
+    /// Switch on a mutant of the scenario or a defect of the servers
+    #[arg(long = "bug", value_name = "NAME")]
+    pub(super) bugs: Vec<String>,
+    /// Where the browser finds the page; with port 0, at a free port
+    #[arg(long, value_name = "ADDRESS", default_value = "localhost:3000")]
+    pub(super) address: String,
 }
 
 #[derive(Args, Debug)]
@@ -410,7 +429,7 @@ pub(super) struct ExploreArguments {
     /// Also write a JUnit report to this file
     #[arg(long, value_name = "FILE")]
     pub(super) junit: Option<PathBuf>,
-    /// Look at the states in a browser instead, e.g. at localhost:3000
+    /// Walk through the states in a browser instead, step by step, e.g. at localhost:3000
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["json", "junit"])]
     pub(super) serve: Option<String>,
     #[command(flatten)]

@@ -1,10 +1,10 @@
 //! `vivarium explore`: tries every order of events of a scenario, within a budget.
 
 use super::arguments::ExploreArguments;
-use super::output::{emit, to_stderr};
+use super::output::emit;
 use super::progress::SearchMeter;
 use super::select::{self, Selected};
-use super::{cases, commands, guard};
+use super::{cases, commands, guard, walk};
 use crate::catalogue::Entry;
 use crate::exploration::{self, Answer, Exploration};
 use std::fs;
@@ -37,7 +37,7 @@ pub(super) fn explore(arguments: &ExploreArguments, entries: &[Entry]) -> Result
                 "`{flag}` and `--serve` do not go together: leave out one of them"
             ));
         }
-        return serve(&selected, &exploration, address);
+        return walk::explore(&selected, &arguments.bugs, &exploration, address);
     }
     let report = search(&selected, &arguments.bugs, exploration)?;
     let reports = [report];
@@ -247,11 +247,6 @@ fn stop_on_ctrl_c(stop: &Arc<AtomicBool>) {
     };
     // If no handler can be installed, Ctrl-C ends the process as usual.
     let _ = ctrlc::set_handler(handler);
-}
-
-fn serve(selected: &Selected<'_>, exploration: &Exploration, text: &str) -> Result<u8, String> {
-    guard::guarded(|| exploration::serve_at(&selected.scenario, exploration, text, &to_stderr))??;
-    Ok(0)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The command line: `run`, `merge`, `explore`, `replay`, `conform`, `live`, `serve`, `fuzz-explorer`, `recipes`, `mutants`,
+//! The command line: `run`, `merge`, `explore`, `replay`, `walk`, `conform`, `live`, `serve`, `fuzz-explorer`, `recipes`, `mutants`,
 //! `published`, `findings` and `list`.
 //!
 //! Exit codes: 0 held, 1 violated, 2 inconclusive, 3 error. An invalid input is reported in one sentence on standard
@@ -32,6 +32,7 @@ mod run;
 mod select;
 mod serve;
 mod tables;
+mod walk;
 mod watch;
 
 use crate::catalogue::{Entry, catalogue};
@@ -63,6 +64,7 @@ fn run_command_line(words: Vec<OsString>, entries: &[Entry]) -> u8 {
         Some(Command::Merge(arguments)) => merge::run(&arguments),
         Some(Command::Explore(arguments)) => explore::explore(&arguments, entries),
         Some(Command::Replay(arguments)) => replay::replay(&arguments, entries),
+        Some(Command::Walk(arguments)) => walk::walk(&arguments, entries),
         Some(Command::Explain(arguments)) => explain::explain(&arguments, entries),
         Some(Command::Conform(arguments)) => conform::conform(&arguments),
         Some(Command::Live(arguments)) => live::live(&arguments, entries),

@@ -87,14 +87,9 @@ pub enum ExploreError {
     /// Vivarium itself panicked, or a part of the scenario that is no program. The sentence has the message.
     #[error("{0}")]
     Panicked(String),
-    /// The states cannot be served to a browser at this address.
-    #[error("no browser can be served at `{address}`: {why}")]
-    NotServed {
-        /// The address as it was given.
-        address: String,
-        /// The reason, as a clause.
-        why: String,
-    },
+    /// The states cannot be served to a browser: the sentence that says why.
+    #[error("{0}")]
+    NotServed(String),
 }
 
 impl From<ExploreError> for String {

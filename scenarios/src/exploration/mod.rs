@@ -7,19 +7,23 @@
 mod asked;
 mod check;
 mod error;
+mod judged;
 mod needs;
 mod programs;
+mod served;
 mod servers;
 mod unseen;
 mod varied;
 
 pub use asked::Exploration;
 pub use error::ExploreError;
+#[cfg(feature = "cli")]
+pub(crate) use judged::judged;
 pub(crate) use programs::{Struck, hand_over};
+pub(crate) use served::serve_at;
 #[cfg(feature = "catalogue")]
 pub(crate) use servers::hand_over_servers;
 
-use std::net::{TcpListener, ToSocketAddrs};
 use std::sync::Arc;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_reports::exploration::{Dimension, ExplorationReport, Figures};
@@ -78,44 +82,30 @@ pub(crate) fn answer(
     }
 }
 
-/// Parses an address, passes a line for the user to `tell`, and calls [`serve`].
+/// Returns the case without a step of the run that a search of a scenario begins with, and the scenario with the
+/// search's additions. `bugs` are the names of the defects and mutants that are switched on in the scenario.
 ///
 /// # Errors
-/// Fails if nothing can be served at the address, or if the scenario cannot be explored.
-pub(crate) fn serve_at(
+/// Fails if the scenario cannot be explored, or not with these options.
+pub(crate) fn beginning(
     scenario: &Scenario,
+    bugs: &[String],
     exploration: &Exploration,
-    text: &str,
-    tell: &dyn Fn(&str),
-) -> Result<(), ExploreError> {
-    let refused = |why: String| ExploreError::NotServed { address: text.to_string(), why };
-    let mut addresses = text
-        .to_socket_addrs()
-        .map_err(|error| refused(format!("{error}; write e.g. `localhost:3000`")))?;
-    let address = addresses.next().ok_or_else(|| refused("no such host".into()))?;
-    // Checked here, because stateright would panic.
-    TcpListener::bind(address).map_err(|error| refused(error.to_string()))?;
-    tell(&format!("The states of {} are at http://{address}/ until Ctrl-C", scenario.name));
-    serve(scenario, exploration, address)
-}
-
-/// Serves a browser for a scenario's states at an address, until the process ends.
-///
-/// # Errors
-/// Fails if the scenario cannot be explored.
-fn serve(
-    scenario: &Scenario,
-    exploration: &Exploration,
-    address: std::net::SocketAddr,
-) -> Result<(), ExploreError> {
+) -> Result<(Scenario, Case), ExploreError> {
     exploration.check(scenario)?;
     match &scenario.explored {
         Explored::Programs { setup } => {
+            let searchable = scenario.settings.check_searchable();
+            searchable.map_err(|what| ExploreError::Unknown { what })?;
             let clients = exploration.clients_of(scenario)?;
-            programs::serve(exploration.set_up(scenario, setup)?, clients, exploration, address);
-            Ok(())
+            let scenario = exploration.set_up(scenario, setup)?;
+            let case = programs::beginning(scenario.clone(), bugs, clients, exploration);
+            Ok((scenario, case))
         }
-        Explored::Servers(smallest) => servers::serve(scenario, *smallest, exploration, address),
+        Explored::Servers(smallest) => {
+            let case = servers::beginning(scenario, bugs, *smallest, exploration)?;
+            Ok((scenario.clone(), case))
+        }
         Explored::No(why) => Err(cannot(scenario, why)),
     }
 }

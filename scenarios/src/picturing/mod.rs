@@ -1,9 +1,12 @@
 //! Pictures of real runs: a film of a case and what is known about it, as the data of a space-time diagram.
 
 mod beliefs;
+#[cfg(feature = "cli")]
 pub(crate) mod known;
 mod lasting;
 mod moments;
+
+pub(crate) use moments::kind;
 
 use std::collections::BTreeMap;
 use vivarium_model::event::Event;

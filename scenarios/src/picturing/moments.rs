@@ -41,7 +41,8 @@ pub(super) fn step(frame: &Frame, lanes: &Lanes) -> PictureStep {
     }
 }
 
-fn kind(step: &Step) -> StepKind {
+/// Returns the kind of a step.
+pub(crate) fn kind(step: &Step) -> StepKind {
     match step {
         step if step.is_fault() => StepKind::Fault,
         step if step.is_milestone() => StepKind::Mending,

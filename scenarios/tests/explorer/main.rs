@@ -26,3 +26,4 @@ mod revocable_lock;
 mod texts;
 mod timers;
 mod values;
+mod walks;

@@ -1,7 +1,7 @@
 //! The explorer: visits every state that a model can reach, up to stated bounds.
 //!
 //! The engine is our own and the interface is stateright's. A type that implements [`Model`] can also be given to
-//! stateright's checkers ([`cross_check`]) and shown in its browser ([`serve()`]).
+//! stateright's checkers ([`cross_check`]).
 //!
 //! A search ([`search()`]) runs breadth first in the order of world steps, so that the first violation has the fewest
 //! steps, or depth first, which needs little memory beyond the table of visited states. It never reports an early stop
@@ -24,5 +24,5 @@ pub use model::Model;
 pub use outcome::{Bound, Counterexample, Cycles, Ending, Outcome, Statistics};
 pub use progress::{Observer, Progress, Silent};
 pub use search::{Options, Strategy, search};
-pub use second_opinion::{SecondOpinion, cross_check, serve};
+pub use second_opinion::{SecondOpinion, cross_check};
 pub use shortest::Shortest;

@@ -9,6 +9,7 @@ mod packets;
 mod taking;
 
 pub use packets::Packet;
+pub(crate) use taking::{Ending, film_outside_to_end, film_to_end, line, places};
 pub use taking::{film, film_of_servers_outside};
 
 use vivarium_model::case::GrainKind;

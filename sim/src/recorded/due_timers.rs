@@ -22,6 +22,18 @@ impl DueTimers {
         }
     }
 
+    /// Forgets a timer that fires in this step.
+    pub(crate) fn fires(&mut self, step: &Step) {
+        if let Step::Fire(timer) = step {
+            self.0.remove(timer);
+        }
+    }
+
+    /// Returns the armed timers, each with the time at which it is due.
+    pub(crate) fn armed(&self) -> impl Iterator<Item = (Timer, Time)> {
+        self.0.iter().map(|(timer, due)| (*timer, *due))
+    }
+
     /// Returns true if the step is a timer that is not due yet.
     pub(crate) fn is_early(&self, at: Time, step: &Step) -> bool {
         match step {

@@ -25,7 +25,7 @@ pub(crate) enum Judges {
 pub(crate) const JUDGED: (&str, &str) = ("judged", "servers and clients");
 
 impl Judges {
-    pub(super) fn of(case: &Case) -> Judges {
+    pub(crate) fn of(case: &Case) -> Judges {
         match case.parameters.get(JUDGED.0).is_some_and(|value| value == JUDGED.1) {
             true => Judges::ServersAndClients,
             false => Judges::Servers,

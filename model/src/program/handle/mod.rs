@@ -77,6 +77,11 @@ impl ZooKeeper {
         ZooKeeper { transport, scope: None }
     }
 
+    /// Returns the transport below this handle, for another transport that passes everything on to it.
+    pub fn transport(&self) -> &Arc<dyn Transport> {
+        &self.transport
+    }
+
     /// Returns the client machine that the program runs on.
     pub fn client(&self) -> ClientId {
         self.transport.client()

@@ -1,7 +1,52 @@
-// The picture and what is computed from it once: indexes by step, by lane and by block of steps.
+// The picture and what is computed from it: indexes by step, by lane and by block of steps. A walk shows one picture
+// after the other, so `readPicture` computes all of it anew.
 
-const picture = JSON.parse(document.getElementById("data").textContent);
-const { lanes, steps, arrows, spans, bars, lines } = picture;
+let picture = null;
+let lanes = [];
+let steps = [];
+let arrows = [];
+let spans = [];
+let bars = [];
+let lines = [];
+let timed = false;
+let end = 0;
+let [arrowBlocks, spanBlocks, barBlocks] = [[], [], []];
+let [sentIn, endedIn] = [[], []];
+// A step that does nothing but read a ping goes with the pings.
+let onlyPing = [];
+// For each lane the steps that changed its state, with the new state.
+let stateChanges = [];
+// Beliefs of one lane that overlap are drawn side by side.
+let barTracks = [];
+let trackCount = [];
+
+function readPicture(read) {
+  picture = read;
+  ({ lanes, steps, arrows, spans, bars, lines } = read);
+  timed = steps.some((step) => step.at > 0);
+  end = Math.max(0, steps.length - 1);
+  arrowBlocks = blocksOf(arrows, (arrow) => arrow.sent, (arrow) => arrow.ended ?? end);
+  spanBlocks = blocksOf(spans, (span) => span.from, (span) => span.to ?? end);
+  barBlocks = blocksOf(bars, (bar) => bar.from, (bar) => bar.to ?? end);
+  sentIn = steps.map(() => []);
+  endedIn = steps.map(() => []);
+  arrows.forEach((arrow, index) => {
+    sentIn[arrow.sent].push(index);
+    if (arrow.ended !== null) endedIn[arrow.ended].push(index);
+  });
+  onlyPing = steps.map(readsOnlyPing);
+  stateChanges = lanes.map(() => []);
+  steps.forEach((step, index) => {
+    for (const [lane, state] of step.states) stateChanges[lane].push({ index, state });
+  });
+  barTracks = tracksOfBars();
+  trackCount = lanes.map((_, lane) => bars.reduce((most, bar, index) => (bar.lane === lane ? Math.max(most, barTracks[index] + 1) : most), 0));
+}
+
+const readsOnlyPing = (step, index) =>
+  !step.milestone && !step.events.length && !step.states.length &&
+  (endedIn[index].length > 0 || sentIn[index].length > 0) &&
+  endedIn[index].every((arrow) => arrows[arrow].ping) && sentIn[index].every((arrow) => arrows[arrow].ping);
 
 const KINDS = {
   packet: "Packet read",
@@ -29,7 +74,6 @@ const ROLES = {
 const FAULTS = new Set(["down", "cut", "paused"]);
 
 const number = new Intl.NumberFormat("en-US");
-const timed = steps.some((step) => step.at > 0);
 const seconds = (at) => `${(at / 1e6).toFixed(6)} s`;
 const spanWords = (span) => ROLES[span.kind] + (span.label ? ` · ${span.label}` : "");
 
@@ -60,11 +104,6 @@ function blocksOf(list, first, last) {
   return blocks;
 }
 
-const end = Math.max(0, steps.length - 1);
-const arrowBlocks = blocksOf(arrows, (arrow) => arrow.sent, (arrow) => arrow.ended ?? end);
-const spanBlocks = blocksOf(spans, (span) => span.from, (span) => span.to ?? end);
-const barBlocks = blocksOf(bars, (bar) => bar.from, (bar) => bar.to ?? end);
-
 /** Calls `visit` once for each element that touches the steps from `first` to `last`. */
 function eachWithin(blocks, list, first, last, from, to, visit) {
   const start = Math.max(0, Math.floor(first / BLOCK));
@@ -84,25 +123,6 @@ const eachSpan = (first, last, visit) =>
   eachWithin(spanBlocks, spans, first, last, (span) => span.from, (span) => span.to ?? end, visit);
 const eachBar = (first, last, visit) =>
   eachWithin(barBlocks, bars, first, last, (bar) => bar.from, (bar) => bar.to ?? end, visit);
-
-const sentIn = steps.map(() => []);
-const endedIn = steps.map(() => []);
-arrows.forEach((arrow, index) => {
-  sentIn[arrow.sent].push(index);
-  if (arrow.ended !== null) endedIn[arrow.ended].push(index);
-});
-
-// A step that does nothing but read a ping goes with the pings.
-const onlyPing = steps.map((step, index) =>
-  !step.milestone && !step.events.length && !step.states.length &&
-  (endedIn[index].length > 0 || sentIn[index].length > 0) &&
-  endedIn[index].every((arrow) => arrows[arrow].ping) && sentIn[index].every((arrow) => arrows[arrow].ping));
-
-// For each lane the steps that changed its state, with the new state.
-const stateChanges = lanes.map(() => []);
-steps.forEach((step, index) => {
-  for (const [lane, state] of step.states) stateChanges[lane].push({ index, state });
-});
 
 /** Returns the last change of a lane's state at or before a step, and the one before that change. */
 function stateAt(lane, index) {
@@ -128,8 +148,7 @@ function barsAt(lane, index) {
   return open;
 }
 
-// Beliefs of one lane that overlap are drawn side by side.
-const barTracks = (() => {
+function tracksOfBars() {
   const ends = lanes.map(() => []);
   const order = bars.map((_, index) => index).sort((a, b) => bars[a].from - bars[b].from);
   const tracks = new Array(bars.length);
@@ -140,5 +159,4 @@ const barTracks = (() => {
     ends[bar.lane][tracks[index]] = bar.to ?? Infinity;
   }
   return tracks;
-})();
-const trackCount = lanes.map((_, lane) => bars.reduce((most, bar, index) => (bar.lane === lane ? Math.max(most, barTracks[index] + 1) : most), 0));
+}

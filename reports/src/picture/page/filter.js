@@ -1,22 +1,28 @@
 // Which steps are shown: the settings of the filters, and the rows that they leave.
 
-const filter = {
-  text: "",
-  path: "",
-  milestones: false,
-  pings: false,
-  kinds: new Set(Object.keys(KINDS)),
-  lanes: new Set(lanes.keys()),
-};
+const filter = { text: "", path: "", milestones: false, pings: false, kinds: new Set(Object.keys(KINDS)), lanes: new Set() };
 
 /** Positions of the steps shown, in order. */
 let rows = [];
 /** For each step the number of steps shown before it. */
-const rowBefore = new Int32Array(steps.length + 1);
-const shown = new Uint8Array(steps.length);
+let rowBefore = new Int32Array(1);
+let shown = new Uint8Array(0);
 /** The lanes shown, in order, and the column of each lane (-1 if it is not shown). */
 let columns = [];
-const columnOf = new Int32Array(lanes.length);
+let columnOf = new Int32Array(0);
+/** The paths of the run. */
+let paths = [];
+
+/** Makes room for a picture. Its lanes are shown, except those that were not shown before. */
+function readFilter(before = []) {
+  const hidden = new Set(before.filter((_, lane) => !filter.lanes.has(lane)).map((lane) => lane.name));
+  filter.lanes = new Set([...lanes.keys()].filter((lane) => !hidden.has(lanes[lane].name)));
+  rowBefore = new Int32Array(steps.length + 1);
+  shown = new Uint8Array(steps.length);
+  columnOf = new Int32Array(lanes.length);
+  haystacks = null;
+  paths = [...new Set(steps.flatMap((step) => step.paths))].sort();
+}
 
 // The texts of a step in one string, made when the first search needs them.
 let haystacks = null;
@@ -71,7 +77,3 @@ function nextShown(index, direction, wanted = () => true) {
   }
   return index;
 }
-
-const pathCounts = new Map();
-for (const step of steps) for (const path of step.paths) pathCounts.set(path, (pathCounts.get(path) ?? 0) + 1);
-const paths = [...pathCounts.keys()].sort();

@@ -48,29 +48,23 @@ function unsaidFacts() {
 
 function fillHead() {
   byId("title").textContent = picture.title;
-  if (picture.violation) {
-    byId("verdict").textContent = `Violated: ${picture.violation.property}`;
-    byId("verdict").hidden = false;
-    byId("saw").textContent = picture.violation.saw;
-    byId("saw").hidden = false;
-    byId("go-violation").hidden = violationAt < 0;
-  }
-  for (const [name, value] of unsaidFacts()) {
+  const { violation } = picture;
+  byId("verdict").textContent = violation ? `Violated: ${violation.property}` : "";
+  byId("saw").textContent = violation?.saw ?? "";
+  for (const id of ["verdict", "saw"]) byId(id).hidden = !violation;
+  byId("go-violation").hidden = violationAt < 0;
+  byId("facts").replaceChildren(...unsaidFacts().map(([name, value]) => {
     const text = isCommand(name) || name === "hash" ? make("code", {}, value) : value;
-    byId("facts").append(make("div", {}, make("dt", {}, name), make("dd", {}, text, isCommand(name) ? copyButton(value) : null)));
-  }
-  if (picture.options.length) {
-    byId("options").hidden = false;
-    byId("options").querySelector("summary").textContent = "What the seed stands for";
-    byId("options").querySelector("ul").append(...picture.options.map((option) => make("li", {}, option)));
-  }
+    return make("div", {}, make("dt", {}, name), make("dd", {}, text, isCommand(name) ? copyButton(value) : null));
+  }));
+  byId("options").hidden = !picture.options.length;
+  byId("options").querySelector("summary").textContent = "What the seed stands for";
+  byId("options").querySelector("ul").replaceChildren(...picture.options.map((option) => make("li", {}, option)));
 }
 
 function fillScript() {
-  if (!picture.script.length) return;
-  byId("script").hidden = false;
-  const list = byId("script").querySelector("ol");
-  for (const sentence of picture.script) {
+  byId("script").hidden = !picture.script.length;
+  byId("script").querySelector("ol").replaceChildren(...picture.script.map((sentence) => {
     const words = [
       make("span", { class: "count" }, String(sentence.number)),
       make("span", { class: "words" }, sentence.fault ? make("b", { class: "fault-tag" }, "fault") : null, sentence.words),
@@ -78,8 +72,8 @@ function fillScript() {
     const line = sentence.step === null
       ? make("div", { class: "sentence", title: "This picture does not show the step" }, ...words)
       : make("button", { type: "button", class: "sentence", "data-step": String(sentence.step), onclick: () => select(sentence.step, true) }, ...words);
-    list.append(make("li", { class: sentence.fault ? "fault" : false }, line));
-  }
+    return make("li", { class: sentence.fault ? "fault" : false }, line);
+  }));
 }
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -134,7 +128,7 @@ function fillCurve() {
 }
 
 function checkbox(words, set, key, changed) {
-  const box = make("input", { type: "checkbox", checked: true });
+  const box = make("input", { type: "checkbox", checked: set().has(key) });
   box.addEventListener("change", () => {
     if (box.checked) set().add(key);
     else set().delete(key);
@@ -143,14 +137,17 @@ function checkbox(words, set, key, changed) {
   return make("label", { class: "check" }, box, ...words);
 }
 
-function fillFilters(changed) {
+/** Fills the choices of the filters, which depend on the picture. */
+function fillChoices(changed) {
   const present = new Set(steps.map((step) => step.kind));
-  for (const kind of Object.keys(KINDS).filter((kind) => present.has(kind))) {
-    byId("kinds").append(checkbox([swatch(kind), KINDS[kind]], () => filter.kinds, kind, changed));
-  }
-  lanes.forEach((lane, index) => byId("lanes").append(checkbox([lane.name], () => filter.lanes, index, changed)));
+  const kinds = Object.keys(KINDS).filter((kind) => present.has(kind));
+  byId("kinds").replaceChildren(...kinds.map((kind) => checkbox([swatch(kind), KINDS[kind]], () => filter.kinds, kind, changed)));
+  byId("lanes").replaceChildren(...lanes.map((lane, index) => checkbox([lane.name], () => filter.lanes, index, changed)));
   // More suggestions than these no one reads, and the field takes any path.
-  byId("paths").append(...paths.slice(0, 2000).map((path) => make("option", { value: path })));
+  byId("paths").replaceChildren(...paths.slice(0, 2000).map((path) => make("option", { value: path })));
+}
+
+function listenToFilters(changed) {
   const text = (id, key, value) => byId(id).addEventListener("input", () => { filter[key] = value(byId(id).value); changed(); });
   text("search", "text", (value) => value.trim().toLowerCase());
   text("path", "path", (value) => value.trim());
@@ -173,7 +170,7 @@ function swatch(kind) {
 function fillLegend() {
   const roles = Object.keys(ROLES).filter((kind) => spans.some((span) => span.kind === kind));
   const item = (kind, words) => make("div", {}, swatch(kind), words);
-  byId("legend-items").append(
+  byId("legend-items").replaceChildren(
     ...roles.map((kind) => item(kind, ROLES[kind])),
     ...(bars.length ? [item("belief", "belief")] : []),
     item("arrow", "packet"),

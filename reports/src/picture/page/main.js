@@ -249,22 +249,32 @@ function followHash() {
   return wanted !== null;
 }
 
-function start() {
-  followTheme();
+/** Shows a picture instead of the present one. The filters stay as they are. */
+function show(read) {
+  const before = lanes;
+  readPicture(read);
+  readFilter(before);
+  readScale();
   byId("time").disabled = !timed;
-  if (window.innerWidth < 1100) toggleSide("left");
+  view.time = view.time && timed;
   fillHead();
   fillScript();
-  fillCurve();
-  fillFilters(filterChanged);
   fillLegend();
-  byId("keys").append(...KEYS.map(([keys, words]) => make("tr", {}, make("th", { scope: "row" }, make("kbd", {}, keys)), make("td", {}, words))));
+  fillChoices(filterChanged);
+  selected = Math.min(selected, end);
   filterChanged();
+}
+
+function start() {
+  followTheme();
+  if (window.innerWidth < 1100) toggleSide("left");
+  byId("keys").append(...KEYS.map(([keys, words]) => make("tr", {}, make("th", { scope: "row" }, make("kbd", {}, keys)), make("td", {}, words))));
+  show(JSON.parse(byId("data").textContent));
+  fillCurve();
+  listenToFilters(filterChanged);
   showStep();
   listen();
   if (!followHash()) scroller.scrollTop = 0;
-  // For the browser test: where a step is on the screen, and what one frame costs.
-  window.vivarium = { place: (index) => ({ x: xOf(steps[index].lanes[0] ?? columns[0]), y: yOf(index) - scroller.scrollTop }), frame, shown, ready: true };
+  // For the browser test: where a step is on the screen, what one frame costs, and what is shown.
+  window.vivarium = { place: (index) => ({ x: xOf(steps[index].lanes[0] ?? columns[0]), y: yOf(index) - scroller.scrollTop }), frame, get shown() { return shown; }, get picture() { return picture; }, ready: true };
 }
-
-start();

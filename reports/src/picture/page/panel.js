@@ -63,9 +63,9 @@ function laneState(lane, position) {
   const fresh = now?.index === selected;
   const concerned = steps[selected].lanes.includes(lane);
   const roles = [...spansAt(lane, selected).map(spanWords), ...barsAt(lane, selected).map((bar) => bar.label)].join(", ");
-  const details = make("details", { class: fresh ? "lane fresh" : "lane", open: folded.get(lane) ?? (concerned || fresh || position < 2) },
+  const details = make("details", { class: fresh ? "lane fresh" : "lane", open: folded.get(lanes[lane].name) ?? (concerned || fresh || position < 2) },
     make("summary", {}, make("b", {}, lanes[lane].name), make("span", { class: "roles" }, roles), fresh ? make("span", { class: "tag" }, "changed") : null));
-  details.querySelector("summary").addEventListener("click", () => folded.set(lane, !details.open));
+  details.querySelector("summary").addEventListener("click", () => folded.set(lanes[lane].name, !details.open));
   if (!now) details.append(make("p", { class: "hint" }, "No state is recorded before this step."));
   else if (!now.state.length) details.append(make("p", { class: "hint" }, "It has no state."));
   else details.append(make("ul", { class: "state" }, ...(fresh && before ? difference(before.state, now.state) : now.state.map((line) => ["", line])).map(stateLine)));

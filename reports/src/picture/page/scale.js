@@ -24,9 +24,16 @@ const view = {
 let selected = -1;
 let hovered = -1;
 
-const startTime = steps.length ? steps[0].at : 0;
-const wholeTime = steps.length ? Math.max(1, steps[end].at - startTime) / 1e6 : 1;
-const violationAt = picture.violation?.step ?? -1;
+let startTime = 0;
+let wholeTime = 1;
+let violationAt = -1;
+
+function readScale() {
+  startTime = steps.length ? steps[0].at : 0;
+  wholeTime = steps.length ? Math.max(1, steps[end].at - startTime) / 1e6 : 1;
+  violationAt = picture.violation?.step ?? -1;
+  middles = new Float64Array(lanes.length);
+}
 
 // Steps after the violation are moved down, to make room for its sentence.
 const moved = (index) => (violationAt >= 0 && index > violationAt ? VIOLATION : 0);
@@ -63,7 +70,7 @@ function rowNear(y) {
 }
 
 // The middle of each lane, from the end of the gutter.
-const middles = new Float64Array(lanes.length);
+let middles = new Float64Array(0);
 const xOf = (lane) => view.gutter + middles[lane] - view.left;
 const lanesEnd = () => view.gutter + view.lanesWidth - view.left;
 

@@ -13,7 +13,6 @@ use crate::sweeping::panics;
 use crate::sweeping::vacuity::looked_for;
 use crate::sweeping::watchdog::{self, Ended, PATIENCE, Teller};
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use vivarium_model::case::{Case, GrainKind};
@@ -31,9 +30,7 @@ use vivarium_sim::budget::Account;
 use vivarium_sim::every::Shortest;
 use vivarium_sim::every::programs::{Action, Audited, DELAYS, ProgramModel};
 use vivarium_sim::every::trie::{Activity as Did, Again, Told, ToldAgain};
-use vivarium_sim::every::{
-    Counterexample, Ending, Observer, Options, Outcome, search, serve as serve_model,
-};
+use vivarium_sim::every::{Counterexample, Ending, Observer, Options, Outcome, search};
 use vivarium_sim::service::{monitors, replay_steps};
 use vivarium_sim::steps::Replayed;
 use vivarium_sim::{Run, Scenario};
@@ -97,15 +94,15 @@ impl Question {
     }
 }
 
-/// Serves the states to a browser.
-pub(super) fn serve(
+/// Returns the case without a step of the run that a search begins with.
+pub(super) fn beginning(
     scenario: Scenario,
+    bugs: &[String],
     clients: u8,
     exploration: &Exploration,
-    address: SocketAddr,
-) {
-    let model = Question::new(scenario, &[], clients, exploration).model;
-    serve_model(model, ProgramModel::describe, address);
+) -> Case {
+    let question = Question::new(scenario, bugs, clients, exploration);
+    question.case(Vec::new(), Fingerprint::default(), None)
 }
 
 /// Explores.
@@ -368,7 +365,7 @@ impl Question {
             panicked_at: panics::place_of(objection.failure.as_ref()),
             as_read: None,
         });
-        self.case(steps, hash, objection)
+        self.case(steps, hash, Some(objection))
     }
 
     fn asked(&self) -> String {
@@ -385,7 +382,7 @@ impl Question {
         format!("{clients}{roles} over the service grain; budget: {budget}")
     }
 
-    fn case(&self, steps: Vec<Step>, hash: Fingerprint, objection: Objection) -> Case {
+    fn case(&self, steps: Vec<Step>, hash: Fingerprint, violation: Option<Objection>) -> Case {
         Case {
             version: Case::VERSION,
             scenario: self.scenario.name.clone(),
@@ -397,7 +394,7 @@ impl Question {
             outside: Vec::new(),
             steps: steps.into_iter().map(|step| (Time::ZERO, step)).collect(),
             hash,
-            violation: Some(objection),
+            violation,
         }
     }
 }

@@ -9,7 +9,6 @@ pub(crate) use handover::hand_over_servers;
 
 use super::asked::Ensemble;
 use super::{Answer, Exploration, ExploreError, ToldAgain, figures};
-use std::net::SocketAddr;
 use std::sync::Arc;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::config::{Config, Election};
@@ -23,9 +22,7 @@ use vivarium_reports::summary::{Finding, Way};
 use vivarium_sim::bounds::within;
 use vivarium_sim::budget::Account;
 use vivarium_sim::every::servers::{Action, Budget, EnsembleModel, stuck};
-use vivarium_sim::every::{
-    Counterexample, Observer, Outcome, Shortest, search, serve as serve_model,
-};
+use vivarium_sim::every::{Counterexample, Observer, Outcome, Shortest, search};
 use vivarium_sim::steps::Replayed;
 use vivarium_sim::{Scenario, Servers};
 
@@ -77,21 +74,20 @@ impl<'a> Question<'a> {
     }
 }
 
-/// Serves the states to a browser.
+/// Returns the case without a step of the run that a search begins with.
 ///
 /// # Errors
 /// Fails if elections are by lot, if upsets are budgeted without elections of any server, or if `snap_count` is out of
 /// bounds.
-pub(super) fn serve(
+pub(super) fn beginning(
     scenario: &Scenario,
+    bugs: &[String],
     smallest: Servers,
     exploration: &Exploration,
-    address: SocketAddr,
-) -> Result<(), ExploreError> {
-    let question = Question::new(scenario, &[], smallest, exploration)?;
-    let model = question.model(exploration.reductions);
-    serve_model(model, EnsembleModel::describe, address);
-    Ok(())
+) -> Result<Case, ExploreError> {
+    let question = Question::new(scenario, bugs, smallest, exploration)?;
+    let model = question.model(false);
+    Ok(question.case(model.config(), Vec::new(), Fingerprint::default(), None))
 }
 
 /// Explores.
@@ -197,7 +193,7 @@ impl Question<'_> {
             panicked_at: None,
             as_read: None,
         });
-        self.case(config, steps, replayed.hash, objection)
+        self.case(config, steps, replayed.hash, Some(objection))
     }
 
     fn case(
@@ -205,7 +201,7 @@ impl Question<'_> {
         config: &Arc<Config>,
         steps: Vec<Step>,
         hash: Fingerprint,
-        objection: Objection,
+        violation: Option<Objection>,
     ) -> Case {
         Case {
             version: Case::VERSION,
@@ -218,7 +214,7 @@ impl Question<'_> {
             outside: Vec::new(),
             steps: steps.into_iter().map(|step| (Time::ZERO, step)).collect(),
             hash,
-            violation: Some(objection),
+            violation,
         }
     }
 }
