@@ -5,12 +5,14 @@ use super::super::Exploration;
 use super::{Checked, Question, on_watch};
 use crate::sweeping::panics;
 use std::cmp::Reverse;
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 use vivarium_model::bounds::SEARCHED_CLIENTS;
 use vivarium_model::case::Case;
 use vivarium_model::config::ServerOptions;
 use vivarium_model::property::{AT_REST, Asked, Objection, zookeeper};
 use vivarium_model::step::Step;
+use vivarium_model::verdict::Verdict;
 use vivarium_reports::summary::Finding;
 use vivarium_sim::budget::Account;
 use vivarium_sim::budget::programs::Budget;
@@ -18,8 +20,12 @@ use vivarium_sim::demands::PROGRAM;
 use vivarium_sim::every::{Silent, search};
 use vivarium_sim::{Explored, Run, Scenario};
 
-/// The most states of each search: first few for every budget, then more.
+/// The most states of a search: first few, then more.
 const STATES: [u64; 3] = [3_000, 20_000, 300_000];
+
+/// How much more a search with one fault more is put off, as a factor of its states; and with one client more.
+const A_FAULT: u64 = 8;
+const A_CLIENT: u64 = 16;
 
 /// The most faults and early timers together in each budget.
 const MOST_FAULTS: u8 = 3;
@@ -31,8 +37,6 @@ pub(crate) struct Struck {
     pub(crate) connections: bool,
     /// Ends of programs' processes.
     pub(crate) kills: bool,
-    /// Cancellations of programs.
-    pub(crate) cancels: bool,
     /// Deletions of containers.
     pub(crate) deletions: bool,
 }
@@ -46,7 +50,6 @@ impl Struck {
                 step.is_fault() && !matches!(step, Step::Kill(_) | Step::Cancel(_))
             }),
             kills: any(|step| matches!(step, Step::Kill(_))),
-            cancels: any(|step| matches!(step, Step::Cancel(_))),
             // They are consequences of a timer of the leader, and the case may have left out what they need.
             deletions: case.config.options.container_check_interval
                 < ServerOptions::default().container_check_interval,
@@ -72,7 +75,6 @@ pub(crate) fn hand_over(
         return None;
     }
     panics::programs();
-    let budgets = budgets(struck);
     let objection = objection.clone();
     let began = Instant::now();
     let question = move |(states, clients, budget): (u64, u8, Budget)| {
@@ -81,21 +83,24 @@ pub(crate) fn hand_over(
         Question::new(scenario.clone(), &[], clients, &exploration)
     };
     let first = question((STATES[0], clients, Budget::default()));
-    let sizes = STATES.into_iter().flat_map(move |states| {
-        (clients..=most.max(clients)).map(move |clients| (states, clients))
-    });
-    let all = sizes.flat_map(move |(states, clients)| {
-        budgets.clone().into_iter().map(move |budget| (states, clients, budget))
-    });
+    let all = searches(struck, clients..=most.max(clients));
     let found = on_watch(first, time, move |first, begins| {
-        let others = all.map(question);
-        for question in std::iter::once(first).chain(others) {
+        // All states of these are known.
+        let mut exhausted: Vec<(u8, Budget)> = Vec::new();
+        let first = (first, None);
+        let others = all.into_iter().map(|(states, of)| (question((states, of.0, of.1)), Some(of)));
+        for (question, of) in std::iter::once(first).chain(others) {
             if began.elapsed() >= time {
                 break;
             }
+            if of.is_some_and(|of| exhausted.contains(&of)) {
+                continue;
+            }
             begins(&question);
-            if let Some(found) = falls(&question, &objection) {
-                return Some(found);
+            match falls(&question, &objection) {
+                Searched::Found(found) => return Some(*found),
+                Searched::Exhausted => exhausted.extend(of),
+                Searched::Stopped => {}
             }
         }
         None
@@ -120,16 +125,50 @@ fn is_asked(scenario: &Scenario, clients: u8, objection: &Objection) -> bool {
             && others().chain(zookeepers).all(|other| other != property)
 }
 
-/// Searches, and returns the way and its case if the same property is violated.
-fn falls(question: &Question, objection: &Objection) -> Option<(Finding, Case)> {
+/// The result of one search.
+enum Searched {
+    /// The same property is violated: the way and its case.
+    Found(Box<(Finding, Case)>),
+    /// All states were visited, or another property is violated before.
+    Exhausted,
+    /// A bound ended the search.
+    Stopped,
+}
+
+/// Searches for a violation of the same property.
+fn falls(question: &Question, objection: &Objection) -> Searched {
     let outcome = search(&question.model, &question.exploration.options, &Silent);
-    let counterexample = outcome.verdict().err()?;
-    if !is_same(objection, &counterexample.objection) {
-        return None;
-    }
+    let counterexample = match outcome.verdict() {
+        Err(counterexample) if is_same(objection, &counterexample.objection) => counterexample,
+        Ok(Verdict::Bounded { .. }) => return Searched::Stopped,
+        Err(_) | Ok(_) => return Searched::Exhausted,
+    };
     let mut report = question.report(&outcome, 0, Checked::default());
     let case = question.violated(counterexample, &Silent, &mut report);
-    Some((report.finding?, case))
+    match report.finding {
+        Some(finding) => Searched::Found(Box::new((finding, case))),
+        None => Searched::Stopped,
+    }
+}
+
+/// Returns the searches to make, each with its number of states, its number of clients and its budget: the quickest
+/// first.
+fn searches(struck: Struck, clients: RangeInclusive<u8>) -> Vec<(u64, (u8, Budget))> {
+    let fewest = *clients.start();
+    let budgets = budgets(struck);
+    let least = budgets.first().map_or(0, |budget| budget.sum());
+    let mut all: Vec<(u64, (u8, Budget))> = Vec::new();
+    for states in STATES {
+        for clients in clients.clone() {
+            all.extend(budgets.iter().map(|budget| (states, (clients, *budget))));
+        }
+    }
+    let cost = |(states, (clients, budget)): &(u64, (u8, Budget))| {
+        let faults = u32::try_from(budget.sum() - least).unwrap_or(u32::MAX);
+        states * A_FAULT.pow(faults) * A_CLIENT.pow(u32::from(clients - fewest))
+    };
+    all.sort_by_key(cost);
+    all
 }
 
 /// Returns true if both violate the same property, or the search its counterpart at rest. If a program failed, the
@@ -152,8 +191,8 @@ fn budgets(struck: Struck) -> Vec<Budget> {
     let varied = |account: Account| match account {
         Account::Lost => struck.connections,
         Account::Expiries => struck.connections || struck.kills,
-        Account::Cancels => struck.cancels,
-        Account::Timers => true,
+        // Programs of sweeps also cancel their own work, after a time.
+        Account::Cancels | Account::Timers => true,
         Account::Kills => struck.kills,
         _ => false,
     };
