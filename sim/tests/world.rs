@@ -37,6 +37,7 @@ fn scenario(faults: FaultSet) -> Scenario {
         awaits_expiry: true,
         marks: Vec::new(),
         faults,
+        script: vivarium_sim::scenario::script::Script::default(),
         bugs: Bugs::NONE,
         chaos: Duration::from_secs(20),
         progress_bound: Duration::from_secs(60),

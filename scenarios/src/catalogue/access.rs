@@ -18,6 +18,7 @@ use vivarium_model::property;
 use vivarium_model::property::AskedOfServers;
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
+use vivarium_sim::scenario::script::Script;
 use vivarium_sim::{Choice, ClientOptions, Explored, FaultSet, Limits, Scenario, Settings};
 
 /// The marks that a sweep must reach.
@@ -103,6 +104,7 @@ fn build(switches: &Switches) -> Scenario {
         of_servers: AskedOfServers::ALL,
         awaits_expiry: true,
         marks: MARKS.to_vec(),
+        script: Script::default(),
         faults: FaultSet::all(),
         bugs: switches.bugs,
         chaos: Duration::from_secs(20),

@@ -14,6 +14,7 @@ use vivarium_model::property::AskedOfServers;
 use vivarium_model::property::{self, AfterFaults, Monitor};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::{Duration, Time};
+use vivarium_sim::scenario::script::Script;
 use vivarium_sim::{Choice, Explored, Fault, FaultSet, Limits, Run, Scenario, Settings};
 
 /// The marks that a sweep must reach.
@@ -77,6 +78,7 @@ fn build(switches: &Switches) -> Scenario {
         awaits_expiry: true,
         marks: MARKS.to_vec(),
         // An election by lot can elect a server that ZAB refuses again and again, long after the faults.
+        script: Script::default(),
         faults: FaultSet::ALL.without(Fault::ElectionByLot),
         bugs: switches.bugs,
         chaos: Duration::from_secs(8),

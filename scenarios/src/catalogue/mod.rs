@@ -40,6 +40,7 @@ use vivarium_model::property::AskedOfServers;
 use vivarium_model::release::{Bug, Bugs};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
+use vivarium_sim::scenario::script::Script;
 use vivarium_sim::{Choice, Explored, FaultSet, Limits, Scenario, Servers, Settings};
 
 /// One scenario of the catalogue.
@@ -199,6 +200,7 @@ fn servers_alone(entry: &Entry, smallest: Servers, switches: &Switches) -> Scena
         of_servers: AskedOfServers::ALL,
         awaits_expiry: true,
         marks: Vec::new(),
+        script: Script::default(),
         faults: FaultSet::NONE,
         bugs: switches.bugs,
         chaos: Duration::ZERO,

@@ -11,6 +11,7 @@ use vivarium_model::time::Duration;
 use vivarium_recipes::contention::Routine;
 use vivarium_sim::budget::programs::Budget;
 use vivarium_sim::random::{Random, Ratio};
+use vivarium_sim::scenario::script::Script;
 use vivarium_sim::{Choice, Explored, FaultSet, Limits, Run, Scenario, Settings};
 
 /// How often a program of a recipe may receive the same answer without news: it watches, and asks again only for a
@@ -49,6 +50,7 @@ pub(super) fn scenario(
         of_servers: AskedOfServers::ALL,
         awaits_expiry: true,
         marks: Vec::new(),
+        script: Script::default(),
         faults: FaultSet::all(),
         bugs: switches.bugs,
         chaos: Duration::from_secs(20),

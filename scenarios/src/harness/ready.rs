@@ -22,6 +22,8 @@ use vivarium_reports::summary::{Finding, Minimal, ScenarioReport, Shorter};
 use vivarium_reports::violation::violation_report;
 #[cfg(feature = "explore")]
 use vivarium_sim::every::Silent;
+#[cfg(feature = "explore")]
+use vivarium_sim::scenario::script::Script;
 use vivarium_sim::{HostKind, RunReport, Scenario};
 
 /// A test whose options are valid.
@@ -229,6 +231,11 @@ impl Ready {
             return Err(self.refused(format!(
                 "`must_reach({mark})` is for sweeps: a search takes every way within its budget and counts no marks"
             )));
+        }
+        if self.scenario.script != Script::default() {
+            return Err(self.refused(
+                "`script` is for sweeps: a search tries every fault within its budget".to_string(),
+            ));
         }
         let answer = exploration::answer(&self.scenario, &[], exploration, Arc::new(Silent));
         let name = || self.scenario.name.clone();

@@ -7,6 +7,7 @@ pub(crate) mod vacuity;
 pub(crate) mod watchdog;
 
 use seeds::SeedRange;
+use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,8 +18,8 @@ use vivarium_model::words::panic_message;
 use vivarium_reports::determinism::Difference;
 use vivarium_reports::summary::{Count, Finding, ScenarioReport, Stopped};
 use vivarium_sim::{
-    Beat, Drawn, Heartbeats, HostKind, RunOptions, RunReport, Scenario, SweepOptions, SweepReport,
-    Totals,
+    Beat, Drawn, Fault, Heartbeats, HostKind, RunOptions, RunReport, Scenario, SweepOptions,
+    SweepReport, Totals,
 };
 use watchdog::{Ended, PATIENCE, Teller};
 
@@ -200,7 +201,13 @@ pub(crate) fn sweep_report(
     let totals = &swept.totals;
     let struck = |fault| totals.struck.get(&fault).copied().unwrap_or(0);
     let reached = |mark| totals.marks.get(&mark).copied().unwrap_or(0);
-    let marks = scenario.marks.iter().copied();
+    let marks = scenario.marks.iter().map(|mark| (mark.name().to_string(), reached(*mark)));
+    // A rule that applies in no run is like a mark that none reaches.
+    let applied = |rule: usize| totals.scripted.get(rule).copied().unwrap_or(0);
+    let rules = scenario.script.rules().iter().enumerate();
+    let marks = marks.chain(rules.map(|(at, rule)| (format!("the rule `{rule}`"), applied(at))));
+    let kinds = scenario.faults.iter().chain(totals.struck.keys().copied());
+    let kinds: BTreeSet<Fault> = kinds.collect();
     let run = Drawn::draw(scenario, seeds.range().start).run;
     let looks_for = vacuity::looked_for(&(scenario.monitors)(&run));
     let violation = swept.first_violation.as_ref().and_then(|run| run.violation.clone());
@@ -218,8 +225,8 @@ pub(crate) fn sweep_report(
         steps: totals.steps,
         simulated: totals.simulated,
         wall: *wall,
-        faults: Count::list(scenario.faults.iter().map(|fault| (fault.name(), struck(fault)))),
-        marks: Count::list(marks.map(|mark| (mark.name(), reached(mark)))),
+        faults: Count::list(kinds.into_iter().map(|fault| (fault.name(), struck(fault)))),
+        marks: Count::list(marks),
         requests: totals.requests,
         observed: Count::list(totals.observed.iter().map(|(name, count)| (&**name, *count))),
         looks_for: looks_for.iter().map(|name| name.to_string()).collect(),

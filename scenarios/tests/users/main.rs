@@ -9,6 +9,7 @@ mod program;
 mod release;
 mod roles;
 mod rounds;
+mod script;
 mod services;
 mod shared;
 mod watch_reset;

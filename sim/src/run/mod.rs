@@ -106,6 +106,8 @@ pub struct RunReport {
     pub disruptions: BTreeMap<Disruption, u64>,
     /// How often each fault of the plan struck, regardless of how many steps it took.
     pub struck: BTreeMap<Fault, u64>,
+    /// How often each rule of the scenario's script applied; empty for a replay.
+    pub scripted: Vec<u64>,
     /// How often each mark was reached.
     pub marks: BTreeMap<Mark, u64>,
     /// The number of requests that programs made.

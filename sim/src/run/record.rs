@@ -229,6 +229,7 @@ impl Record {
             simulated: at.since(Time::ZERO),
             disruptions: self.disruptions.counts().clone(),
             struck: self.struck,
+            scripted: Vec::new(),
             marks: self.marks.counts().clone(),
             requests: self.requests,
             observed: self.observed,

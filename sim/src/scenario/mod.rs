@@ -5,6 +5,7 @@ pub mod aftermath;
 pub mod bounds;
 pub mod faults;
 pub mod run;
+pub mod script;
 pub(crate) mod settings;
 
 use crate::budget::servers::Budget;
@@ -12,6 +13,7 @@ use crate::random::Random;
 use crate::scenario::faults::{Fault, FaultSet, Rate};
 use crate::scenario::run::Run;
 use crate::scenario::settings::Settings;
+use script::Script;
 use std::fmt;
 use std::sync::Arc;
 use vivarium_model::bounds::{SWEPT_CLIENTS, SWEPT_SERVERS};
@@ -63,6 +65,8 @@ pub struct Scenario {
     pub marks: Vec<Mark>,
     /// The faults that can happen.
     pub faults: FaultSet,
+    /// Faults that happen in every run, by rules.
+    pub script: Script,
     /// The defects of the servers.
     pub bugs: Bugs,
     /// The duration of the faults, in virtual time. A run whose programs finish earlier ends earlier.
@@ -113,7 +117,9 @@ impl Scenario {
         bounds::some_time("finishes_within", self.progress_bound)?;
         self.faults.check()?;
         self.has_what_faults_need()?;
-        match self.faults == FaultSet::NONE {
+        let most = |choice: &Choice| choice.range().map_or(u32::MAX, |(_, most)| most);
+        self.script.check(most(&self.servers), most(&self.clients), self.chaos)?;
+        match self.faults == FaultSet::NONE && self.script == Script::default() {
             true => Ok(()),
             false => Ok(bounds::some_time("chaos", self.chaos)?),
         }

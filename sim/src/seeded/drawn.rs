@@ -2,6 +2,7 @@
 
 use crate::scenario::faults::Fault;
 use crate::scenario::run::Run;
+use crate::scenario::script::Script;
 use crate::seeded::containers::Containers;
 use crate::seeded::pace::Pace;
 use crate::seeded::plan::Plan;
@@ -21,6 +22,8 @@ pub struct Drawn {
     pub timings: Timings,
     /// The faults, with their times or rates.
     pub plan: Plan,
+    /// The scenario's script, which no seed changes.
+    pub script: Script,
     /// The relative speeds of machines during the faults.
     pub pace: Pace,
     /// The values drawn for the containers of the setup.
@@ -89,6 +92,9 @@ impl fmt::Display for Drawn {
         }
         self.timings.fmt(f)?;
         writeln!(f, "chaos              {:?}, then done in {:?}", chaos, self.progress_bound)?;
+        for rule in self.script.rules() {
+            writeln!(f, "script             {rule}")?;
+        }
         if self.plan.is_empty() && self.throughout().next().is_none() {
             writeln!(f, "faults             none")?;
         }

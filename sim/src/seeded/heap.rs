@@ -22,6 +22,8 @@ pub(crate) enum Due {
     Timer(Timer),
     /// The turn of a fault, counted from 0.
     Fault(Fault, u32),
+    /// The time of a script's rule, by its index.
+    Rule(u32),
 }
 
 /// An entry, ordered by time and sequence; the earliest is the greatest, as [`BinaryHeap`] needs.

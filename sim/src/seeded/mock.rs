@@ -5,6 +5,7 @@ use crate::run::look::Look;
 use crate::run::subject::Subject;
 use crate::scenario::aftermath::Aftermath;
 use crate::scenario::faults::FaultSet;
+use crate::scenario::script::Script;
 use crate::scenario::settings::Settings;
 use crate::scenario::{Choice, Explored, Limits, Scenario};
 use crate::seeded::drawn::Drawn;
@@ -87,6 +88,7 @@ pub(crate) fn scenario(faults: FaultSet) -> Scenario {
         of_servers: AskedOfServers::ALL,
         awaits_expiry: true,
         marks: Vec::new(),
+        script: Script::default(),
         faults,
         bugs: Bugs::NONE,
         chaos: Duration::from_secs(5),

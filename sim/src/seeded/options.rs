@@ -60,7 +60,8 @@ impl Drawn {
             search: None,
         };
         let plan = Plan::draw(scenario.faults, scenario.chaos, &seeds);
-        Drawn { run, timings, plan, pace, containers, transport, progress_bound }
+        let script = scenario.script.clone();
+        Drawn { run, timings, plan, script, pace, containers, transport, progress_bound }
     }
 }
 

@@ -178,6 +178,7 @@ impl Served {
                 },
                 Due::Timer(_) => drop(self.take(due)),
                 Due::Fault(fault, _) => unreachable!("{fault} has no turn here"),
+                Due::Rule(rule) => unreachable!("there is no script with a rule {rule}"),
             }
         }
     }
@@ -279,6 +280,7 @@ impl Served {
             Due::Step(step) => step,
             Due::Timer(timer) => Step::Fire(timer),
             Due::Fault(fault, _) => unreachable!("{fault} is no step"),
+            Due::Rule(rule) => unreachable!("the rule {rule} is no step"),
         };
         if let Some(server) = self.paused(&step) {
             self.faults.paused.entry(server).or_default().push(due);

@@ -50,6 +50,8 @@ pub struct Totals {
     pub disruptions: BTreeMap<Disruption, u64>,
     /// How often each fault of the plans struck.
     pub struck: BTreeMap<Fault, u64>,
+    /// How often each rule of the scenario's script applied.
+    pub scripted: Vec<u64>,
     /// How often each mark was reached.
     pub marks: BTreeMap<Mark, u64>,
     /// Number of requests that programs made.
@@ -71,6 +73,8 @@ impl Totals {
         self.simulated += report.simulated;
         add_counts(&mut self.disruptions, &report.disruptions);
         add_counts(&mut self.struck, &report.struck);
+        self.scripted.resize(self.scripted.len().max(report.scripted.len()), 0);
+        self.scripted.iter_mut().zip(&report.scripted).for_each(|(sum, count)| *sum += count);
         add_counts(&mut self.marks, &report.marks);
         self.requests += report.requests;
         add_counts(&mut self.observed, &report.observed);

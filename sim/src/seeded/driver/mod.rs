@@ -16,6 +16,7 @@ use crate::scenario::faults::Fault;
 use crate::seeded::drawn::Drawn;
 use crate::seeded::faults::ambush::Ambushes;
 use crate::seeded::faults::lost_reply::LostReplies;
+use crate::seeded::faults::scripted::Scripted;
 use crate::seeded::faults::{Order, clipped, strike};
 use crate::seeded::heap::{Due, Heap};
 use crate::seeded::latency::Latencies;
@@ -57,7 +58,8 @@ pub(crate) fn fork<S: Subject>(
     let unfinished = driver.programs.blamed(&outcome);
     let measured = driver.subject.measured();
     let monitors = if keeps_monitors { driver.subject.monitors() } else { Vec::new() };
-    let closed = driver.record.close(outcome, &driver.effects, view, measured, &unfinished);
+    let mut closed = driver.record.close(outcome, &driver.effects, view, measured, &unfinished);
+    closed.report.scripted = driver.scripted.applied();
     Closed { monitors, ..closed }
 }
 
@@ -69,6 +71,7 @@ struct Driver<'a, S> {
     latencies: Latencies,
     lost_replies: LostReplies,
     ambushes: Ambushes,
+    scripted: Scripted,
     /// Late retransmissions by TCP, while faults happen.
     retransmissions: Option<Retransmissions>,
     /// The programs' priorities, while faults happen.
@@ -97,6 +100,7 @@ impl<'a, S: Subject> Driver<'a, S> {
             waiting: drawn.pace.priorities.as_ref().map(Waiting::new),
             lost_replies: LostReplies::new(&drawn.plan.ambushes, clients, &seeds),
             ambushes: Ambushes::new(&drawn.plan.ambushes, &seeds),
+            scripted: Scripted::new(&drawn.script, drawn.run.chaos, clients, &seeds),
             seeds,
             chaotic: true,
             effects,
@@ -126,6 +130,9 @@ impl<'a, S: Subject> Driver<'a, S> {
         self.follow_up();
         for turn in &self.drawn.plan.turns {
             self.heap.push(turn.at, Due::Fault(turn.kind, turn.occurrence));
+        }
+        for (at, rule) in self.scripted.timed() {
+            self.heap.push(at, Due::Rule(rule as u32));
         }
         for kind in self.drawn.throughout() {
             self.record.fault(kind);
@@ -249,6 +256,11 @@ impl<'a, S: Subject> Driver<'a, S> {
         }
         match due {
             Due::Fault(kind, occurrence) => self.fault(kind, occurrence),
+            Due::Rule(rule) if self.chaotic => {
+                let now = self.heap.now();
+                self.scripted.at(now, rule as usize, &self.subject, &mut self.orders);
+            }
+            Due::Rule(_) => {}
             Due::Step(step) if step.is_fault() => self.late_fault(step)?,
             Due::Step(Step::Restart(server)) if self.is_left_down(server) => {}
             Due::Step(Step::Heal { from, to }) if self.stays_cut(from, to) => {}
@@ -285,6 +297,7 @@ impl<'a, S: Subject> Driver<'a, S> {
             Due::Step(step) => step,
             Due::Timer(timer) => Step::Fire(timer),
             Due::Fault(kind, _) => unreachable!("{kind} is no step"),
+            Due::Rule(rule) => unreachable!("the rule {rule} is no step"),
         };
         self.effects.clear();
         self.record.begins(&step);
@@ -346,6 +359,10 @@ impl<'a, S: Subject> Driver<'a, S> {
         for at in 0..self.effects.events.len() {
             let event = &self.effects.events[at];
             self.programs.event(event)?;
+            if self.chaotic && self.scripted.waits() {
+                let (now, events) = (self.heap.now(), &self.effects.events);
+                self.scripted.event(now, (events, at), &self.subject, &mut self.orders);
+            }
             match event {
                 Event::Exited { server, .. } => {
                     let restart = Due::Step(Step::Restart(*server));

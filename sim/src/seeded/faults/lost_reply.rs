@@ -69,6 +69,53 @@ impl LostReplies {
                     }
                 }
             }
+            event => self.goes_on(event, look, orders),
+        }
+    }
+
+    /// Returns what a script can order: each variant, for the requests that the script names.
+    pub(crate) fn of_a_script(clients: usize, seeds: &Seeds) -> LostReplies {
+        let all = [Fault::LostReplyApplied, Fault::LostReplyNeverApplied, Fault::LostReplyPending];
+        let trap = |kind| Trap {
+            kind,
+            // A script names its requests.
+            ratio: Ratio::NEVER,
+            random: seeds.stream("script", kind as u64),
+            picked: vec![None; clients],
+        };
+        LostReplies { traps: all.into_iter().map(trap).collect() }
+    }
+
+    /// Loses the reply to the update that the event at index `at` of a step sends. Returns false if it sends none.
+    pub(crate) fn order(
+        &mut self,
+        kind: Fault,
+        events: &[Event],
+        at: usize,
+        look: &dyn Look,
+        orders: &mut Vec<(Fault, Order)>,
+    ) -> bool {
+        let Event::Sent { client, session, connection, xid, request } = &events[at] else {
+            return false;
+        };
+        if !request.is_update() {
+            return false;
+        }
+        let sent_after = sent_on(*connection, &events[at + 1..]);
+        for trap in self.traps.iter_mut().filter(|trap| trap.kind == kind) {
+            trap.pick((*client, *session, *xid), *connection, sent_after, look, orders);
+        }
+        true
+    }
+
+    /// Handles what becomes of the selected requests.
+    pub(crate) fn goes_on(
+        &mut self,
+        event: &Event,
+        look: &dyn Look,
+        orders: &mut Vec<(Fault, Order)>,
+    ) {
+        match event {
             Event::Proposed { txn, .. } => {
                 self.sprung(Fault::LostReplyPending, txn, look, |trap, connection| {
                     trap.hold_back(connection, look, orders);
@@ -144,7 +191,7 @@ impl Trap {
 }
 
 /// Breaks a connection: all replies in flight are lost, and the last `unsent` requests.
-fn break_now(connection: ClientConnection, look: &dyn Look, unsent: usize) -> Order {
+pub(super) fn break_now(connection: ClientConnection, look: &dyn Look, unsent: usize) -> Order {
     let (to_server, _) = look.under_way(connection);
     let to_server = to_server.saturating_sub(unsent).min(usize::from(u8::MAX)) as u8;
     Order::Strike(Step::BreakClient { connection, to_server, to_client: 0 })

@@ -10,6 +10,7 @@ mod crash;
 pub(crate) mod lost_reply;
 mod partition;
 mod program;
+pub(crate) mod scripted;
 mod slow;
 
 use crate::random::{Random, Ratio};
