@@ -22,6 +22,7 @@ pub mod numbers;
 pub mod picture;
 pub mod reading;
 pub mod recording;
+pub mod run_page;
 pub mod script;
 mod story;
 pub mod summary;

@@ -289,9 +289,18 @@ fn a_run_is_written_as_a_page_a_trace_and_a_log() {
     assert_eq!(unwritable.code, Some(3));
     let begins = "error: the page of the run cannot be written to `none/a.html`: ";
     assert!(unwritable.stderr.starts_with(begins), "{}", unwritable.stderr);
-    let held = vivarium_in(&directory, &["run", "lock", "--seeds", "1", "--html", "none.html"]);
+    let read = |file: &str| fs::read_to_string(directory.join(file)).expect("it was written");
+    let held = vivarium_in(&directory, &["run", "lock", "--seeds", "1", "--html", "held.html"]);
     assert_eq!(held.code, Some(0), "{}", held.stderr);
-    assert!(!directory.join("none.html").exists());
+    assert!(read("held.html").contains("<details class=\"scenario unreached\""));
+    let run = ["run", "lock", "counter", "--bug", "NoGuid", "--html", "run.html", "--minimise", "0"];
+    let refused = vivarium_in(&directory, &run);
+    assert_eq!(refused.code, Some(3), "counter has no such mutant: {}", refused.stderr);
+    let run = ["run", "lock", "--bug", "NoGuid", "--html", "run.html", "--minimise", "0"];
+    let violated = vivarium_in(&directory, &run);
+    assert_eq!(violated.code, Some(1), "{}", violated.stderr);
+    assert!(read("run.html").contains("href=\"run-lock-1.html\""), "{}", read("run.html"));
+    assert!(read("run-lock-1.html").to_lowercase().starts_with("<!doctype html>"));
 }
 
 #[test]

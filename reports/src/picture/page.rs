@@ -88,6 +88,8 @@ fn embedded(data: &impl Serialize) -> String {
     serde_json::to_string(data).expect("all keys of maps are texts").replace('<', "\\u003c")
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+/// Escapes a text for an element or an attribute in double quotes.
+pub(crate) fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    text.replace('"', "&quot;")
 }

@@ -8,6 +8,7 @@ use crate::picturing::{About, known, picture};
 use crate::properties::{Stated, stated_properties};
 use crate::replaying;
 use clap::Args;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use vivarium_model::case::Case;
@@ -16,7 +17,8 @@ use vivarium_reports::picture::Picture;
 use vivarium_reports::picture::page::page;
 use vivarium_reports::picture::perfetto::trace_events;
 use vivarium_reports::picture::shiviz::shiviz;
-use vivarium_reports::summary::{Finding, Shorter};
+use vivarium_reports::run_page::run_page;
+use vivarium_reports::summary::{Finding, ScenarioReport, Shorter};
 use vivarium_sim::film::{Film, film, film_of_servers_outside};
 use vivarium_sim::{HostKind, replica};
 
@@ -54,9 +56,35 @@ impl PictureArguments {
             return Ok(());
         }
         let picture = picture()?;
-        save(self.html.as_deref(), "page", || page(&picture))?;
-        save(self.perfetto.as_deref(), "trace", || trace_events(&picture))?;
-        save(self.shiviz.as_deref(), "log", || shiviz(&picture))
+        save(self.html.as_deref(), "page of the run", || Ok(page(&picture)))?;
+        save(self.perfetto.as_deref(), "trace of the run", || Ok(trace_events(&picture)))?;
+        save(self.shiviz.as_deref(), "log of the run", || Ok(shiviz(&picture)))
+    }
+
+    /// Writes the reports of a sweep as one page, and beside it a page for each scenario's first violation; trace events and
+    /// a log with vector clocks are those of the first violation.
+    ///
+    /// # Errors
+    /// Those of [`PictureArguments::write`].
+    pub(super) fn write_run(
+        &self,
+        reports: &[ScenarioReport],
+        entries: &[Entry],
+    ) -> Result<(), String> {
+        let first = reports.iter().find_map(|report| report.finding.as_ref());
+        PictureArguments { html: None, ..self.clone() }.write_finding(first, entries)?;
+        let Some(path) = &self.html else { return Ok(()) };
+        let mut pictures = BTreeMap::new();
+        for report in reports {
+            let Some(finding) = &report.finding else { continue };
+            let file = beside(path, report);
+            save(Some(&file), "page of the run", || {
+                of_finding(finding, entries).map(|it| page(&it))
+            })?;
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            pictures.insert(report.title(), name);
+        }
+        save(Some(path), "report", || Ok(run_page(reports, &pictures)))
     }
 
     /// Writes the picture of a violation that was found: of the smaller run, if there is one. Without a violation,
@@ -78,15 +106,27 @@ impl PictureArguments {
     }
 }
 
-fn save(path: Option<&Path>, what: &str, text: impl FnOnce() -> String) -> Result<(), String> {
+fn save(
+    path: Option<&Path>,
+    what: &str,
+    text: impl FnOnce() -> Result<String, String>,
+) -> Result<(), String> {
     let Some(path) = path else { return Ok(()) };
-    let text = text();
+    let text = text()?;
     fs::write(path, &text).map_err(|error| {
-        format!("the {what} of the run cannot be written to `{}`: {error}", path.display())
+        format!("the {what} cannot be written to `{}`: {error}", path.display())
     })?;
     let kilobytes = text.len().div_ceil(1_000);
-    to_stderr(&format!("wrote the {what} of the run to {} ({kilobytes} kB)", path.display()));
+    to_stderr(&format!("wrote the {what} to {} ({kilobytes} kB)", path.display()));
     Ok(())
+}
+
+/// Returns the path of a violation's page beside the page of its run: `report-lock-42.html` beside `report.html`.
+fn beside(path: &Path, report: &ScenarioReport) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let seed = report.finding.as_ref().and_then(|finding| finding.violation.seed);
+    let seed = seed.map(|seed| format!("-{seed}")).unwrap_or_default();
+    path.with_file_name(format!("{stem}-{}{seed}.html", report.scenario))
 }
 
 /// Makes the picture of a violation that was found, from the case file of the smaller run or its own.

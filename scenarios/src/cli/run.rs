@@ -59,8 +59,7 @@ pub(super) fn run(arguments: &RunArguments, entries: &[Entry]) -> Result<u8, Str
         plan.selection.iter().map(|selected| sweep(selected, &plan)).collect();
     let ending = format!("{} of real time, host {}", span(begun.elapsed()), plan.host);
     let code = outputs::emit_reports(&reports, &arguments.outputs, &ending)?;
-    let finding = reports.iter().find_map(|report| report.finding.as_ref());
-    arguments.pictures.write_finding(finding, entries)?;
+    arguments.pictures.write_run(&reports, entries)?;
     Ok(if violating > 0 { code.max(1) } else { code })
 }
 
