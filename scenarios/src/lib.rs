@@ -51,7 +51,7 @@
 //! # Features
 //!
 //! `cli` builds the `vivarium` binary, `explore` the searches, `checking` what checks the recipes. A library for tests
-//! by seeds of programs without recipes needs none of them.
+//! by seeds of programs without recipes needs none of them. `proptest` adds strategies for faults.
 
 #![forbid(unsafe_code)]
 
@@ -91,6 +91,8 @@ pub mod picturing;
 pub mod prelude;
 pub mod properties;
 mod replaying;
+#[cfg(feature = "proptest")]
+pub mod strategies;
 mod sweeping;
 #[cfg(feature = "explore")]
 mod walking;

@@ -293,7 +293,8 @@ fn a_run_is_written_as_a_page_a_trace_and_a_log() {
     let held = vivarium_in(&directory, &["run", "lock", "--seeds", "1", "--html", "held.html"]);
     assert_eq!(held.code, Some(0), "{}", held.stderr);
     assert!(read("held.html").contains("<details class=\"scenario unreached\""));
-    let run = ["run", "lock", "counter", "--bug", "NoGuid", "--html", "run.html", "--minimise", "0"];
+    let run =
+        ["run", "lock", "counter", "--bug", "NoGuid", "--html", "run.html", "--minimise", "0"];
     let refused = vivarium_in(&directory, &run);
     assert_eq!(refused.code, Some(3), "counter has no such mutant: {}", refused.stderr);
     let run = ["run", "lock", "--bug", "NoGuid", "--html", "run.html", "--minimise", "0"];

@@ -12,4 +12,6 @@ mod rounds;
 mod script;
 mod services;
 mod shared;
+#[cfg(feature = "proptest")]
+mod strategies;
 mod watch_reset;
