@@ -4,7 +4,7 @@
 //! use vivarium_sim::scenario::script::Script;
 //!
 //! let script: Script = "
-//!     # The holder's machine sleeps for longer than its session lives.
+//!     ## The holder's machine sleeps for longer than its session lives.
 //!     when client 1 observes granted: pause client 1 for 20s
 //!     when client 2 sends create /lock: lose-reply pending
 //!     at 2s: crash leader for 500ms
