@@ -21,7 +21,7 @@ use vivarium_sim::every::{Silent, search};
 use vivarium_sim::{Explored, Run, Scenario};
 
 /// The most states of a search: first few, then more.
-const STATES: [u64; 3] = [3_000, 20_000, 300_000];
+const STATES: [u64; 4] = [3_000, 20_000, 100_000, 300_000];
 
 /// How much more a search with one fault more is put off, as a factor of its states; and with one client more.
 const A_FAULT: u64 = 8;
