@@ -87,7 +87,9 @@ proptest! {
         // A program that never starts never finishes.
         let property = if programs { "" } else { "progress" };
         let run = accepted_in_time(&scenario, &whole, property, &mut is_unlucky, HostKind::Direct);
-        let found = run.expect("a sound case").violation.map(|violation| violation.objection);
+        let run = run.expect("a sound case");
+        prop_assert!(run.recorded.is_sorted_by_key(|(at, _)| *at), "{name}, seed {seed}, {rest}");
+        let found = run.violation.map(|violation| violation.objection);
         let found = found.filter(|objection| !programs || objection.property != "progress");
         prop_assert!(found.is_none(), "{name}, seed {seed}, {rest}: {found:?}");
     }

@@ -175,11 +175,13 @@ impl CompletedIn<'_> {
         let mut mended = self.mended();
         loop {
             let next = recorded.peek().map(|(at, _)| *at);
-            if let Some(at) = mended.filter(|at| next.is_none_or(|next| *at < next)) {
-                mended = None;
-                self.mend(at, taker, pending, effects)?;
+            let mends = mended.filter(|at| next.is_none_or(|next| *at < next));
+            let overdue = self.overdue(pending, mends.or(next));
+            if let (None, Some(at)) = (overdue, mends) {
+                (mended, now) = (None, at.max(now));
+                self.mend(now, taker, pending, effects)?;
+                continue;
             }
-            let overdue = self.overdue(pending, next);
             let (at, mut step, due) = match (overdue, recorded.peek()) {
                 (Some((at, due)), _) => (at.max(now), due.step(), Some(due)),
                 (None, Some((at, step))) => (*at, *step, None),
