@@ -62,8 +62,8 @@ pub fn kinds_of_faults(of: FaultSet) -> impl Strategy<Value = FaultSet> {
     })
 }
 
-/// Returns a strategy for scripts with up to four rules, for so many servers and clients: at any time of the faults'
-/// default duration, and upon requests and leaders. It shrinks to fewer rules, earlier times and shorter spans.
+/// Returns a strategy for scripts with up to four rules about this number of servers and clients: at any time of the
+/// faults' default duration, and upon requests and leaders. It shrinks to fewer rules, earlier times and shorter spans.
 ///
 /// # Panics
 /// Panics if there is no server or no client.

@@ -78,9 +78,14 @@ impl PictureArguments {
         for report in reports {
             let Some(finding) = &report.finding else { continue };
             let file = beside(path, report);
-            save(Some(&file), "page of the run", || {
-                of_finding(finding, entries).map(|it| page(&it))
-            })?;
+            let picture = match of_finding(finding, entries) {
+                Ok(picture) => picture,
+                Err(sentence) => {
+                    to_stderr(&format!("{} has no picture: {sentence}", report.title()));
+                    continue;
+                }
+            };
+            save(Some(&file), "page of the run", || Ok(page(&picture)))?;
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
             pictures.insert(report.title(), name);
         }

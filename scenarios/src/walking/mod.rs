@@ -53,7 +53,7 @@ pub(crate) trait Caller {
     /// One sentence about what is wrong with the case.
     fn judge(&self, origin: &Origin, way: Vec<(Time, Step)>) -> Result<Judged, String>;
 
-    /// Returns the path of the file for a way, of which `which` tells it from others.
+    /// Returns the path of the file for a way; `which` distinguishes it from other ways.
     fn path(&self, case: &Case, which: &str) -> PathBuf;
 
     /// Returns the command that replays a case file.
@@ -129,7 +129,7 @@ impl Walking {
         Ok(Saved { file, replay })
     }
 
-    /// Returns the way to a place as a case: its replay takes the same steps, and comes to the same hash and violation.
+    /// Returns the way to a place as a case: its replay takes the same steps, and has the same hash and violation.
     ///
     /// # Errors
     /// If there is no such place, or the case cannot be replayed.

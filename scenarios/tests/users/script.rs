@@ -73,11 +73,9 @@ fn rules_apply_upon_events_and_beside_other_faults() {
     assert!(applied[0] > 10 && applied[1] > 60 && applied[3] == 30, "{applied:?}");
 }
 
-/// With the reply lost and the create applied or pending, a program that takes the failure for a refusal is wrong, in every
-/// seed and without any other fault.
-#[test]
-fn a_rule_shows_a_mistake_in_the_first_seed() {
-    async fn hasty(zookeeper: ZooKeeper) -> Result<(), String> {
+/// A program that creates a znode, again after each failure: two if the reply to the first create was lost.
+pub(crate) fn hasty() -> Test {
+    async fn creates(zookeeper: ZooKeeper) -> Result<(), String> {
         loop {
             zookeeper.connect().await;
             let mode = CreateMode::PersistentSequential;
@@ -86,12 +84,17 @@ fn a_rule_shows_a_mistake_in_the_first_seed() {
             }
         }
     }
-    let one = || {
-        tree_at_end("one znode each", |tree: Tree<'_>| {
-            tree.children("/").iter().filter(|name| name.starts_with("once-")).count() == 1
-        })
-    };
-    let test = || Test::new("hasty", hasty).clients(1).monitor(one());
+    let one = tree_at_end("one znode each", |tree: Tree<'_>| {
+        tree.children("/").iter().filter(|name| name.starts_with("once-")).count() == 1
+    });
+    Test::new("hasty", creates).clients(1).monitor(one)
+}
+
+/// With the reply lost and the create applied or pending, a program that takes the failure for a refusal is wrong, in every
+/// seed and without any other fault.
+#[test]
+fn a_rule_shows_a_mistake_in_the_first_seed() {
+    let test = hasty;
     assert_eq!(test().seeds(20).run().violations, 0);
     for lost in ["applied", "pending"] {
         let rule = format!("when client 1 sends create /once-: lose-reply {lost}");
@@ -107,9 +110,14 @@ fn a_rule_shows_a_mistake_in_the_first_seed() {
 #[test]
 fn what_is_broken_is_mended_when_the_faults_end() {
     let all = "at 1s: crash 1\nat 1s: crash 2\nat 1s: partition 1 | 2 | 3";
-    for rules in
-        [all, "at 1s: stall-disk leader", "at 7s: stall-disk 1 for 900s", "at 1s: pause client 1"]
-    {
+    for rules in [
+        all,
+        "at 1s: stall-disk leader",
+        "at 7s: stall-disk 1 for 900s",
+        "at 1s: pause client 1",
+        "at 1s: crash leader for 18446744073709s",
+        "at 1s: disk-full leader for 18446744073709s",
+    ] {
         let report = test(rules).chaos(Duration::from_secs(8)).seeds(5).run();
         assert_eq!(report.violations, 0, "{rules}");
     }
@@ -132,6 +140,9 @@ fn a_rule_that_cannot_apply_is_refused() {
         assert!(text.starts_with(&format!("writes: {sentence}")), "{rules}: {text}");
     };
     starts("at 2s: crash", "`at 2s: crash` is no rule; rules are `at SPAN: FAULT`");
+    let too_long = "at 2s: crash 1 for 99999999999999999s";
+    starts(too_long, &format!("`{too_long}` is no rule"));
+    starts("at 2s : crash 1 for", "`at 2s : crash 1 for` is no rule");
     starts("at noon: crash 1", "`at noon: crash 1` is no rule");
     starts(
         "when client 1 sends craete /a: crash 1",

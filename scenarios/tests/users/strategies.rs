@@ -1,29 +1,12 @@
 //! proptest draws and shrinks scripts and sets of faults.
 
+use crate::script::hasty;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
 use vivarium::TestFailure;
 use vivarium::prelude::*;
 use vivarium::strategies::{kinds_of_faults, scripts};
 use vivarium_sim::scenario::script::Script;
-
-/// Creates a znode, again after each failure: two if the reply to the first create was lost.
-async fn hasty(zookeeper: ZooKeeper) -> Result<(), String> {
-    loop {
-        zookeeper.connect().await;
-        let mode = CreateMode::PersistentSequential;
-        if zookeeper.create("/once-", b"", mode).await.is_ok() {
-            return Ok(());
-        }
-    }
-}
-
-fn test() -> Test {
-    let one = tree_at_end("one znode each", |tree: Tree<'_>| {
-        tree.children("/").iter().filter(|name| name.starts_with("once-")).count() == 1
-    });
-    Test::new("hasty", hasty).clients(1).monitor(one)
-}
 
 fn holds(test: Test, seeds: u64) -> Result<(), TestCaseError> {
     match test.run_seeds(&SeedRange::count(seeds).expect("some")) {
@@ -47,14 +30,15 @@ fn smallest<S: Strategy>(
 
 #[test]
 fn a_script_that_shows_a_mistake_shrinks_to_one_rule() {
-    let is_held = |script: Script| holds(test().script(&script.to_string()), 1);
+    let is_held = |script: Script| holds(hasty().script(&script.to_string()), 1);
     let script = smallest(&scripts(3, 1), is_held);
     assert_eq!(script.rules().len(), 1, "{script}");
 }
 
 #[test]
 fn a_set_of_faults_that_shows_a_mistake_shrinks_to_one_kind() {
-    let faults = smallest(&kinds_of_faults(Faults::ALL), |faults| holds(test().faults(faults), 30));
+    let faults =
+        smallest(&kinds_of_faults(Faults::ALL), |faults| holds(hasty().faults(faults), 30));
     assert_eq!(faults.iter().count(), 1, "{faults:?}");
 }
 

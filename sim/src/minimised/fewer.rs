@@ -45,7 +45,9 @@ pub(super) fn fewer(
     let Some((kept, report)) = minimise_while(&all, &[], has_time, &mut shows) else {
         return Ok(None);
     };
-    Ok((kept.len() < all.len()).then(|| search.case_of(report)))
+    let case = (kept.len() < all.len()).then(|| search.case_of(report));
+    // A completed run may go on after its last step, and a replay of its steps does not.
+    Ok(case.filter(|case| search.replays(case)))
 }
 
 /// Returns true if a step may be left out.
@@ -59,7 +61,7 @@ pub(super) fn can_go(step: &Step, search: &Search<'_>, run: &Run) -> bool {
     }
 }
 
-/// Replays of a recorded run of which some steps are left out, with all in time that is due then.
+/// Replays of a recorded run without some of its steps; what is due then is taken in time.
 pub(super) struct InTime<'a> {
     search: &'a Search<'a>,
     run: Run,

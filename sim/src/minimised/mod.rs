@@ -1,9 +1,10 @@
 //! Minimises a violating run of a sweep: a smaller run that violates the same property.
 //!
 //! First by seed: ever larger worlds (servers, clients, rounds) with ever more of the kinds of faults that struck, a
-//! few seeds each, until a run violates the property (`smaller`); if none does, the fault plan of the recorded seed
-//! is reduced (`planned`). Then by steps: whatever the violation does not need is left out of the recorded steps
-//! (`steps`). Both stop when the caller's time is over, with the smallest run so far.
+//! few seeds each, until a run violates the property (`smaller`). Then faults and programs are left out of the recorded
+//! run, and what these had kept from happening happens (`fewer`); if none can be left out, the fault plan of the recorded
+//! seed is reduced (`planned`). Then whatever the violation does not need is left out of the recorded steps (`steps`).
+//! Each part stops when its share of the caller's time is over, with the smallest run so far.
 //!
 //! A minimised run is a run like any other: it can happen, it violates the property, and its case replays.
 
@@ -89,14 +90,13 @@ pub fn minimised(
     let mut before = Extent::of(case);
     before.faults = struck.as_ref().map_or(before.faults, faults_of);
     let mut found = smaller::smaller(&search, struck.as_ref(), before);
-    if found.is_empty() {
-        found.extend(fewer::fewer(&search, case, &|| search.has_time_for_the_plan())?);
-    }
-    if found.is_empty() {
-        found.extend(planned::reduced(&search, struck.as_ref()));
+    let by_seed = !found.is_empty();
+    if !by_seed {
+        let fewer = fewer::fewer(&search, case, &|| search.has_time_for_the_plan())?;
+        found.extend(fewer.or_else(|| planned::reduced(&search, struck.as_ref())));
     }
     found.push(case.clone());
-    let (case, incomplete) = steps::shortest(&search, found)?;
+    let (case, incomplete) = steps::shortest(&search, found, by_seed)?;
     let report = search.replay_kept(&case)?.report;
     let after = Extent::of(&case);
     let tries = tries.into_inner();
@@ -172,6 +172,11 @@ impl<'a> Search<'a> {
     fn replay(&self, case: &Case) -> Result<Replay, String> {
         let options = RunOptions { host: self.how.host, ..RunOptions::default() };
         on_fresh_thread(|| replay(self.scenario, case, &options))
+    }
+
+    /// Returns true if a replay of this case violates the same property.
+    fn replays(&self, case: &Case) -> bool {
+        self.replay(case).is_ok_and(|replayed| self.is_same(&replayed.report))
     }
 
     /// Replays a case, and keeps all its trace lines.

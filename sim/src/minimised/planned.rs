@@ -33,8 +33,7 @@ pub(super) fn reduced(search: &Search<'_>, run: Option<&RunReport>) -> Option<Ca
         return None;
     }
     let case = search.case_of(report);
-    let replayed = search.replay(&case).ok()?;
-    search.is_same(&replayed.report).then_some(case)
+    search.replays(&case).then_some(case)
 }
 
 fn planned(drawn: &Drawn) -> Vec<Planned> {

@@ -92,13 +92,15 @@ fn replayed(
     with_world(scenario, run, host, with)
 }
 
-/// Shortens each of these cases on all threads. Returns the one with the fewest steps, and what was not tried.
+/// Shortens each of these cases on all threads; those found by seed lose faults and programs first, as the recorded run has.
+/// Returns the one with the fewest steps, and what was not tried.
 ///
 /// # Errors
 /// One sentence that says what is wrong with a case.
 pub(super) fn shortest(
     search: &Search<'_>,
     cases: Vec<Case>,
+    by_seed: bool,
 ) -> Result<(Case, Option<String>), String> {
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     // The whole run, which is the last one, is only shortened if there is no smaller one.
@@ -108,7 +110,7 @@ pub(super) fn shortest(
             if next.load(Ordering::Relaxed) > 1 && !search.has_time() {
                 return;
             }
-            let shortened = shortened(search, case);
+            let shortened = shortened(search, case, by_seed);
             found.lock().expect("no thread panics while it holds the lock").push(shortened);
         }
     };
@@ -131,14 +133,17 @@ pub(super) fn shortest(
 /// A shorter case, and why no steps were left out of it by themselves, if none were.
 type Shortened = (Case, Option<&'static str>);
 
-/// Returns the case without the faults, programs and steps that its violation does not need.
-fn shortened(search: &Search<'_>, case: &Case) -> Result<Shortened, String> {
-    let fewer = fewer(search, case, &|| search.has_time_for_the_plan())?;
+/// Returns the case without the steps that its violation does not need; if it was found by seed, without the faults and
+/// programs that it does not need, too.
+fn shortened(search: &Search<'_>, case: &Case, by_seed: bool) -> Result<Shortened, String> {
+    let has_time = || by_seed && search.has_time_for_the_plan();
+    let fewer = fewer(search, case, &has_time)?;
     let case = fewer.as_ref().unwrap_or(case);
     let violated = match Violated::of(search, case) {
         Some(Violated::Late(why)) => return Ok((case.clone(), Some(why))),
         Some(violated) => violated,
-        None => return Ok((case.clone(), None)),
+        // The run has just violated its property, so a program or a monitor is not deterministic.
+        None => return Ok((case.clone(), Some("not every replay of the run is the same"))),
     };
     let (run, _) = recorded(search.scenario, case)?;
     let mut shows = |steps: &[(Time, Step)]| {
@@ -150,11 +155,10 @@ fn shortened(search: &Search<'_>, case: &Case) -> Result<Shortened, String> {
     };
     let whole = without_clients(case, &mut possible);
     let whole = without_classes(whole, &mut possible);
-    let shorter = match minimise_while(&whole, &[], &|| search.has_time(), &mut shows) {
-        Some((_, report)) => search.case_of(report),
-        None => case.clone(),
-    };
-    Ok((shorter, None))
+    let shorter = minimise_while(&whole, &[], &|| search.has_time(), &mut shows);
+    let shorter = shorter.map(|(_, report)| search.case_of(report));
+    let shorter = shorter.filter(|shorter| search.replays(shorter));
+    Ok((shorter.unwrap_or_else(|| case.clone()), None))
 }
 
 /// Takes these steps, and returns the run if it violates the property, and not only because something is late.

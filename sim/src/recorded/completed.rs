@@ -1,5 +1,5 @@
-//! Replays recorded steps of which some are left out. A step that is due and not among them is taken all the same, no
-//! later than such steps were taken in the recorded run.
+//! Replays a part of recorded steps. A step that is due and not among them is taken all the same, no later than such steps
+//! were taken in the recorded run.
 //!
 //! So the run is one that could have happened in the recorded run's time: whatever a fault that is left out had kept
 //! from happening happens, and nothing is late. That matters where a property depends on the clock, or is about what

@@ -1,5 +1,6 @@
 //! The steps that are due in a replay and not taken yet, each with the time since when.
 
+use crate::run::mends::SUPERVISION;
 use crate::run::subject::Subject;
 use crate::seeded::timers::deadline;
 use std::collections::{BTreeMap, VecDeque};
@@ -9,9 +10,6 @@ use vivarium_model::id::{CallId, ClientId};
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::timer::Timer;
-
-/// The time until a server whose process gave up restarts.
-const SUPERVISION: Duration = Duration::from_secs(1);
 
 /// The steps that are due and not taken.
 #[derive(Debug)]

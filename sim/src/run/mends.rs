@@ -3,6 +3,10 @@
 use crate::run::subject::Subject;
 use vivarium_model::id::{ClientId, Machine, ServerId};
 use vivarium_model::step::Step;
+use vivarium_model::time::Duration;
+
+/// The time until a supervisor restarts a server whose process exited.
+pub(crate) const SUPERVISION: Duration = Duration::from_secs(1);
 
 /// Returns a step for each server that is down, each client that is paused, each link that is cut, and each program that
 /// does not run: one that was killed is replaced.

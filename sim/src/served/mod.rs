@@ -17,6 +17,7 @@ pub use faults::{LostReply, Refused, Reply};
 use crate::random::{Random, Ratio, Seeds};
 use crate::replica::{JUDGED, Judged, Judges, empty_case};
 use crate::run::demands::asserted;
+use crate::run::mends::SUPERVISION;
 use crate::seeded::heap::{Due, Heap};
 use crate::seeded::latency::Latencies;
 use crate::seeded::timings::{Latency, Outlier, Timings};
@@ -37,9 +38,6 @@ use vivarium_model::property::{Monitor, Objection};
 use vivarium_model::release::Bugs;
 use vivarium_model::step::Step;
 use vivarium_model::time::{Duration, Time};
-
-/// The time until a supervisor restarts a server whose process has exited.
-const SUPERVISION: Duration = Duration::from_secs(1);
 
 /// The part of the wake-ups that a sweep misses (ZOOKEEPER-4537) that is missed here. Each costs a client the time until its
 /// next ping, and a real server misses none in thousands of writes.

@@ -175,7 +175,7 @@ impl Transport for Tracing {
 /// Parts of the paths of source files that are no program's: the standard library, other packages, and what is between
 /// a program and its transport.
 const NOT_OF_PROGRAMS: [&str; 5] =
-    ["/rustc/", "/library/", "/.cargo/", "model/src/program/", "sim/src/walked/awaits.rs"];
+    ["/rustc/", "/rustlib/src/", "/.cargo/", "model/src/program/", "sim/src/walked/awaits.rs"];
 
 /// Returns the lines of a program's source in a stack trace, the innermost one first.
 fn places(trace: &str) -> Vec<String> {

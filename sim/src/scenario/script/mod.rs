@@ -101,7 +101,7 @@ pub enum What {
     PowerLoss(Who),
     /// The server leaves its role and looks for a leader.
     Rejoin(Who),
-    /// The server's next write or fsync fails, within the rule's span.
+    /// The server's disk stalls for the rule's span, or for 100 ms, and then its write or fsync fails.
     DiskFull(Who),
     /// The server's disk makes nothing durable.
     StallDisk(Who),

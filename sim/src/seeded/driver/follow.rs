@@ -1,7 +1,7 @@
 //! Takes recorded steps first, and lets the run go on from there under a seed of its own.
 
-use super::{Driver, SUPERVISION};
-use crate::run::mends::mends;
+use super::Driver;
+use crate::run::mends::{SUPERVISION, mends};
 use crate::run::subject::Subject;
 use crate::seeded::heap::Due;
 use std::collections::BTreeMap;

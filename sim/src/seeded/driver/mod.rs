@@ -8,6 +8,7 @@ mod follow;
 
 use crate::random::Seeds;
 use crate::run::demands::sessions_are_over;
+use crate::run::mends::SUPERVISION;
 use crate::run::programs::Programs;
 use crate::run::record::{Closed, Keep, Record};
 use crate::run::subject::Subject;
@@ -29,13 +30,10 @@ use vivarium_model::id::{ClientId, Machine, ServerId};
 use vivarium_model::mark::Disruption;
 use vivarium_model::property::{Objection, View};
 use vivarium_model::step::{Step, Tail};
-use vivarium_model::time::{Duration, Time};
+use vivarium_model::time::Time;
 
 /// The most steps of a run; one that takes more does not terminate.
 const STEPS_MAX: u64 = 20_000_000;
-
-/// The time until a supervisor restarts a server whose process exited.
-const SUPERVISION: Duration = Duration::from_secs(1);
 
 /// Runs a world with the options in `drawn`.
 pub(crate) fn simulate<S: Subject>(subject: S, drawn: &Drawn, keep: Keep) -> Closed {

@@ -153,9 +153,13 @@ fn kind_of(lost: Lost) -> Fault {
     }
 }
 
+/// How long a disk stalls before its write fails, if the rule has no span.
+const FAILS_AFTER: Duration = Duration::from_millis(100);
+
 /// Returns the kind of a rule's fault, and its orders; none if it has nothing to act on. All faults end after `left`.
 fn ordered(rule: &Rule, left: Duration, look: &dyn Look) -> (Fault, Vec<Order>) {
-    let lasts = rule.lasts;
+    // A span may be longer than any run.
+    let lasts = rule.lasts.map(|lasts| lasts.min(left));
     let strike = |step: Option<Step>, end: Option<Step>| -> Vec<Order> {
         let Some(step) = step else { return Vec::new() };
         let end = lasts.zip(end).map(|(lasts, end)| Order::Later(lasts, end));
@@ -175,7 +179,7 @@ fn ordered(rule: &Rule, left: Duration, look: &dyn Look) -> (Fault, Vec<Order>) 
         What::DiskFull(who) => {
             let fails = |server| {
                 super::crash::fails_after(
-                    lasts.unwrap_or(Duration::from_millis(100)),
+                    lasts.unwrap_or(FAILS_AFTER.min(left)),
                     server,
                     (0, Unwritten::Lost),
                 )
@@ -184,7 +188,7 @@ fn ordered(rule: &Rule, left: Duration, look: &dyn Look) -> (Fault, Vec<Order>) 
         }
         What::StallDisk(who) => {
             // A step that waits for a stalled disk happens when the stall was to end.
-            let lasts = lasts.map_or(left, |lasts| lasts.min(left));
+            let lasts = lasts.unwrap_or(left);
             let stall = up(*who).map(|server| Order::Stall(server, lasts));
             (Fault::DiskStall, stall.into_iter().collect())
         }

@@ -2,6 +2,7 @@
 
 use super::{Candidate, Kind, faults, random_number};
 use crate::recorded::due_timers::DueTimers;
+use crate::seeded::timers::deadline;
 use vivarium_model::ensemble::Ensemble;
 use vivarium_model::host::Host;
 use vivarium_model::id::{ServerId, ServerSet};
@@ -41,19 +42,17 @@ pub(in crate::walked) fn of_ensemble<H: Host>(
 /// Returns the armed timers, the one that is due first at the beginning.
 fn fired(ensemble: &Ensemble, timers: &DueTimers, now: Time) -> Vec<Candidate> {
     let timed = ensemble.config().has_clients();
-    let tick = u64::try_from(ensemble.config().tick.as_micros()).unwrap_or(u64::MAX);
-    let deadline = |timer: Timer, due: Time| match timer {
-        _ if !timed => Time::ZERO,
-        // The leader expires sessions on multiples of its tick (rule 2.3.1).
-        Timer::Server(_, ServerTimer::SessionExpiry(_)) => Time((due.0 / tick + 1) * tick),
-        _ => due,
+    let tick = ensemble.config().tick;
+    let fires = |timer: Timer, due: Time| match timed {
+        true => deadline(timer, due, tick),
+        false => Time::ZERO,
     };
     let mut fired: Vec<Candidate> = timers
         .armed()
         .filter(|(timer, _)| timed || is_of_elections(*timer))
         .filter(|(timer, _)| ensemble.can(&Step::Fire(*timer)))
         .map(|(timer, due)| {
-            let at = deadline(timer, due).max(now);
+            let at = fires(timer, due).max(now);
             Candidate { kind: Kind::Timer, at, step: Step::Fire(timer) }
         })
         .collect();
