@@ -1,11 +1,13 @@
 //! The command line's arguments, and one sentence for each invalid one.
 
 use super::budget::BudgetArguments;
+use super::explain::ExplainArguments;
 use super::merge::MergeArguments;
 use super::output::Failure;
 use super::outputs::OutputArguments;
 use super::pictures::PictureArguments;
 use super::select::nearest;
+use super::walk::WalkArguments;
 use crate::catalogue::Entry;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -212,44 +214,6 @@ pub(super) struct ReplayArguments {
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, conflicts_with = "timeline")]
     #[arg(default_missing_value = "")]
     pub(super) minimise: Option<String>,
-    #[command(flatten)]
-    pub(super) pictures: PictureArguments,
-}
-
-#[derive(Args, Debug)]
-pub(super) struct WalkArguments {
-    /// A case file, whose steps are then taken one by one or left, or a scenario: from the beginning of its search, or
-    /// with --seed through a run
-    #[arg(value_name = "CASE | SCENARIO")]
-    pub(super) target: String,
-    /// The seed of the run
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(super) seed: Option<String>,
-    /// Switch on a mutant of the scenario or a defect of the servers
-    #[arg(long = "bug", value_name = "NAME")]
-    pub(super) bugs: Vec<String>,
-    /// Where the browser finds the page; with port 0, at a free port
-    #[arg(long, value_name = "ADDRESS", default_value = "localhost:3000")]
-    pub(super) address: String,
-}
-
-#[derive(Args, Debug)]
-pub(super) struct ExplainArguments {
-    /// A case file, or a scenario (with --seed)
-    #[arg(value_name = "CASE | SCENARIO")]
-    pub(super) target: String,
-    /// The seed of the run
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(super) seed: Option<String>,
-    /// Switch on a mutant of the scenario or a defect of the servers
-    #[arg(long = "bug", value_name = "NAME", requires = "seed")]
-    pub(super) bugs: Vec<String>,
-    /// Let the runs that go on have faults of their own; by default they only have those that had begun
-    #[arg(long)]
-    pub(super) faults: bool,
-    /// How many runs go on from each step that is examined [default: 100]
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(super) runs: Option<String>,
     #[command(flatten)]
     pub(super) pictures: PictureArguments,
 }

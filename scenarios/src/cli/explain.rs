@@ -1,9 +1,8 @@
 //! `vivarium explain`: when a violation became inevitable.
 
-use super::arguments::ExplainArguments;
 use super::commands::program;
 use super::output::emit;
-use super::pictures;
+use super::pictures::{self, PictureArguments};
 use super::progress::Meter;
 use super::replay::unreadable;
 use super::select::{self, Selected};
@@ -11,11 +10,33 @@ use crate::catalogue::Entry;
 use crate::explaining::{self, FORKS, Forks};
 use crate::sweeping;
 use crate::sweeping::seeds::parse_seed;
+use clap::Args;
 use std::path::Path;
 use vivarium_model::case::Case;
 use vivarium_reports::case_file;
 use vivarium_reports::explanation::{Explanation, explanation_text};
 use vivarium_sim::{RunOptions, RunReport, Scenario};
+
+#[derive(Args, Debug)]
+pub(super) struct ExplainArguments {
+    /// A case file, or a scenario (with --seed)
+    #[arg(value_name = "CASE | SCENARIO")]
+    pub(super) target: String,
+    /// The seed of the run
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(super) seed: Option<String>,
+    /// Switch on a mutant of the scenario or a defect of the servers
+    #[arg(long = "bug", value_name = "NAME", requires = "seed")]
+    pub(super) bugs: Vec<String>,
+    /// Let the runs that go on have faults of their own; by default they only have those that had begun
+    #[arg(long)]
+    pub(super) faults: bool,
+    /// How many runs go on from each step that is examined [default: 100]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(super) runs: Option<String>,
+    #[command(flatten)]
+    pub(super) pictures: PictureArguments,
+}
 
 /// The most runs from each step: larger numbers are typing errors.
 const MOST_FORKS: u32 = 100_000;

@@ -1,6 +1,5 @@
 //! `vivarium walk` and `vivarium explore --serve`: walks through a run in a browser.
 
-use super::arguments::WalkArguments;
 use super::commands::program;
 use super::output::to_stderr;
 use super::replay::unreadable;
@@ -12,6 +11,7 @@ use crate::replaying;
 use crate::sweeping;
 use crate::sweeping::seeds::parse_seed;
 use crate::walking::{self, Caller, Judged, Listener, Walking};
+use clap::Args;
 use std::path::{Path, PathBuf};
 use vivarium_model::case::Case;
 use vivarium_model::step::Step;
@@ -19,6 +19,23 @@ use vivarium_model::time::Time;
 use vivarium_reports::case_file;
 use vivarium_sim::walked::Origin;
 use vivarium_sim::{Explored, RunOptions, Scenario, replica};
+
+#[derive(Args, Debug)]
+pub(super) struct WalkArguments {
+    /// A case file, whose steps are then taken one by one or left, or a scenario: from the beginning of its search, or
+    /// with --seed through a run
+    #[arg(value_name = "CASE | SCENARIO")]
+    pub(super) target: String,
+    /// The seed of the run
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(super) seed: Option<String>,
+    /// Switch on a mutant of the scenario or a defect of the servers
+    #[arg(long = "bug", value_name = "NAME")]
+    pub(super) bugs: Vec<String>,
+    /// Where the browser finds the page; with port 0, at a free port
+    #[arg(long, value_name = "ADDRESS", default_value = "localhost:3000")]
+    pub(super) address: String,
+}
 
 /// Runs `vivarium walk` and returns the exit code.
 pub(super) fn walk(arguments: &WalkArguments, entries: &[Entry]) -> Result<u8, String> {

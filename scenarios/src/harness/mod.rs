@@ -1,7 +1,9 @@
 //! The library interface: a user's own test as a scenario.
 
 mod clients;
+mod demands;
 mod environment;
+mod faults;
 mod left_out;
 pub(crate) mod ready;
 mod regressions;
@@ -266,121 +268,6 @@ impl Test {
     #[must_use]
     pub fn serves(mut self) -> Test {
         self.serves = true;
-        self
-    }
-
-    /// Sets the possible faults.
-    #[must_use]
-    pub fn faults(mut self, faults: FaultSet) -> Test {
-        self.faults = faults;
-        self
-    }
-
-    /// Adds faults by rules, each `WHEN: WHAT`, for tests in which a certain fault must happen at a certain point. They strike
-    /// in every run, besides those of [`Test::faults`]. A rule that applies in no run fails the test, and a search refuses
-    /// such a test: it tries every fault within its budget.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use vivarium::prelude::*;
-    ///
-    /// async fn register(zookeeper: ZooKeeper) -> Result<(), String> {
-    ///     zookeeper.connect().await;
-    ///     let _ = zookeeper.create("/me", b"", CreateMode::Ephemeral).await;
-    ///     zookeeper.sleep(Duration::from_secs(5)).await;
-    ///     Ok(())
-    /// }
-    ///
-    /// Test::new("one create is lost", register)
-    ///     .clients(2)
-    ///     .script(
-    ///         "
-    ///         when client 1 sends create /me: lose-reply pending
-    ///         at 3s: crash leader for 500ms
-    ///         each time a leader is established: pause client 2 for 100ms
-    ///         ",
-    ///     )
-    ///     .seeds(20)
-    ///     .run();
-    /// ```
-    ///
-    /// A rule says `at 2s`, `when EVENT` (the first one), `when the 2nd time EVENT` or `each time EVENT`, where EVENT is
-    /// `client 1 sends create /path`, `any client observes granted` or `a leader is established`; then one of `crash S`,
-    /// `power-loss S`, `rejoin S`, `disk-full S`, `stall-disk S`, `partition 1 | 2 3`, `partition-one-way S S`,
-    /// `pause client 1`, `kill client 1`, `cancel client 1`, `expire client 1`, `disconnect client 1` and
-    /// `lose-reply applied|never|pending`, where S is `leader` or the number of a server; and `for SPAN` if it ends before
-    /// the faults do. `partition` cuts the network between servers, and clients reach all of them.
-    #[must_use]
-    pub fn script(mut self, rules: &str) -> Test {
-        self.script.push('\n');
-        self.script.push_str(rules);
-        self
-    }
-
-    /// Sets the release of the servers. The default is [`Release::Repaired`].
-    #[must_use]
-    pub fn release(mut self, release: Release) -> Test {
-        self.release = release;
-        self
-    }
-
-    /// Sets the duration of the faults, in virtual time.
-    #[must_use]
-    pub fn chaos(mut self, chaos: Duration) -> Test {
-        self.chaos = chaos;
-        self
-    }
-
-    /// Sets the duration after the faults within which every program must finish, in virtual time.
-    #[must_use]
-    pub fn finishes_within(mut self, bound: Duration) -> Test {
-        self.progress_bound = bound;
-        self
-    }
-
-    /// Adds a property. Every run starts with a copy of the monitor in its present state.
-    #[must_use]
-    pub fn monitor(mut self, monitor: impl Monitor + 'static) -> Test {
-        self.monitors.push(Box::new(monitor));
-        self
-    }
-
-    /// Adds several properties, such as those of a recipe: [`lock::monitors`](vivarium_recipes::lock::monitors). They
-    /// check any program that makes the same observations.
-    pub fn monitors(mut self, monitors: impl IntoIterator<Item = Box<dyn Monitor>>) -> Test {
-        self.monitors.extend(monitors);
-        self
-    }
-
-    /// Requires that a program makes the observation of this name in some run. The name is the argument of
-    /// [`ZooKeeper::custom`], or the one in [its type](vivarium_model::observation), such as `granted`. A property that
-    /// holds although no run reaches this point was not tested.
-    #[must_use]
-    pub fn must_see(mut self, name: &str) -> Test {
-        self.must_see.push(name.to_string());
-        self
-    }
-
-    /// Requires that some run reaches this mark, such as a synchronisation by TRUNC or a create that was pending when its
-    /// reply was lost. Otherwise, what the test was written for did not happen, and it fails. A search counts no marks and
-    /// refuses such a test.
-    ///
-    /// ```
-    /// use vivarium::prelude::*;
-    ///
-    /// Test::new("sessions move", |zookeeper: ZooKeeper| async move {
-    ///     zookeeper.connect().await;
-    ///     zookeeper.sleep(std::time::Duration::from_secs(10)).await;
-    ///     Ok(())
-    /// })
-    /// .faults(Faults::NONE.with_rate(Fault::ClientReset, Rate::ALWAYS.turns(5)))
-    /// .must_reach(Mark::SessionMoved)
-    /// .seeds(20)
-    /// .run();
-    /// ```
-    #[must_use]
-    pub fn must_reach(mut self, mark: Mark) -> Test {
-        self.must_reach.push(mark);
         self
     }
 
