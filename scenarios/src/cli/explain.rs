@@ -1,10 +1,10 @@
 //! `vivarium explain`: when a violation became inevitable.
 
+use super::cases;
 use super::commands::program;
 use super::output::emit;
 use super::pictures::{self, PictureArguments};
 use super::progress::Meter;
-use super::replay::unreadable;
 use super::select::{self, Selected};
 use crate::catalogue::Entry;
 use crate::explaining::{self, FORKS, Forks};
@@ -13,7 +13,6 @@ use crate::sweeping::seeds::parse_seed;
 use clap::Args;
 use std::path::Path;
 use vivarium_model::case::Case;
-use vivarium_reports::case_file;
 use vivarium_reports::explanation::{Explanation, explanation_text};
 use vivarium_sim::{RunOptions, RunReport, Scenario};
 
@@ -101,7 +100,7 @@ fn recorded(
     if entries.iter().any(|entry| entry.name == target) && !Path::new(target).is_file() {
         return Err(format!("which run of `{target}`? Give its seed: `explain {target} --seed N`"));
     }
-    let case = case_file::load(Path::new(target)).map_err(|error| unreadable(&error))?;
+    let case = cases::load(Path::new(target))?;
     let within = |why| format!("the case file `{target}` cannot be explained: {why}");
     let entry = select::entry(&case.scenario, entries).map_err(within)?;
     let Selected { scenario, .. } = select::selected(entry, &case.bugs).map_err(within)?;

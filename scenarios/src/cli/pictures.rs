@@ -1,5 +1,6 @@
 //! `--html`, `--perfetto`, `--shiviz`: writes the picture of a run to files.
 
+use super::cases;
 use super::output::to_stderr;
 use super::select::{self, Selected};
 use crate::catalogue::Entry;
@@ -12,7 +13,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use vivarium_model::case::Case;
-use vivarium_reports::case_file;
 use vivarium_reports::picture::Picture;
 use vivarium_reports::picture::page::page;
 use vivarium_reports::picture::perfetto::trace_events;
@@ -140,7 +140,7 @@ fn of_finding(finding: &Finding, entries: &[Entry]) -> Result<Picture, String> {
         return Err("there is no case file, from which the picture would be made".to_string());
     };
     let path = saved(shown).expect("it was chosen for it");
-    let case = case_file::load(Path::new(path)).map_err(|error| error.to_string())?;
+    let case = cases::load(Path::new(path))?;
     let mut picture = of_case(&case, &shown.replay, entries)?;
     picture.facts.push(("case file".to_string(), path.to_string()));
     if !std::ptr::eq(shown, finding) {

@@ -15,8 +15,6 @@ use crate::sweeping::{self, Commands, LAST_STEPS};
 use std::path::Path;
 use std::time::Duration;
 use vivarium_model::case::Case;
-use vivarium_model::release::Bug;
-use vivarium_reports::case_file::{self, CaseFileError};
 use vivarium_reports::summary::Finding;
 use vivarium_reports::violation::violation_report;
 use vivarium_sim::steps::Replayed;
@@ -119,15 +117,6 @@ fn by_seed(
     Ok(code)
 }
 
-/// Describes why a case file was not loaded; suggests the nearest name for an unknown bug.
-pub(super) fn unreadable(error: &CaseFileError) -> String {
-    let meant = match error {
-        CaseFileError::UnknownBug { name, .. } => nearest(name, Bug::ALL.map(Bug::name)),
-        _ => None,
-    };
-    meant.map_or(error.to_string(), |meant| format!("{error}: did you mean `{meant}`?"))
-}
-
 /// Prints the report on a violation with the smallest run that violates the same property. Returns the exit code, and
 /// the report's data.
 fn minimised(
@@ -152,7 +141,7 @@ fn by_case(target: &str, asked: &Asked<'_>, entries: &[Entry]) -> Result<u8, Str
             "there is no case file `{target}`: did you mean the scenario, `replay {name} --seed N`?"
         ));
     }
-    let case = case_file::load(path).map_err(|error| unreadable(&error))?;
+    let case = cases::load(path)?;
     let within = |sentence| format!("the case file `{target}` cannot be replayed: {sentence}");
     if case.scenario == replica::SCENARIO {
         let properties = stated_properties(&case.parameters).map_err(within)?;

@@ -2,7 +2,6 @@
 
 use super::commands::program;
 use super::output::to_stderr;
-use super::replay::unreadable;
 use super::select::{self, Selected, nearest};
 use super::{cases, guard};
 use crate::catalogue::Entry;
@@ -16,7 +15,6 @@ use std::path::{Path, PathBuf};
 use vivarium_model::case::Case;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
-use vivarium_reports::case_file;
 use vivarium_sim::walked::Origin;
 use vivarium_sim::{Explored, RunOptions, Scenario, replica};
 
@@ -111,7 +109,7 @@ fn of_case(target: &str, entries: &[Entry]) -> Result<Walking, String> {
             "there is no case file `{target}`: did you mean the scenario, `walk {name}`?"
         ));
     }
-    let case = case_file::load(path).map_err(|error| unreadable(&error))?;
+    let case = cases::load(path)?;
     let within = |sentence| format!("the case file `{target}` cannot be walked: {sentence}");
     if case.scenario == replica::SCENARIO {
         return Ok(begin(None, &case));
