@@ -1,8 +1,11 @@
-//! A monitor that sees almost no time pass.
+//! Monitors that see almost no time pass.
 //!
 //! Where steps are left out, others happen later after their causes. A property that requires something within a time
 //! could then be violated by the reduction alone. If the same step violates the property also under a clock by which
 //! each moment comes a microsecond after the one before, the violation is not that something was late.
+//!
+//! Only a monitor of [`Asked::InSweeps`] reads the clock. It may report violations under several names, so each has such a
+//! clock, and its objections under other names than the wanted one are ignored.
 
 use crate::scenario::Scenario;
 use crate::scenario::run::Run;
@@ -14,13 +17,19 @@ use vivarium_model::id::ClientId;
 use vivarium_model::property::{Asked, Kinds, LooksBack, Measure, Monitor, Objection, View};
 use vivarium_model::time::Time;
 
-/// Returns the scenario with the monitor of this property under such a clock.
+/// Returns the scenario with such a clock for each monitor that may read one; they object to violations of this property
+/// only.
 pub(super) fn without_time(scenario: &Scenario, property: &str) -> Scenario {
     let (monitors, property) = (Arc::clone(&scenario.monitors), property.to_string());
     let wrapped = move |run: &Run| {
         let all = monitors(run).into_iter();
-        let wrapped = |monitor: Box<dyn Monitor>| match monitor.name() == property {
-            true => Box::new(WithoutTime { monitor, last: Time::ZERO, moments: 0 }),
+        let wrapped = |monitor: Box<dyn Monitor>| match monitor.asked() == Asked::InSweeps {
+            true => Box::new(WithoutTime {
+                monitor,
+                last: Time::ZERO,
+                moments: 0,
+                wanted: property.clone(),
+            }),
             false => monitor,
         };
         all.map(wrapped).collect()
@@ -34,6 +43,8 @@ struct WithoutTime {
     monitor: Box<dyn Monitor>,
     last: Time,
     moments: u64,
+    /// The name of the property whose violations count.
+    wanted: String,
 }
 
 impl WithoutTime {
@@ -42,6 +53,13 @@ impl WithoutTime {
             (self.last, self.moments) = (view.clock(), self.moments + 1);
         }
         view.at_time(Time(self.moments))
+    }
+
+    fn only_wanted(&self, judged: Result<(), Objection>) -> Result<(), Objection> {
+        judged.or_else(|objection| match objection.property == self.wanted {
+            true => Err(objection),
+            false => Ok(()),
+        })
     }
 }
 
@@ -80,7 +98,8 @@ impl Monitor for WithoutTime {
 
     fn event(&mut self, view: View<'_>, event: &Event) -> Result<(), Objection> {
         let view = self.view(view);
-        self.monitor.event(view, event)
+        let judged = self.monitor.event(view, event);
+        self.only_wanted(judged)
     }
 
     fn hears_exchanges(&self) -> bool {
@@ -94,17 +113,20 @@ impl Monitor for WithoutTime {
         exchange: &Exchange,
     ) -> Result<(), Objection> {
         let view = self.view(view);
-        self.monitor.exchange(view, client, exchange)
+        let judged = self.monitor.exchange(view, client, exchange);
+        self.only_wanted(judged)
     }
 
     fn at_rest(&mut self, view: View<'_>) -> Result<(), Objection> {
         let view = self.view(view);
-        self.monitor.at_rest(view)
+        let judged = self.monitor.at_rest(view);
+        self.only_wanted(judged)
     }
 
     fn end(&mut self, view: View<'_>) -> Result<(), Objection> {
         let view = self.view(view);
-        self.monitor.end(view)
+        let judged = self.monitor.end(view);
+        self.only_wanted(judged)
     }
 
     fn measured(&self) -> Vec<Measure> {

@@ -27,38 +27,46 @@ use vivarium_model::time::{Duration, Time};
 #[derive(Debug)]
 pub(crate) struct Patience(Vec<(Discriminant<Step>, Waits)>);
 
-/// How long the steps of one kind waited, in the order in which they were taken: since when they were due, and the
-/// longest wait of this and all later ones.
-type Waits = Vec<(Time, Duration)>;
+/// How long the steps of one kind waited.
+#[derive(Debug)]
+struct Waits {
+    /// Since when each was due, and the longest wait of this and all later ones.
+    longest: Vec<(Time, Duration)>,
+    shortest: Duration,
+}
 
-impl Patience {
-    fn of(mut waits: Vec<(Discriminant<Step>, Waits)>) -> Patience {
-        for (_, waits) in &mut waits {
-            waits.sort_unstable();
-            let mut longest = Duration::ZERO;
-            for (_, wait) in waits.iter_mut().rev() {
-                longest = longest.max(*wait);
-                *wait = longest;
-            }
+impl Waits {
+    /// Sorts how long each step waited, with since when it was due.
+    fn of(mut waits: Vec<(Time, Duration)>) -> Waits {
+        waits.sort_unstable();
+        let shortest = waits.iter().map(|(_, wait)| *wait).min().unwrap_or(Duration::ZERO);
+        let mut longest = Duration::ZERO;
+        for (_, wait) in waits.iter_mut().rev() {
+            longest = longest.max(*wait);
+            *wait = longest;
         }
-        Patience(waits)
+        Waits { longest: waits, shortest }
     }
 
+    fn since(&self, since: Time) -> Duration {
+        let from = self.longest.partition_point(|(at, _)| *at < since);
+        self.longest.get(from).map_or(self.shortest, |(_, wait)| *wait)
+    }
+}
+
+impl Patience {
     /// Returns how long a step may wait that is due since then: as long as any of its kind that was due then or later
-    /// waited; if there was none, as long as the last one of its kind, or of any kind.
+    /// waited. If there was none, as long as the quickest of its kind, or of any kind: the last one may have waited for a
+    /// disk that was slow, and a disk that stays slow would be a fault that the recorded run had not.
     fn with(&self, due: &Due) -> Duration {
         let (kind, since) = match due {
             Due::Step(Step::Restart(_), _) | Due::Timer(..) => return Duration::ZERO,
             Due::Step(step, since) => (discriminant(step), *since),
             Due::Random(_, _, since) => (discriminant(&due.step()), *since),
         };
-        let of = |waits: &Waits| {
-            let from = waits.partition_point(|(at, _)| *at < since);
-            waits.get(from).or(waits.last()).map_or(Duration::ZERO, |(_, wait)| *wait)
-        };
         match self.0.iter().find(|(other, _)| *other == kind) {
-            Some((_, waits)) => of(waits),
-            None => self.0.iter().map(|(_, waits)| of(waits)).max().unwrap_or(Duration::ZERO),
+            Some((_, waits)) => waits.since(since),
+            None => self.0.iter().map(|(_, waits)| waits.shortest).min().unwrap_or(Duration::ZERO),
         }
     }
 }
@@ -74,7 +82,7 @@ impl WithSubject for MeasuredIn<'_> {
 
     fn run<S: Subject>(self, mut subject: S) -> Patience {
         let (_, mut effects) = Record::begin(self.run, String::new(), Keep::default());
-        let mut waits: Vec<(Discriminant<Step>, Waits)> = Vec::new();
+        let mut waits: Vec<(Discriminant<Step>, Vec<(Time, Duration)>)> = Vec::new();
         let mut pending = Pending::new(self.run.config.tick);
         subject.begin(&mut effects);
         pending.note(Time::ZERO, &effects);
@@ -95,7 +103,7 @@ impl WithSubject for MeasuredIn<'_> {
             pending.note(*at, &effects);
             pending.refresh(*at, &subject);
         }
-        Patience::of(waits)
+        Patience(waits.into_iter().map(|(kind, waits)| (kind, Waits::of(waits))).collect())
     }
 }
 
