@@ -346,7 +346,7 @@ fn measures_by_name<S: Serializer>(measures: &[Measure], serializer: S) -> Resul
 }
 
 /// Serialises counts as one object, in their order.
-fn by_name<S: Serializer>(counts: &[Count], serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn by_name<S: Serializer>(counts: &[Count], serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(counts.len()))?;
     for Count { name, count } in counts {
         map.serialize_entry(name, count)?;

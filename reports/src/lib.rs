@@ -9,6 +9,7 @@
 pub mod annotations;
 pub mod case_file;
 pub mod coverage;
+pub mod covered;
 pub mod determinism;
 pub mod explanation;
 pub mod exploration;

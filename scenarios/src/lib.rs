@@ -51,7 +51,8 @@
 //! # Features
 //!
 //! `cli` builds the `vivarium` binary, `explore` the searches, `checking` what checks the recipes. A library for tests
-//! by seeds of programs without recipes needs none of them. `proptest` adds strategies for faults.
+//! by seeds of programs without recipes needs none of them. `proptest` adds strategies for faults, `coverage` counts of
+//! the awaits of programs.
 
 #![forbid(unsafe_code)]
 
@@ -78,6 +79,8 @@ pub mod live;
 #[cfg(feature = "serve")]
 pub mod serve;
 
+#[cfg(feature = "coverage")]
+mod covering;
 #[cfg(feature = "cli")]
 mod explaining;
 #[cfg(feature = "explore")]
@@ -105,8 +108,10 @@ pub use harness::role::Role;
 pub use sweeping::seeds;
 #[cfg(feature = "explore")]
 pub use vivarium_model::config::Election;
+#[cfg(feature = "coverage")]
+pub use vivarium_reports::covered::{AwaitCounts, Coverage, coverage_text};
 pub use vivarium_reports::exploration::ExplorationReport;
-pub use vivarium_reports::summary::ScenarioReport;
+pub use vivarium_reports::summary::{Count, ScenarioReport};
 
 // A test needs no other dependency than this one. (A type that derives the prelude's `Serialize` must say where serde
 // is: `#[serde(crate = "vivarium::serde")]`.)

@@ -6,7 +6,10 @@
 //! one seed, [`sweep()`] runs many, [`replay()`] repeats recorded steps, and [`check_determinism`] checks that a seed
 //! always produces the same run.
 
+mod awaits;
 pub mod budget;
+#[cfg(feature = "coverage")]
+pub mod covered;
 pub mod embed;
 #[cfg(feature = "explore")]
 pub mod every;
@@ -24,6 +27,7 @@ pub mod served;
 mod sweep;
 pub mod walked;
 
+pub use awaits::Fate;
 pub use recorded::replay::{Replay, replay};
 pub use recorded::{minimise, servers, service, steps};
 pub use run::demands;

@@ -1,6 +1,7 @@
 //! The command line's arguments, and one sentence for each invalid one.
 
 use super::budget::BudgetArguments;
+use super::coverage::CoverageArguments;
 use super::explain::ExplainArguments;
 use super::merge::MergeArguments;
 use super::output::Failure;
@@ -38,6 +39,8 @@ pub(super) enum Command {
     Walk(WalkArguments),
     /// Show when a violation became inevitable: how often runs that go on from each step violate the property
     Explain(ExplainArguments),
+    /// Count what the runs of scenarios reach: awaits of programs and how they ended, marks, faults, events
+    Coverage(CoverageArguments),
     /// Try every order of events within a budget of faults
     Explore(Box<ExploreArguments>),
     /// Compare the model with a real ZooKeeper, answer by answer

@@ -1,4 +1,4 @@
-//! The command line: `run`, `merge`, `explore`, `replay`, `walk`, `conform`, `live`, `serve`, `fuzz-explorer`, `recipes`, `mutants`,
+//! The command line: `run`, `merge`, `explore`, `replay`, `walk`, `explain`, `coverage`, `conform`, `live`, `serve`, `fuzz-explorer`, `recipes`, `mutants`,
 //! `published`, `findings` and `list`.
 //!
 //! Exit codes: 0 held, 1 violated, 2 inconclusive, 3 error. An invalid input is reported in one sentence on standard
@@ -9,6 +9,7 @@ mod budget;
 mod cases;
 mod commands;
 mod conform;
+mod coverage;
 mod distinct;
 mod each_seed;
 mod embedding;
@@ -66,6 +67,7 @@ fn run_command_line(words: Vec<OsString>, entries: &[Entry]) -> u8 {
         Some(Command::Replay(arguments)) => replay::replay(&arguments, entries),
         Some(Command::Walk(arguments)) => walk::walk(&arguments, entries),
         Some(Command::Explain(arguments)) => explain::explain(&arguments, entries),
+        Some(Command::Coverage(arguments)) => coverage::coverage(&arguments, entries),
         Some(Command::Conform(arguments)) => conform::conform(&arguments),
         Some(Command::Live(arguments)) => live::live(&arguments, entries),
         Some(Command::Serve(arguments)) => serve::serve(&arguments),

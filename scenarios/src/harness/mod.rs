@@ -1,6 +1,8 @@
 //! The library interface: a user's own test as a scenario.
 
 mod clients;
+#[cfg(feature = "coverage")]
+mod covered;
 mod demands;
 mod environment;
 mod faults;

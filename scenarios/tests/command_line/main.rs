@@ -118,7 +118,7 @@ fn names_without_a_near_one_get_the_list() {
     let sentence = refused(&["frobnicate"]);
     assert_eq!(
         sentence,
-        "unknown command `frobnicate`: the commands are run, merge, replay, walk, explain, explore, \
+        "unknown command `frobnicate`: the commands are run, merge, replay, walk, explain, coverage, explore, \
          conform, live, serve, fuzz-explorer, recipes, mutants, published, findings, watch, list"
     );
     let sentence = refused(&["live"]);
@@ -413,4 +413,25 @@ fn the_determinism_check_compares_both_hosts() {
     let outcome = vivarium(&["run", "lock", "--seeds", "2", "--check-determinism"]);
     assert_eq!(outcome.code, Some(0), "{}{}", outcome.stdout, outcome.stderr);
     assert!(outcome.stdout.starts_with("lock: 2 seeds, each the same run "), "{}", outcome.stdout);
+}
+
+/// Counts what runs reach; what a seed's run violates is counted and changes no exit code.
+#[test]
+fn coverage_counts_awaits_marks_faults_and_events() {
+    let Outcome { code, stdout, stderr } =
+        vivarium(&["coverage", "lock", "--seeds", "30", "--bug", "NoGuid"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.starts_with("Coverage of lock with NoGuid: 30 seeds, "), "{stdout}");
+    assert!(stdout.contains(" seeds violated a property\n"), "{stdout}");
+    for part in ["recipes/src/lock/worker.rs:", "\nMarks\n", "\nFaults\n", "\nEvents\n"] {
+        assert!(stdout.contains(part), "{part}: {stdout}");
+    }
+    let json = vivarium(&["coverage", "counter", "queue", "--seeds", "3..9", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&json.stdout).expect("it is JSON");
+    assert_eq!(document["scenarios"][1]["scenario"], "queue");
+    assert_eq!(document["scenarios"][1]["seeds"], 6);
+    assert_eq!(
+        refused(&["coverage"]),
+        "`coverage` needs a scenario, such as `vivarium coverage lock`"
+    );
 }

@@ -2,6 +2,7 @@
 //! sweep does.
 
 mod bridge;
+mod coverage;
 mod embedding;
 mod forks;
 mod left_out;

@@ -2,6 +2,8 @@
 
 mod barriers;
 mod counter;
+#[cfg(feature = "coverage")]
+mod coverage;
 mod detectors;
 mod directories;
 mod helpers;

@@ -1,7 +1,8 @@
 //! What a run begins with, and a look at a way through it.
 
-use super::awaits::{Await, Traces, traced};
+use super::awaits::{Await, Traces};
 use super::offers::{self, Candidate, Choice};
+use crate::awaits::traced;
 use crate::budget::programs::Budget;
 use crate::film::{Ending, Film, film_outside_to_end, film_to_end};
 use crate::recorded::due_timers::DueTimers;
