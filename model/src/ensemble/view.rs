@@ -65,10 +65,7 @@ impl Ensemble {
 
     /// Returns a learner's connection to its leader.
     pub fn learner_connection(&self, server: ServerId) -> Option<LearnerConnection> {
-        match self.server(server)?.role() {
-            Role::Following(learner) => learner.connection(),
-            _ => None,
-        }
+        self.server(server)?.role().learner()?.connection()
     }
 
     /// Returns the number of packets in flight on a client's connection: to the server, and to the client.

@@ -38,10 +38,12 @@ pub(super) fn of_server(server: Option<&Server>) -> Condition {
     let Some(server) = server else { return Condition::Down };
     match server.role() {
         Role::Looking => Condition::Looking,
-        Role::Following(learner) if learner.is_serving() => {
+        Role::Following(learner) | Role::Observing(learner) if learner.is_serving() => {
             Condition::Following { leader: learner.leader() }
         }
-        Role::Following(learner) => Condition::Synchronising { leader: learner.leader() },
+        Role::Following(learner) | Role::Observing(learner) => {
+            Condition::Synchronising { leader: learner.leader() }
+        }
         Role::Leading(leader) if leader.is_established() => {
             Condition::Leading { epoch: leader.epoch() }
         }

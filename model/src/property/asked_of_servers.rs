@@ -11,6 +11,8 @@ pub struct AskedOfServers {
     pub log: bool,
     /// S17, on elections ([`Elections`](super::elections::Elections)).
     pub elections: bool,
+    /// S21, on notifications ([`RepeatedVotes`](super::repeated_votes::RepeatedVotes)).
+    pub votes: bool,
     /// S15, on a server that answers a handshake ([`told_timeout`](super::told_timeout)).
     pub timeout: bool,
 }
@@ -22,6 +24,13 @@ impl AskedOfServers {
     pub const NONE: AskedOfServers = AskedOfServers::all_or_none(false);
 
     const fn all_or_none(all: bool) -> AskedOfServers {
-        AskedOfServers { durable: all, recovery: all, log: all, elections: all, timeout: all }
+        AskedOfServers {
+            durable: all,
+            recovery: all,
+            log: all,
+            elections: all,
+            votes: all,
+            timeout: all,
+        }
     }
 }

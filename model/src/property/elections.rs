@@ -51,6 +51,8 @@ impl Elections {
     /// Records, before a step, which server can end its election in it, and the notification that the server reads.
     pub fn before(&mut self, step: &Step, ensemble: &Ensemble) {
         self.stands = match step {
+            // Whatever an observer sends is no vote (rule 5.7.2).
+            Step::Vote { from, .. } if ensemble.config().is_observer(*from) => None,
             Step::Vote { from, to } => {
                 let waits = ensemble.network().waiting_mail(*from, *to);
                 waits.and_then(|said| candidate(*to, Some((*from, said)), ensemble))
@@ -158,6 +160,7 @@ fn candidate(
     let looking = ensemble.server(server).filter(|process| process.is_looking())?;
     let round = looking.round();
     let own = match ensemble.config().election {
+        _ if ensemble.config().is_observer(server) => Vote::OF_OBSERVER,
         config::Election::ByLot => Vote::by_lot(server, round),
         _ => looking.vote(ensemble.disk(server).current_epoch()),
     };

@@ -36,6 +36,7 @@ mod one_leader;
 mod prefix_read;
 mod protocol;
 mod read_only;
+pub mod repeated_votes;
 mod reply_order;
 mod sequence_order;
 mod state;

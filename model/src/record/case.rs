@@ -107,6 +107,9 @@ impl Case {
         if self.config.servers == 0 {
             return Err("its ensemble has no servers".to_string());
         }
+        if self.config.observers >= self.config.servers {
+            return Err("its ensemble has no voters: all of its servers are observers".to_string());
+        }
         self.check_sizes()?;
         for (index, client) in self.config.clients.iter().enumerate() {
             let client_id = ClientId::at(index);

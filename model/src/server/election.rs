@@ -96,6 +96,10 @@ impl Election {
 
     /// Begins an election with this vote for itself (rule 5.3.1).
     pub fn look(&mut self, own: Vote, context: &mut Context<'_>) {
+        if self.round == 0 && context.config.observers > 0 {
+            // The present vote of a process that has not elected any leader yet, which observers read (rule 5.7.2).
+            self.current.0 = own;
+        }
         self.round += 1;
         self.proposal = self.own_vote(own, context.config);
         self.received.clear();
@@ -116,15 +120,20 @@ impl Election {
         own: Vote,
         context: &mut Context<'_>,
     ) -> Option<Decision> {
+        if context.config.is_observer(from) {
+            self.answer_observer(from, state, context);
+            return None;
+        }
+        let answers = self.answers(context.config);
         if state != PeerState::Looking {
             // Rule 5.2.3: tell the LOOKING server which leader this one follows, with the round of that vote.
-            if notification.state == PeerState::Looking {
+            if notification.state == PeerState::Looking && answers {
                 let (vote, round) = self.current;
                 context.mail(from, Notification { vote, round, state });
             }
             return None;
         }
-        if notification.state == PeerState::Looking && notification.round < self.round {
+        if notification.state == PeerState::Looking && notification.round < self.round && answers {
             // Rule 5.2.2: the sender lags behind; let it catch up.
             self.tell(from, context);
         }
@@ -147,7 +156,20 @@ impl Election {
             PeerState::Following | PeerState::Leading => {
                 self.settled(from, notification, context.config)
             }
+            PeerState::Observing => unreachable!("{from} is a voter"),
         }
+    }
+
+    /// Returns true if this server answers voters. An observer's answers serve nothing (see [`Bug::ObserversAnswer`]).
+    fn answers(&self, config: &Config) -> bool {
+        !config.is_observer(self.id) || config.bugs.has(Bug::ObserversAnswer)
+    }
+
+    /// Answers an observer at once with the present vote, whatever it sent, and whatever this server's state is (rule
+    /// 5.6.2). In an election the present vote is the last decision, not the proposal.
+    fn answer_observer(&self, observer: ServerId, state: PeerState, context: &mut Context<'_>) {
+        let notification = Notification { vote: self.current.0, round: self.round, state };
+        context.mail(observer, notification);
     }
 
     /// Handles the vote of another LOOKING server (rule 5.3.2).
@@ -177,6 +199,9 @@ impl Election {
 
     /// Returns the vote for itself in this round: the server's history, or a random one.
     fn own_vote(&self, own: Vote, config: &Config) -> Vote {
+        if config.is_observer(self.id) {
+            return Vote::OF_OBSERVER;
+        }
         match config.election {
             config::Election::ByLot => Vote::by_lot(self.id, self.round),
             config::Election::Fast | config::Election::Oracle | config::Election::Any => own,
@@ -261,10 +286,13 @@ impl Election {
         Decision { leader: vote.leader, round }
     }
 
-    /// Sends the proposal to every other voter, and to this server itself without the network.
+    /// Sends the proposal to every other voter, and a voter's to itself without the network.
     fn broadcast(&mut self, context: &mut Context<'_>) {
-        for to in context.config.server_ids().filter(|to| *to != self.id) {
+        for to in context.config.voter_ids().filter(|to| *to != self.id) {
             self.tell(to, context);
+        }
+        if context.config.is_observer(self.id) {
+            return;
         }
         let own = Received { vote: self.proposal, round: self.round, state: PeerState::Looking };
         self.received.insert(self.id, own);

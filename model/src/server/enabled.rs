@@ -26,11 +26,11 @@ impl Server {
             Step::Snapshot(_) => self.database.can_snapshot(disk),
             Step::Stream(connection) => match &self.role {
                 Role::Leading(leader) => leader.can_stream(connection),
-                Role::Following(_) | Role::Looking => false,
+                Role::Following(_) | Role::Observing(_) | Role::Looking => false,
             },
             Step::Propose(_) => match &self.role {
                 Role::Leading(leader) => leader.is_established(),
-                Role::Following(_) | Role::Looking => false,
+                Role::Following(_) | Role::Observing(_) | Role::Looking => false,
             },
             Step::Expire(session) => self.tracks(session),
             Step::Rejoin(_) => !self.is_looking(),
@@ -77,12 +77,17 @@ impl Server {
             (ServerTimer::Notification, Role::Looking) => true,
             (ServerTimer::Finalize, Role::Looking) => self.election.is_finalizing(),
             (ServerTimer::ReadOnly, Role::Looking) => !self.clients.read_only,
-            (ServerTimer::ConnectLeader, Role::Following(learner)) => learner.can_connect(),
-            (ServerTimer::LeaderSilent, Role::Following(learner)) => learner.is_synchronised(),
-            // The timer limits a single wait, and there is none during a disk operation (rule 5.5.2).
-            (ServerTimer::InitLimit, Role::Following(_) | Role::Leading(_)) => {
-                !self.is_serving() && self.writing().is_none()
+            (ServerTimer::ConnectLeader, Role::Following(learner) | Role::Observing(learner)) => {
+                learner.can_connect()
             }
+            (ServerTimer::LeaderSilent, Role::Following(learner) | Role::Observing(learner)) => {
+                learner.is_synchronised()
+            }
+            // The timer limits a single wait, and there is none during a disk operation (rule 5.5.2).
+            (
+                ServerTimer::InitLimit,
+                Role::Following(_) | Role::Observing(_) | Role::Leading(_),
+            ) => !self.is_serving() && self.writing().is_none(),
             (ServerTimer::LearnerSilent(connection), Role::Leading(leader)) => {
                 leader.handles(connection)
             }

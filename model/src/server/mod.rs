@@ -55,7 +55,7 @@ pub use context::{Context, Exit};
 
 use crate::tree::DataTree;
 use crate::vocabulary::id::{ClientConnection, ServerId, SessionId};
-use crate::vocabulary::packet::PeerState;
+use crate::vocabulary::packet::{PeerState, Vote};
 use crate::vocabulary::release::Bug;
 use crate::watch::WatchTable;
 use clients::{Clients, Serving};
@@ -77,11 +77,24 @@ pub enum Role {
     Following(Learner),
     /// Leads, or tries to.
     Leading(Box<Leader>),
+    /// Observes a leader, or tries to (rule 5.7).
+    Observing(Learner),
+}
+
+impl Role {
+    /// Returns the memory of a learner: a follower or an observer.
+    pub fn learner(&self) -> Option<&Learner> {
+        match self {
+            Role::Following(learner) | Role::Observing(learner) => Some(learner),
+            Role::Looking | Role::Leading(_) => None,
+        }
+    }
 }
 
 /// A server's role, with the parts of the server that its code borrows.
 enum InRole<'a> {
     Looking(Looking<'a>),
+    /// Follows or observes.
     Following(Following<'a>),
     Leading(Leading<'a>),
 }
@@ -147,7 +160,7 @@ impl Server {
     pub fn is_serving(&self) -> bool {
         match &self.role {
             Role::Looking => false,
-            Role::Following(learner) => learner.is_serving(),
+            Role::Following(learner) | Role::Observing(learner) => learner.is_serving(),
             Role::Leading(leader) => leader.is_established(),
         }
     }
@@ -196,19 +209,24 @@ impl Server {
             Role::Looking => PeerState::Looking,
             Role::Following(_) => PeerState::Following,
             Role::Leading(_) => PeerState::Leading,
+            Role::Observing(_) => PeerState::Observing,
         }
     }
 
     /// Describes the server's state.
     pub fn describe(&self) -> String {
         match &self.role {
+            Role::Looking if self.election.proposal() == Vote::OF_OBSERVER => {
+                format!("LOOKING (round {}, an observer)", self.election.round())
+            }
             Role::Looking => format!(
                 "LOOKING (round {}, votes for server {}{})",
                 self.election.round(),
                 self.election.proposal().leader.0,
                 if self.clients.read_only { ", serves read-only" } else { "" }
             ),
-            Role::Following(learner) => learner.describe(),
+            Role::Following(learner) => learner.describe("FOLLOWING"),
+            Role::Observing(learner) => learner.describe("OBSERVING"),
             Role::Leading(leader) => leader.describe(),
         }
     }
@@ -217,10 +235,12 @@ impl Server {
     /// this.
     fn in_role(&mut self) -> InRole<'_> {
         let Server { database, election, role, thread, log, commits, clients, .. } = self;
+        let observes = matches!(role, Role::Observing(_));
         match role {
             Role::Looking => InRole::Looking(Looking { database, election, clients }),
-            Role::Following(learner) => InRole::Following(Following {
+            Role::Following(learner) | Role::Observing(learner) => InRole::Following(Following {
                 learner,
+                observes,
                 database,
                 thread,
                 log,

@@ -126,7 +126,9 @@ impl Server {
     pub(crate) fn rename_connection(&mut self, from: LearnerConnection, to: LearnerConnection) {
         match &mut self.role {
             Role::Looking => {}
-            Role::Following(learner) => learner.rename_connection(from, to),
+            Role::Following(learner) | Role::Observing(learner) => {
+                learner.rename_connection(from, to);
+            }
             Role::Leading(leader) => leader.rename_connection(from, to),
         }
     }

@@ -28,7 +28,7 @@ impl Server {
         }
     }
 
-    /// Begins to lead or to follow.
+    /// Begins to lead, to follow or to observe.
     pub(super) fn take_role(&mut self, decision: Decision, context: &mut Context<'_>) {
         assert!(
             self.is_looking(),
@@ -41,7 +41,9 @@ impl Server {
         self.clients.end_read_only(context);
         let Decision { leader, round } = decision;
         context.effects.event(Event::Elected { server: self.id, leader, round });
-        self.role = if leader == self.id {
+        self.role = if context.config.is_observer(self.id) {
+            Role::Observing(Learner::begin(leader, context))
+        } else if leader == self.id {
             let leader = Leader::begin(&mut self.database, &mut self.thread, context);
             Role::Leading(Box::new(leader))
         } else {
@@ -72,7 +74,7 @@ impl Server {
         self.stop_timers(context);
         let reload = match std::mem::replace(&mut self.role, Role::Looking) {
             Role::Looking => false,
-            Role::Following(learner) => {
+            Role::Following(learner) | Role::Observing(learner) => {
                 if let Some(connection) = learner.connection() {
                     context.network.close_by_learner(connection, context.effects);
                 }

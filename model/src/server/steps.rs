@@ -57,7 +57,7 @@ impl Server {
         }
     }
 
-    /// Reads from the connection to the leader. A follower that leaves its role closes the connection.
+    /// Reads from the connection to the leader. A learner that leaves its role closes the connection.
     pub(crate) fn read_from_leader(
         &mut self,
         connection: LearnerConnection,
@@ -65,7 +65,7 @@ impl Server {
         context: &mut Context<'_>,
     ) {
         let InRole::Following(mut following) = self.in_role() else {
-            unreachable!("{}: only a follower has a connection to a leader", context.id)
+            unreachable!("{}: only a learner has a connection to a leader", context.id)
         };
         let stays = following.read_from_leader(connection, delivered, context);
         self.stay_or_leave(stays, context);
@@ -150,7 +150,9 @@ impl Server {
         let bugs = context.config.bugs;
         let Some(zxid) = self.log.to_ack.last().copied() else { return };
         match self.in_role() {
-            InRole::Following(following) if bugs.has(Bug::PlantedAckBeforeFsync) => {
+            InRole::Following(following)
+                if bugs.has(Bug::PlantedAckBeforeFsync) && !following.observes =>
+            {
                 following.learner.ack(zxid, context);
             }
             InRole::Leading(mut leading) if bugs.has(Bug::PlantedLeaderAckBeforeFsync) => {
@@ -168,7 +170,9 @@ impl Server {
             context.effects.due(Step::Snapshot(context.id));
         }
         let durable = context.disk.last_durable();
-        for zxid in to_ack {
+        // An observer's log thread acknowledges nothing.
+        let acks = to_ack.into_iter().filter(|_| !context.config.is_observer(self.id));
+        for zxid in acks.collect::<Vec<_>>() {
             context.effects.event(Event::Acked { server: self.id, zxid, durable });
             match self.in_role() {
                 InRole::Following(following) => following.learner.ack(zxid, context),
@@ -427,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "only a follower has a connection to a leader")]
+    #[should_panic(expected = "only a learner has a connection to a leader")]
     fn a_leaders_packet_for_who_does_not_follow_is_no_silence() {
         let connection = LearnerConnection { learner: ServerId(1), slot: 0 };
         let end = Delivered::End { accepted: true };

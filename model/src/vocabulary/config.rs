@@ -93,8 +93,11 @@ impl fmt::Display for TxnLogSync {
 /// Configuration of an ensemble and its clients. The names are ZooKeeper's where ZooKeeper has the setting.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Config {
-    /// Number of servers, all of them voters.
+    /// Number of servers: voters and observers.
     pub servers: u8,
+    /// How many of the servers are observers (rule 5.7.1): those with the highest ids.
+    #[serde(default, skip_serializing_if = "none")]
+    pub observers: u8,
     /// tickTime.
     pub tick: Duration,
     /// initLimit, ticks.
@@ -144,6 +147,10 @@ pub struct Config {
     /// after the other do not give the same ids to different sessions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub earlier_starts: u16,
+}
+
+fn none(number: &u8) -> bool {
+    *number == 0
 }
 
 fn is_zero(number: &u16) -> bool {
@@ -316,6 +323,7 @@ impl Config {
         };
         Config {
             servers,
+            observers: 0,
             tick: Duration::from_secs(2),
             init_limit: 10,
             sync_limit: 5,
@@ -354,7 +362,17 @@ impl Config {
 
     /// Which sets of servers are quorums (rule 5.4.1).
     pub fn quorum_verifier(&self) -> QuorumVerifier {
-        QuorumVerifier::Majority { voters: self.servers }
+        QuorumVerifier::Majority { voters: self.servers - self.observers }
+    }
+
+    /// Returns true if the server is an observer: it learns what is committed, and takes part in no quorum.
+    pub fn is_observer(&self, server: ServerId) -> bool {
+        server.0 > self.servers - self.observers
+    }
+
+    /// Returns the ids of the servers that vote.
+    pub fn voter_ids(&self) -> impl Iterator<Item = ServerId> + use<> {
+        (1..=self.servers - self.observers).map(ServerId)
     }
 
     /// Returns the ids of all servers.

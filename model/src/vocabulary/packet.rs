@@ -132,6 +132,11 @@ pub enum LearnerPacket {
         /// The learner's accepted epoch.
         accepted_epoch: Epoch,
     },
+    /// OBSERVERINFO: the same from an observer (rule 5.7.3).
+    ObserverInfo {
+        /// The observer's accepted epoch.
+        accepted_epoch: Epoch,
+    },
     /// ACKEPOCH.
     AckEpoch {
         /// The learner's current epoch. `None` (-1 in the wire format) if the learner had accepted this epoch before;
@@ -202,6 +207,8 @@ pub enum LeaderPacket {
     },
     /// SYNC: the leader has sent everything that it proposed before this sync.
     Synced { session: SessionId, xid: Xid },
+    /// INFORM: a committed transaction, for an observer (rule 5.7.4).
+    Inform(Arc<Txn>),
 }
 
 /// A server's state in an election notification.
@@ -213,6 +220,8 @@ pub enum PeerState {
     Following,
     /// Is the leader.
     Leading,
+    /// Follows a leader as an observer.
+    Observing,
 }
 
 /// A vote (rule 5.1.2), ordered by (peer epoch, zxid, server id). The order is derived, so the fields must stay in
@@ -228,6 +237,10 @@ pub struct Vote {
 }
 
 impl Vote {
+    /// An observer's own vote: smaller than any other, and of no server that could lead (rule 5.7.2).
+    pub const OF_OBSERVER: Vote =
+        Vote { peer_epoch: Epoch(0), zxid: Zxid::ZERO, leader: ServerId(0) };
+
     /// Returns a server's random vote for itself in a round. It does not depend on the server's history
     /// ([`Election::ByLot`](crate::vocabulary::config::Election::ByLot)).
     pub fn by_lot(leader: ServerId, round: u32) -> Vote {

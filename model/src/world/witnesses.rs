@@ -213,7 +213,10 @@ impl Witnesses {
                     format!(
                         "{leader} was established with a history up to {last_zxid}, but no leader has proposed {next}"
                     ),
-                ));
+                )
+                .about(leader)
+                .about(last_zxid)
+                .about(next));
             };
             let event = Event::Committed { leader, txn: Arc::clone(&txn) };
             self.committed(at, &txn, &event)?;

@@ -27,7 +27,7 @@ type Command = fn(&mut Console, &[&str]) -> Result<(), String>;
 pub(crate) const COMMANDS: &[(&str, &str, Command)] = &[
     (
         "ensemble",
-        "servers=3 clients=1 commit-log=500 snap-count=100000 piece=4 [txn-log-sync] [head] [read-only [strict-clients]] \
+        "servers=3 [observers=1] clients=1 commit-log=500 snap-count=100000 piece=4 [txn-log-sync] [head] [read-only [strict-clients]] \
 [local-sessions [upgrading]] [not-forwarded] [max-buffer=n] [ordered] [bug=<name> ...]",
         ensemble,
     ),
@@ -199,6 +199,7 @@ pub(crate) fn value<T: std::str::FromStr>(
 
 fn ensemble(console: &mut Console, words: &[&str]) -> Result<(), String> {
     let mut config = Config::new(value(words, "servers", 3)?, value(words, "clients", 0)?);
+    config.observers = value(words, "observers", 0)?;
     config.commit_log_count = value(words, "commit-log", config.commit_log_count)?;
     // Stories have few znodes and short logs, so they state explicitly that a leader sends from its log on disk.
     config.txn_log_sync =

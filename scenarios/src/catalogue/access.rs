@@ -72,6 +72,7 @@ fn build(switches: &Switches) -> Scenario {
         name: entry().name.to_string(),
         summary: entry().summary.to_string(),
         servers: Choice::OneOf(vec![3, 3, 3, 5]),
+        observers: Choice::from(0),
         clients: Choice::from(3..=4),
         rounds: Choice::from(30..=70),
         limits: Limits::Tight,

@@ -61,10 +61,16 @@ pub(super) fn entry() -> Entry {
 }
 
 fn build(switches: &Switches) -> Scenario {
+    scenario(&entry(), switches)
+}
+
+/// Returns the scenario of an entry, without observers.
+pub(super) fn scenario(entry: &Entry, switches: &Switches) -> Scenario {
     Scenario {
-        name: "churn".to_string(),
-        summary: entry().summary.to_string(),
+        name: entry.name.to_string(),
+        summary: entry.summary.to_string(),
         servers: Choice::OneOf(vec![3, 3, 3, 5]),
+        observers: Choice::from(0),
         clients: Choice::from(2..=4),
         rounds: Choice::from(20..=60),
         limits: Limits::Tight,

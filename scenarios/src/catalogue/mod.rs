@@ -17,6 +17,7 @@ mod lock;
 mod membership;
 mod multilock;
 mod names;
+mod observers;
 mod partitioner;
 mod persistent_node;
 mod published_barriers;
@@ -163,6 +164,7 @@ pub fn catalogue() -> Vec<Entry> {
         names::entry(),
         persistent_node::entry(),
         churn::entry(),
+        observers::entry(),
         watches::entry(),
         calm::entry(),
         access::entry(),
@@ -190,6 +192,7 @@ fn servers_alone(entry: &Entry, smallest: Servers, switches: &Switches) -> Scena
         name: entry.name.to_string(),
         summary: entry.summary.to_string(),
         servers: Choice::from(u32::from(smallest.budget.servers)),
+        observers: Choice::from(0),
         clients: Choice::from(0),
         rounds: Choice::from(0),
         limits: Limits::Varied,

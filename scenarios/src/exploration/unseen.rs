@@ -67,6 +67,10 @@ fn swept_in(bug: Bug) -> &'static str {
         | Bug::PlantedLongerTimeout
         | Bug::PlantedVersion => "watches",
         Bug::PlantedScopeIgnored => "leader",
+        Bug::ObserversCounted
+        | Bug::ObserversAnswer
+        | Bug::PlantedInformedEarly
+        | Bug::PlantedInformsForgotten => "observers",
         _ => "churn",
     }
 }

@@ -32,6 +32,7 @@ mod long_record_unreadable;
 mod loss;
 mod model;
 mod narration;
+mod observers_answer;
 mod outstanding_acl_is_old;
 mod phantom;
 mod power_loss;

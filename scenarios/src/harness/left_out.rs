@@ -9,6 +9,7 @@ const RECOVERY: &str = "S6";
 const LOG: &str = "S7";
 const TIMEOUT: &str = "S15";
 const ELECTIONS: &str = "S17";
+const VOTES: &str = "S21";
 /// This property cannot be left out, because the history itself checks it at each commit.
 const PREFIX: &str = "S2";
 
@@ -55,7 +56,7 @@ impl LeftOut {
     /// Returns one sentence about the first that does not.
     pub(super) fn check(&self) -> Result<(), String> {
         let mut ids: Vec<String> = all().map(|monitor| id(&*monitor).to_string()).collect();
-        ids.extend([DURABLE, RECOVERY, LOG, TIMEOUT, ELECTIONS].map(str::to_string));
+        ids.extend([DURABLE, RECOVERY, LOG, TIMEOUT, ELECTIONS, VOTES].map(str::to_string));
         ids.retain(|id| id != PREFIX);
         ids.sort();
         match self.0.iter().find(|left_out| !ids.contains(left_out)) {
@@ -74,6 +75,7 @@ impl LeftOut {
             recovery: !self.has(RECOVERY),
             log: !self.has(LOG),
             elections: !self.has(ELECTIONS),
+            votes: !self.has(VOTES),
             timeout: !self.has(TIMEOUT),
         }
     }

@@ -62,6 +62,7 @@ pub struct Test {
     rounds: Choice,
     programs: Programs,
     servers: Choice,
+    observers: Choice,
     /// The caller's value; `None` for the default.
     clients: Option<Choice>,
     client_options: ClientOptions,
@@ -170,6 +171,7 @@ impl Test {
             rounds,
             programs,
             servers: Choice::from(3),
+            observers: Choice::from(0),
             clients: None,
             client_options: ClientOptions::new(),
             server_options: ServerOptions::default(),
@@ -193,6 +195,14 @@ impl Test {
     #[must_use]
     pub fn servers(mut self, servers: impl Into<Choice>) -> Test {
         self.servers = servers.into();
+        self
+    }
+
+    /// Sets the number of observers, in addition to the servers that vote: a number or a range. An observer learns what is
+    /// committed, serves clients, and takes part in no quorum. Searches have none.
+    #[must_use]
+    pub fn observers(mut self, observers: impl Into<Choice>) -> Test {
+        self.observers = observers.into();
         self
     }
 
@@ -406,6 +416,7 @@ impl Test {
             name: self.name,
             summary: String::new(),
             servers: self.servers,
+            observers: self.observers,
             clients,
             rounds: self.rounds,
             limits: Limits::Varied,

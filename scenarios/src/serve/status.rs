@@ -86,6 +86,9 @@ impl Core {
             server::Role::Looking | server::Role::Following(_) => {
                 Role::Follower { synced_observers: None }
             }
+            server::Role::Observing(learner) => {
+                Role::Observer { learner_master: i64::from(learner.leader().0) }
+            }
         }
     }
 

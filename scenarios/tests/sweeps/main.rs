@@ -12,6 +12,7 @@ mod minimised;
 mod moved_sessions;
 mod museum;
 mod narrow;
+mod observers;
 mod planted;
 mod recorded;
 mod reported_again;

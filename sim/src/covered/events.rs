@@ -60,7 +60,7 @@ fn reason(event: &Event) -> Option<String> {
 
 impl Monitor for Counting {
     fn name(&self) -> &'static str {
-        "coverage"
+        "recorder"
     }
 
     fn asked(&self) -> Asked {

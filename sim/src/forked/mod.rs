@@ -40,7 +40,8 @@ impl<'a> Recording<'a> {
     pub fn new(scenario: &'a Scenario, case: &'a Case) -> Result<Recording<'a>, String> {
         let (run, _) = recorded(scenario, case)?;
         let sized = Scenario {
-            servers: Choice::from(u32::from(run.config.servers)),
+            servers: Choice::from(u32::from(run.config.servers - run.config.observers)),
+            observers: Choice::from(u32::from(run.config.observers)),
             clients: Choice::from(u32::from(run.clients())),
             rounds: Choice::from(run.rounds),
             ..scenario.clone()

@@ -43,7 +43,7 @@ pub(crate) fn recorded(scenario: &Scenario, case: &Case) -> Result<(Run, String)
     let mut drawn = Drawn::draw(scenario, seed);
     let run = &mut drawn.run;
     run.config = case.config.clone();
-    run.aftermath = Aftermath::read(&case.parameters, case.config.servers)?;
+    run.aftermath = Aftermath::read(&case.parameters, &case.config)?;
     if let Some(rounds) = case.parameters.get("rounds") {
         run.rounds =
             rounds.parse().map_err(|_| format!("its `rounds` is `{rounds}`, not a number"))?;

@@ -95,7 +95,7 @@ impl Record {
             steps: 0,
             disruptions: DisruptionCounter::new(),
             struck: BTreeMap::new(),
-            marks: MarkCounter::new(),
+            marks: MarkCounter::new(&run.config),
             requests: 0,
             observed: BTreeMap::new(),
             recorded: Vec::new(),

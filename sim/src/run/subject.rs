@@ -25,6 +25,7 @@ use vivarium_model::machines::ProgramState;
 use vivarium_model::property::AskedOfServers;
 use vivarium_model::property::disks::Disks;
 use vivarium_model::property::elections::Elections;
+use vivarium_model::property::repeated_votes::RepeatedVotes;
 use vivarium_model::property::{Measure, Monitor, Objection, Telling, told_timeout};
 use vivarium_model::quorum::QuorumVerifier;
 use vivarium_model::step::Step;
@@ -155,6 +156,7 @@ struct Watched<H> {
     world: World<H>,
     disks: Option<Disks>,
     elections: Option<Elections>,
+    votes: Option<RepeatedVotes>,
     of_servers: AskedOfServers,
 }
 
@@ -169,7 +171,8 @@ impl<H: Host> Watched<H> {
         let is_asked = of_servers != AskedOfServers::NONE;
         let disks = is_asked.then(|| Disks::new(world.ensemble(), of_servers));
         let elections = of_servers.elections.then(|| Elections::new(world.ensemble().config()));
-        Watched { world, disks, elections, of_servers }
+        let votes = of_servers.votes.then(RepeatedVotes::default);
+        Watched { world, disks, elections, votes, of_servers }
     }
 
     fn ensemble(&self) -> &Ensemble {
@@ -186,9 +189,15 @@ impl<H: Host> Subject for Watched<H> {
         if let Some(elections) = &mut self.elections {
             elections.before(step, self.world.ensemble());
         }
+        if let Some(votes) = &mut self.votes {
+            votes.before(step, self.world.ensemble());
+        }
         let status = self.world.apply(at, step, effects)?;
         if let (Status::Done, Some(elections)) = (status, &mut self.elections) {
             elections.after(&effects.events, self.world.ensemble().config())?;
+        }
+        if let (Status::Done, Some(votes)) = (status, &mut self.votes) {
+            votes.after()?;
         }
         if let (Status::Done, Some(disks)) = (status, &mut self.disks) {
             disks.after(step, self.world.ensemble(), self.world.history())?;

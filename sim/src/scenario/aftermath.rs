@@ -76,14 +76,15 @@ impl Aftermath {
         left_down.into_iter().chain(left_cut_off).chain(awaits_expiry)
     }
 
-    /// Reads the parameters of a case with this many servers.
+    /// Reads the parameters of a case with this configuration.
     ///
     /// # Errors
     /// A clause that names a value that is not a server, or says that no quorum is left.
     pub(crate) fn read(
         parameters: &BTreeMap<String, String>,
-        servers: u8,
+        config: &Config,
     ) -> Result<Aftermath, String> {
+        let servers = config.servers;
         let named = |name: &str| -> Result<Vec<ServerId>, String> {
             let said = parameters.get(name).map_or("", String::as_str);
             let number = |text: &str| match text.parse() {
@@ -94,7 +95,8 @@ impl Aftermath {
         };
         let (left_down, left_cut_off) = (named(LEFT_DOWN)?, named(LEFT_CUT_OFF)?);
         let gone: BTreeSet<&ServerId> = left_down.iter().chain(&left_cut_off).collect();
-        if 2 * gone.len() >= usize::from(servers) && !gone.is_empty() {
+        let stay = config.server_ids().filter(|server| !gone.contains(server));
+        if !config.quorum_verifier().contains_quorum(stay.collect()) && !gone.is_empty() {
             return Err(format!(
                 "its `{LEFT_DOWN}` and `{LEFT_CUT_OFF}` leave no quorum of servers 1 to {servers}"
             ));
@@ -136,13 +138,14 @@ fn left(
 ) -> Vec<ServerId> {
     let mut random = seeds.stream(&purpose(kind), 0);
     let on = random.chance(scenario.faults.rate(kind).share(kind));
-    let minority = u64::from(config.servers.saturating_sub(1) / 2) - others.len() as u64;
+    let voters = config.quorum_verifier().voters().len() as u64;
+    let minority = voters.saturating_sub(1) / 2 - others.len() as u64;
     if !on || !scenario.faults.has(kind) || minority == 0 {
         return Vec::new();
     }
     let wanted = random.between(1, minority);
     let mut rest: Vec<ServerId> =
-        config.server_ids().filter(|server| !others.contains(server)).collect();
+        config.voter_ids().filter(|server| !others.contains(server)).collect();
     let mut chosen = Vec::new();
     while (chosen.len() as u64) < wanted && !rest.is_empty() {
         let server = rest.swap_remove(random.below(rest.len() as u64) as usize);
@@ -230,11 +233,11 @@ mod tests {
         };
         for aftermath in [Aftermath::default(), all] {
             let parameters: BTreeMap<_, _> = aftermath.parameters().collect();
-            assert_eq!(Aftermath::read(&parameters, 7), Ok(aftermath));
+            assert_eq!(Aftermath::read(&parameters, &Config::new(7, 0)), Ok(aftermath));
         }
         let wrong = |text: &str| {
             let parameters = BTreeMap::from([(LEFT_DOWN.to_string(), text.to_string())]);
-            Aftermath::read(&parameters, 3).expect_err("no such server")
+            Aftermath::read(&parameters, &Config::new(3, 0)).expect_err("no such server")
         };
         assert_eq!(wrong("1,9"), "its `left_down` names `9`, and it has servers 1 to 3");
         let no_quorum = "its `left_down` and `left_cut_off` leave no quorum of servers 1 to 3";

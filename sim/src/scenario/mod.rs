@@ -39,8 +39,10 @@ pub struct Scenario {
     pub name: String,
     /// One line for listings.
     pub summary: String,
-    /// The number of servers; at least 1.
+    /// The number of servers that vote; at least 1.
     pub servers: Choice,
+    /// The number of observers, which come in addition and have the highest ids. A search has none.
+    pub observers: Choice,
     /// The number of client machines.
     pub clients: Choice,
     /// How often each program repeats its task.
@@ -111,14 +113,17 @@ impl Scenario {
             return Ok(());
         }
         bounds::choice("servers", &self.servers, 1, SWEPT_SERVERS.into())?;
+        let most = |choice: &Choice| choice.range().map_or(u32::MAX, |(_, most)| most);
+        let voters = most(&self.servers);
+        bounds::choice("observers", &self.observers, 0, u32::from(SWEPT_SERVERS) - voters)?;
         bounds::choice("clients", &self.clients, 1, SWEPT_CLIENTS.into())?;
         self.settings.check()?;
         bounds::choice("rounds", &self.rounds, 1, u32::MAX)?;
         bounds::some_time("finishes_within", self.progress_bound)?;
         self.faults.check()?;
         self.has_what_faults_need()?;
-        let most = |choice: &Choice| choice.range().map_or(u32::MAX, |(_, most)| most);
-        self.script.check(most(&self.servers), most(&self.clients), self.chaos)?;
+        let servers = voters + most(&self.observers);
+        self.script.check(servers, most(&self.clients), self.chaos)?;
         match self.faults == FaultSet::NONE && self.script == Script::default() {
             true => Ok(()),
             false => Ok(bounds::some_time("chaos", self.chaos)?),

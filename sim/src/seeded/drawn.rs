@@ -54,8 +54,12 @@ impl fmt::Display for Drawn {
         writeln!(f, "scenario           {}, seed {}", self.run.scenario, self.run.seed)?;
         writeln!(
             f,
-            "sizes              {} servers, {} clients, {} rounds",
+            "sizes              {} servers{}, {} clients, {} rounds",
             config.servers,
+            match config.observers {
+                0 => String::new(),
+                observers => format!(" ({observers} of them observers)"),
+            },
             self.run.clients(),
             rounds
         )?;

@@ -78,6 +78,7 @@ pub(crate) fn scenario(faults: FaultSet) -> Scenario {
         name: "toy".into(),
         summary: "clients create znodes".into(),
         servers: Choice::from(3),
+        observers: Choice::from(0),
         clients: Choice::from(2..=4),
         rounds: Choice::from(50..=400),
         limits: Limits::Varied,

@@ -24,11 +24,14 @@ impl Drawn {
     pub fn draw(scenario: &Scenario, seed: u64) -> Drawn {
         let seeds = Seeds::new(seed);
         let random = &mut seeds.stream("options", 0);
-        let servers = scenario.servers.draw_small(random, 1);
+        let voters = scenario.servers.draw_small(random, 1);
+        let observers = scenario.observers.draw_small(&mut seeds.stream("observers", 0), 0);
+        let servers = voters + observers;
         let clients = scenario.clients.draw_small(random, 0);
         let rounds = scenario.rounds.draw(random);
         let mut config =
             draw_config(servers, clients, scenario.limits, &mut seeds.stream("config", 0));
+        config.observers = observers;
         config.txn_log_sync =
             draw_txn_log_sync(scenario.limits, &mut seeds.stream("txn log sync", 0));
         config.metadata = draw_metadata(&mut seeds.stream("metadata", 0));
@@ -43,7 +46,7 @@ impl Drawn {
             timings.disk_outlier = Outlier::NONE;
         }
         let aftermath = Aftermath::draw(scenario, &config, &seeds);
-        config.election = draw_election(scenario, servers, &seeds);
+        config.election = draw_election(scenario, voters, &seeds);
         let transport = Transport::draw(scenario, &config, &aftermath, &seeds);
         transport.apply(&mut config);
         let progress_bound = scenario.progress_bound + failed_lots(&config);
@@ -65,11 +68,11 @@ impl Drawn {
     }
 }
 
-/// Draws the election. A single server elects itself, so the fault has no effect there.
-fn draw_election(scenario: &Scenario, servers: u8, seeds: &Seeds) -> Election {
+/// Draws the election. A single voter elects itself, so the fault has no effect there.
+fn draw_election(scenario: &Scenario, voters: u8, seeds: &Seeds) -> Election {
     let kind = Fault::ElectionByLot;
     let on = seeds.stream(&purpose(kind), 0).chance(scenario.faults.rate(kind).share(kind));
-    match on && servers > 1 && scenario.faults.has(kind) {
+    match on && voters > 1 && scenario.faults.has(kind) {
         true => Election::ByLot,
         false => Election::Fast,
     }

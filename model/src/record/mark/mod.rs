@@ -6,6 +6,7 @@
 
 use crate::named;
 use crate::property::View;
+use crate::vocabulary::config::Config;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::event::{Event, SyncMode, WRITE_FAILED};
 use crate::vocabulary::id::{ClientId, ServerId, SessionId, Xid};
@@ -71,6 +72,12 @@ named! {
         SessionReattached = "session back at a server that had its old connection",
         /// A client's request was refused by the ACL of a znode.
         RefusedByAcl = "request refused by an ACL",
+        /// An observer was synchronised by DIFF.
+        ObserverByDiff = "observer synchronised by DIFF",
+        /// An observer was synchronised by SNAP.
+        ObserverBySnap = "observer synchronised by SNAP",
+        /// A session was connected to an observer after a server that votes, or the other way round.
+        MovedToObserver = "session moved to or from an observer",
     }
 }
 
@@ -177,6 +184,8 @@ struct Create {
 /// Counts marks. It receives every event like a monitor, but never objects.
 #[derive(Clone, Debug, Default)]
 pub struct MarkCounter {
+    /// The first id of an observer; `None` without observers.
+    first_observer: Option<ServerId>,
     counts: BTreeMap<Mark, u64>,
     creates: BTreeMap<(SessionId, Xid), Create>,
     servers: BTreeMap<SessionId, ServerId>,
@@ -197,8 +206,13 @@ pub struct MarkCounter {
 
 impl MarkCounter {
     /// Returns a counter with all counts 0.
-    pub fn new() -> MarkCounter {
-        MarkCounter::default()
+    pub fn new(config: &Config) -> MarkCounter {
+        let first_observer = config.server_ids().find(|server| config.is_observer(*server));
+        MarkCounter { first_observer, ..MarkCounter::default() }
+    }
+
+    fn is_observer(&self, server: ServerId) -> bool {
+        self.first_observer.is_some_and(|first| first <= server)
     }
 
     /// Returns how often each mark was reached; marks that were not reached are absent.
@@ -209,6 +223,16 @@ impl MarkCounter {
     /// Updates the counts with one event.
     pub fn event(&mut self, view: View<'_>, event: &Event) {
         match event {
+            Event::Synchronising { learner, mode: SyncMode::Diff, .. }
+                if self.is_observer(learner.learner) =>
+            {
+                self.count(Mark::ObserverByDiff);
+            }
+            Event::Synchronising { learner, mode: SyncMode::Snap, .. }
+                if self.is_observer(learner.learner) =>
+            {
+                self.count(Mark::ObserverBySnap);
+            }
             Event::Synchronising { mode, .. } => self.count(match mode {
                 SyncMode::Diff => Mark::SyncByDiff,
                 SyncMode::Trunc => Mark::SyncByTrunc,
@@ -350,10 +374,14 @@ impl MarkCounter {
     fn session(&mut self, session: SessionId, server: Option<ServerId>, state: SessionState) {
         match state {
             SessionState::SyncConnected | SessionState::ConnectedReadOnly => {
-                if let Some(server) = server
-                    && self.servers.insert(session, server).is_some_and(|before| before != server)
+                let before = server.and_then(|server| self.servers.insert(session, server));
+                if let (Some(server), Some(before)) = (server, before)
+                    && server != before
                 {
                     self.count(Mark::SessionMoved);
+                    if self.is_observer(server) != self.is_observer(before) {
+                        self.count(Mark::MovedToObserver);
+                    }
                 }
                 self.reattached(session);
             }

@@ -12,7 +12,7 @@ use crate::world::history::History;
 
 /// Feeds the events, ends the run, and returns the counts, one line per mark.
 fn counted(events: Vec<Event>) -> String {
-    let mut marks = MarkCounter::new();
+    let mut marks = MarkCounter::new(&Config::new(3, 1));
     let mut history = History::new();
     for event in &events {
         if let Event::Committed { txn, .. } = event {

@@ -157,7 +157,8 @@ impl Server {
                         && (!self.log.to_ack.iter().any(|zxid| would_commit(*zxid))
                             || outlook.has(Flaw::LeaderFsyncsThoughCommitting))
                 }
-                Role::Looking => false,
+                // A search has no observers.
+                Role::Looking | Role::Observing(_) => false,
             }
     }
 
@@ -224,7 +225,7 @@ impl Server {
             return false;
         }
         match &self.role {
-            Role::Looking => false,
+            Role::Looking | Role::Observing(_) => false,
             Role::Following(_) => true,
             Role::Leading(leader) => {
                 outlook.is_calm([Flaw::AppliesThoughFaulty; 3])

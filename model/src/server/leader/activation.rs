@@ -32,6 +32,8 @@ impl Leading<'_> {
         leader.handler_mut(connection).enter(HandlerPhase::AwaitingStart, connection, context);
         if leader.phase == Phase::Broadcast {
             self.release_handlers(context);
+        } else if context.config.is_observer(connection.learner) {
+            // Nothing waits for an observer (rule 5.7.3).
         } else if zxid == leader.epoch.opening() {
             let (id, learner, epoch) = (context.id, connection.learner, leader.epoch);
             context.effects.event(Event::Followed { leader: id, learner, epoch });

@@ -24,6 +24,9 @@ impl Leading<'_> {
             syncs: Vec::new(),
         });
         leader.forward(LeaderPacket::Proposal(Arc::clone(&txn)), context);
+        if context.config.bugs.has(Bug::PlantedInformedEarly) {
+            leader.inform(&txn, context);
+        }
         context.effects.event(Event::Proposed { leader: context.id, txn: Arc::clone(&txn) });
         self.log.push(txn, context);
     }
@@ -60,6 +63,9 @@ impl Leading<'_> {
         let Proposal { txn, syncs, .. } = leader.outstanding.pop_front().expect("it has a quorum");
         leader.last_committed = txn.zxid;
         leader.forward(LeaderPacket::Commit(txn.zxid), context);
+        if !context.config.bugs.has(Bug::PlantedInformedEarly) {
+            leader.inform(&txn, context);
+        }
         context.effects.event(Event::Committed { leader: context.id, txn: Arc::clone(&txn) });
         self.commits.push(Committed::Txn(txn), context);
         for (connection, session, xid) in syncs {
@@ -83,8 +89,17 @@ impl Leader {
     /// Sends a packet to every forwarding follower.
     fn forward(&mut self, packet: LeaderPacket, context: &mut Context<'_>) {
         for (connection, handler) in &mut self.handlers {
-            if handler.is_forwarding() {
+            if handler.is_forwarding() && !context.config.is_observer(connection.learner) {
                 handler.send(*connection, packet.clone(), context);
+            }
+        }
+    }
+
+    /// Sends a committed transaction to every observer that is synchronised, or is being (rule 5.7.4).
+    fn inform(&mut self, txn: &Arc<Txn>, context: &mut Context<'_>) {
+        for (connection, handler) in &mut self.handlers {
+            if handler.is_forwarding() && context.config.is_observer(connection.learner) {
+                handler.send(*connection, LeaderPacket::Inform(Arc::clone(txn)), context);
             }
         }
     }

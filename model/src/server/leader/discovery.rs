@@ -1,8 +1,9 @@
 //! Discovery: the leader finds the new epoch, and checks that no counted learner is ahead of it (rule 6.3).
 
 use super::Leading;
-use super::state::{HandlerPhase, Phase};
+use super::state::{HandlerPhase, Leader, Phase};
 use crate::server::context::{Context, Leave, Stays};
+use crate::vocabulary::config::Config;
 use crate::vocabulary::file_system::Writing;
 use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet};
 use crate::vocabulary::note::Note;
@@ -40,16 +41,19 @@ impl Leading<'_> {
     }
 
     /// Handles an accepted epoch before the new epoch is fixed (getEpochToPropose): the new epoch exceeds every
-    /// accepted epoch received. With a quorum that includes this leader, it is fixed and accepted.
+    /// accepted epoch received, also an observer's. With a quorum that includes this leader, it is fixed and accepted; no
+    /// observer counts towards it (ZOOKEEPER-2959; rule 5.7.3).
     fn epoch_to_propose(&mut self, server: ServerId, accepted: Epoch, context: &mut Context<'_>) {
         if self.thread.writing.is_some() {
             return;
         }
         let leader = &mut *self.leader;
         leader.epoch = leader.epoch.max(accepted.next());
-        leader.connecting.insert(server);
+        if counts(server, context.config) {
+            leader.connecting.insert(server);
+        }
         if leader.connecting.contains(context.id)
-            && leader.verifier.contains_quorum(leader.connecting)
+            && is_quorum(leader, leader.connecting, context.config)
         {
             self.thread.write(Writing::AcceptedEpoch, context);
         }
@@ -104,7 +108,9 @@ impl Leading<'_> {
                 self.drop_handler(connection, context);
                 return;
             }
-            leader.electing.insert(connection.learner);
+            if counts(connection.learner, context.config) {
+                leader.electing.insert(connection.learner);
+            }
         }
         let waits = HandlerPhase::AwaitingElection { last_zxid };
         leader.handler_mut(connection).enter(waits, connection, context);
@@ -119,7 +125,7 @@ impl Leading<'_> {
     /// learners, and the main thread writes the current epoch.
     fn consider_election(&mut self, context: &mut Context<'_>) {
         let leader = &mut *self.leader;
-        let is_quorum = leader.verifier.contains_quorum(leader.electing)
+        let is_quorum = is_quorum(leader, leader.electing, context.config)
             || context.config.bugs.has(Bug::PlantedEpochWithoutQuorum);
         if leader.election_finished || !leader.electing.contains(context.id) || !is_quorum {
             return;
@@ -138,5 +144,18 @@ impl Leading<'_> {
         for (connection, last_zxid) in waiting {
             self.synchronise(connection, last_zxid, context);
         }
+    }
+}
+
+/// Returns true if discovery counts this server (see [`Bug::ObserversCounted`]).
+fn counts(server: ServerId, config: &Config) -> bool {
+    !config.is_observer(server) || config.bugs.has(Bug::ObserversCounted)
+}
+
+/// Returns true if these servers, which discovery counts, are a quorum.
+fn is_quorum(leader: &Leader, counted: ServerSet, config: &Config) -> bool {
+    match config.bugs.has(Bug::ObserversCounted) {
+        true => counted.len() > leader.verifier.voters().len() / 2,
+        false => leader.verifier.contains_quorum(counted),
     }
 }

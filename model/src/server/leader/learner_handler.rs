@@ -46,7 +46,11 @@ impl Leading<'_> {
             handler.was_heard(connection, context);
         }
         match (&handler.phase, packet) {
-            (HandlerPhase::AwaitingInfo, LearnerPacket::FollowerInfo { accepted_epoch }) => {
+            (
+                HandlerPhase::AwaitingInfo,
+                LearnerPacket::FollowerInfo { accepted_epoch }
+                | LearnerPacket::ObserverInfo { accepted_epoch },
+            ) => {
                 return self.follower_info(connection, accepted_epoch, context);
             }
             (
@@ -121,7 +125,9 @@ impl Leading<'_> {
                 let answer = LeaderPacket::Revalidated { session, connection: waiting, timeout };
                 context.to_learner(connection, answer);
             }
-            packet @ (LearnerPacket::FollowerInfo { .. } | LearnerPacket::AckEpoch { .. }) => {
+            packet @ (LearnerPacket::FollowerInfo { .. }
+            | LearnerPacket::ObserverInfo { .. }
+            | LearnerPacket::AckEpoch { .. }) => {
                 unreachable!("{}: {packet:?} in broadcast", context.id)
             }
         }

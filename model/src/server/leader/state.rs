@@ -79,7 +79,8 @@ pub(in crate::server) struct Handler {
 }
 
 impl Handler {
-    /// Returns true if the learner is in forwardingFollowers and so gets proposals and commits.
+    /// Returns true if the learner is in forwardingFollowers and so gets proposals and commits, or in observingLearners
+    /// and so gets INFORM.
     pub(super) fn is_forwarding(&self) -> bool {
         matches!(
             self.phase,

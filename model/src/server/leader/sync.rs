@@ -51,7 +51,9 @@ impl Leading<'_> {
             handler.send(connection, LeaderPacket::Proposal(Arc::clone(txn)), context);
             handler.send(connection, LeaderPacket::Commit(txn.zxid), context);
         }
-        for proposal in &leader.outstanding {
+        // An observer gets no proposal that is not committed (rule 5.7.4).
+        let is_observer = context.config.is_observer(connection.learner);
+        for proposal in leader.outstanding.iter().filter(|_| !is_observer) {
             if proposal.txn.zxid > plan.sent {
                 handler.send(connection, LeaderPacket::Proposal(proposal.txn.clone()), context);
             }

@@ -1,4 +1,5 @@
-//! A follower: discovery, synchronisation and broadcast from the learner's side (rules 5.5, 6.3, 6.6 and 4.5).
+//! A follower or an observer: discovery, synchronisation and broadcast from the learner's side (rules 5.5, 5.7, 6.3, 6.6 and
+//! 4.5).
 
 mod state;
 mod sync;
@@ -29,9 +30,11 @@ const CONNECT_ATTEMPTS: u8 = 5;
 /// The pause between two attempts.
 const CONNECT_RETRY: Duration = Duration::from_millis(100);
 
-/// What the code of a follower works with: its own memory, and the parts of its server that it needs.
+/// What the code of a learner works with: its own memory, and the parts of its server that it needs.
 pub(in crate::server) struct Following<'a> {
     pub(in crate::server) learner: &'a mut Learner,
+    /// True for an observer.
+    pub(in crate::server) observes: bool,
     pub(in crate::server) database: &'a mut Database,
     pub(in crate::server) thread: &'a mut PacketThread,
     pub(in crate::server) log: &'a mut LogThread,
@@ -41,14 +44,14 @@ pub(in crate::server) struct Following<'a> {
 }
 
 impl Learner {
-    /// Begins to follow an elected leader: connects to it.
+    /// Begins to follow or to observe an elected leader: connects to it.
     pub(in crate::server) fn begin(leader: ServerId, context: &mut Context<'_>) -> Learner {
         let mut learner = Learner::new(leader);
         learner.connect_to_leader(context);
         learner
     }
 
-    /// Opens the connection and sends FOLLOWERINFO (rule 6.3.4).
+    /// Opens the connection and sends FOLLOWERINFO (rule 6.3.4), or OBSERVERINFO (rule 5.7.3).
     pub(in crate::server) fn connect_to_leader(&mut self, context: &mut Context<'_>) {
         assert!(self.can_connect(), "{}: it is connected to its leader", context.id);
         if !context.config.election.is_oracle() {
@@ -57,7 +60,11 @@ impl Learner {
         let connection = context.network.open_learner(context.id, self.leader);
         self.connection = Some(connection);
         let accepted_epoch = context.disk.accepted_epoch();
-        context.to_leader(connection, LearnerPacket::FollowerInfo { accepted_epoch });
+        let info = match context.config.is_observer(context.id) {
+            true => LearnerPacket::ObserverInfo { accepted_epoch },
+            false => LearnerPacket::FollowerInfo { accepted_epoch },
+        };
+        context.to_leader(connection, info);
         self.be_patient(context);
     }
 
@@ -94,7 +101,7 @@ impl Following<'_> {
             Delivered::End { .. } => Err(Leave("the connection to the leader ended")),
             Delivered::Packet(packet) => {
                 learner.be_patient(context);
-                if let LeaderPacket::Proposal(txn) = &packet
+                if let LeaderPacket::Proposal(txn) | LeaderPacket::Inform(txn) = &packet
                     && !can_read(context.config, txn)
                 {
                     return Err(Leave("a packet of its leader is longer than it reads"));
@@ -143,6 +150,13 @@ impl Following<'_> {
             (Phase::AwaitingUpToDate, LeaderPacket::Commit(zxid)) => {
                 learner.committed.push_back(zxid);
             }
+            (Phase::Synchronising, LeaderPacket::Inform(txn)) => {
+                self.informed_while_synchronising(txn, context);
+            }
+            (Phase::AwaitingUpToDate, LeaderPacket::Inform(txn)) => {
+                learner.committed.push_back(txn.zxid);
+                learner.not_logged.push_back(txn);
+            }
             (Phase::Synchronising, LeaderPacket::NewLeader(epoch)) => {
                 self.new_leader(epoch, context);
             }
@@ -190,6 +204,7 @@ impl Following<'_> {
         match packet {
             LeaderPacket::Proposal(txn) => self.log_proposal(txn, context),
             LeaderPacket::Commit(zxid) => self.commit_pending(zxid, context),
+            LeaderPacket::Inform(txn) => self.commit_informed(txn, context),
             LeaderPacket::Ping => {
                 let mut touched = std::mem::take(&mut learner.touched);
                 if context.config.bugs.has(Bug::PlantedTouchesKept) {
@@ -212,6 +227,13 @@ impl Following<'_> {
     fn log_proposal(&mut self, txn: Arc<Txn>, context: &mut Context<'_>) {
         self.learner.pending.push_back(Arc::clone(&txn));
         self.log.push(txn, context);
+    }
+
+    /// Handles INFORM: queues the transaction for the log thread, which does not acknowledge it, and for the
+    /// CommitProcessor at the same time (rule 5.7.6). No gap before it is noticed.
+    pub(super) fn commit_informed(&mut self, txn: Arc<Txn>, context: &mut Context<'_>) {
+        self.log.push(Arc::clone(&txn), context);
+        self.commits.push(Committed::Txn(txn), context);
     }
 
     /// Handles COMMIT, which must match the head of pendingTxns (rule 4.5.2). The transaction can be applied even

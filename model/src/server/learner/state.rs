@@ -1,4 +1,4 @@
-//! A follower's memory, and read access to it.
+//! A learner's memory, and read access to it.
 
 use crate::server::context::Context;
 use crate::tree::DataTree;
@@ -32,7 +32,7 @@ pub(in crate::server) enum Phase {
     Broadcast,
 }
 
-/// A follower's memory besides the database.
+/// A learner's memory besides the database: a follower's or an observer's.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Learner {
     pub(super) leader: ServerId,
@@ -119,8 +119,8 @@ impl Learner {
         self.mode
     }
 
-    /// Describes the learner's state.
-    pub fn describe(&self) -> String {
+    /// Describes the learner's state; `role` is FOLLOWING or OBSERVING.
+    pub fn describe(&self, role: &str) -> String {
         let phase = match self.phase {
             Phase::Discovery | Phase::AcceptingEpoch => "discovery",
             Phase::AwaitingSync
@@ -130,7 +130,7 @@ impl Learner {
             Phase::AwaitingUpToDate => "awaiting UPTODATE",
             Phase::Broadcast => "serving",
         };
-        format!("FOLLOWING server {} ({phase})", self.leader.0)
+        format!("{role} server {} ({phase})", self.leader.0)
     }
 
     /// Acknowledges a logged proposal.

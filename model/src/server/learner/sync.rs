@@ -10,7 +10,9 @@ use crate::vocabulary::file_system::Writing;
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::timer::ServerTimer;
+use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::{Epoch, Zxid};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 impl Following<'_> {
@@ -80,6 +82,22 @@ impl Following<'_> {
         }
     }
 
+    /// Handles an INFORM before NEWLEADER. In SNAP and TRUNC mode it is applied to memory immediately; in DIFF mode it is
+    /// kept (rule 5.7.5).
+    pub(super) fn informed_while_synchronising(
+        &mut self,
+        txn: Arc<Txn>,
+        context: &mut Context<'_>,
+    ) {
+        let learner = &mut *self.learner;
+        if learner.mode == Some(SyncMode::Diff) {
+            learner.committed.push_back(txn.zxid);
+            learner.not_logged.push_back(txn);
+        } else {
+            self.database.apply(txn, context);
+        }
+    }
+
     /// Handles NEWLEADER: makes the synchronised history durable, then the epoch, then acknowledges, one disk
     /// operation after the other (rule 6.6.3).
     pub(super) fn new_leader(&mut self, epoch: Epoch, context: &mut Context<'_>) {
@@ -101,7 +119,8 @@ impl Following<'_> {
 
     fn persist_committed(&mut self, context: &mut Context<'_>) {
         let learner = &mut *self.learner;
-        let next = if learner.committed.is_empty() {
+        // An observer writes nothing of a DIFF before it acknowledges (rule 5.7.5).
+        let next = if learner.committed.is_empty() || self.observes {
             Writing::CurrentEpochTmp
         } else {
             Writing::SyncAppend
@@ -177,13 +196,16 @@ impl Following<'_> {
         learner.phase = Phase::AwaitingUpToDate;
         learner.mode = None;
         let connection = learner.connected();
-        context.effects.event(Event::AckedNewLeader {
-            server: context.id,
-            epoch: learner.epoch,
-            history: self.database.tree.last_processed(),
-            durable: context.disk.last_durable(),
-            current_epoch: context.disk.current_epoch(),
-        });
+        // No quorum counts an observer, so its acknowledgement promises nothing.
+        if !self.observes {
+            context.effects.event(Event::AckedNewLeader {
+                server: context.id,
+                epoch: learner.epoch,
+                history: self.database.tree.last_processed(),
+                durable: context.disk.last_durable(),
+                current_epoch: context.disk.current_epoch(),
+            });
+        }
         context.to_leader(connection, LearnerPacket::Ack(learner.epoch.opening()));
         context.disarm(ServerTimer::InitLimit);
     }
@@ -197,6 +219,10 @@ impl Following<'_> {
         let committed = std::mem::take(&mut learner.committed);
         context.to_leader(connection, LearnerPacket::Ack(epoch.opening()));
         self.election.established_in(epoch, context.config);
+        let (not_logged, informed) = match self.observes {
+            true => (VecDeque::new(), not_logged),
+            false => (not_logged, VecDeque::new()),
+        };
         for txn in not_logged {
             self.log_proposal(txn, context);
         }
@@ -207,8 +233,28 @@ impl Following<'_> {
             zxid: self.database.tree.last_processed(),
             digest: self.database.tree.digest(),
         });
+        if self.observes {
+            self.commit_kept(informed, committed, context);
+            return;
+        }
         for zxid in committed {
             self.commit_pending(zxid, context);
+        }
+    }
+
+    /// Logs and commits what an observer has kept until UPTODATE (rule 5.7.5).
+    fn commit_kept(
+        &mut self,
+        kept: VecDeque<Arc<Txn>>,
+        mut committed: VecDeque<Zxid>,
+        context: &mut Context<'_>,
+    ) {
+        let forgets = context.config.bugs.has(Bug::PlantedInformsForgotten);
+        for txn in kept.into_iter().filter(|_| !forgets) {
+            if committed.front() == Some(&txn.zxid) {
+                committed.pop_front();
+                self.commit_informed(txn, context);
+            }
         }
     }
 }

@@ -195,6 +195,20 @@ named! {
         /// notifications of their deletion.
         PlantedCloseOrder => "planted: a closing client gets no notifications of its deletions",
 
+        /// An observer answers a LOOKING voter whose round is older than its own, or for which it knows a leader; and a
+        /// voter answers an observer whatever it says (rule 5.7.2). So the two answer each other's answers, as fast as the
+        /// network is, for as long as the voter finds no leader. Found here, by a story. Repaired: observers do not
+        /// answer.
+        ObserversAnswer =>
+            "an observer and a voter without a leader send each other votes without end (HEAD)",
+
+        // ---- of releases before 3.8.0 ----
+        /// A leader counts observers among the servers that have told their accepted epochs and that have acknowledged the
+        /// new one (rule 5.7.3), so that it begins to synchronise without a quorum of voters: another leader can
+        /// choose the same epoch (ZOOKEEPER-2959; repaired in 3.4.13 and 3.5.4).
+        ObserversCounted =>
+            "discovery counts observers (ZOOKEEPER-2959; 3.4.0 to 3.4.12, 3.5.0 to 3.5.3)",
+
         // ---- planted: no release has these; sweeps must find them ----
         /// Planted: the leader ignores signs of life.
         PlantedDeafLeader => "planted: the leader takes no notice of touches",
@@ -286,6 +300,10 @@ named! {
             "planted: a leader needs no quorum of servers that acknowledge its epoch",
         /// Planted: a leader accepts the acknowledgement of a learner whose history is ahead of its own.
         PlantedAheadCounts => "planted: a follower that is ahead of its leader counts",
+        /// Planted: a leader informs observers of transactions that it proposes.
+        PlantedInformedEarly => "planted: observers are informed before the commit",
+        /// Planted: an observer forgets what it was informed of before UPTODATE.
+        PlantedInformsForgotten => "planted: an observer forgets what came during its synchronisation",
         /// Planted: a leader writes the new currentEpoch as soon as it has accepted the epoch itself.
         PlantedHastyEpoch =>
             "planted: a leader's currentEpoch is new before a quorum has acknowledged that epoch",
@@ -310,7 +328,9 @@ impl Bug {
     ];
 
     /// Deviations that are planted to test that sweeps find them.
-    pub const PLANTED_FOR_SWEEPS: [Bug; 29] = [
+    pub const PLANTED_FOR_SWEEPS: [Bug; 31] = [
+        Bug::PlantedInformedEarly,
+        Bug::PlantedInformsForgotten,
         Bug::PlantedDeafLeader,
         Bug::PlantedRevalidateKeepsTimer,
         Bug::PlantedTouchesKept,
@@ -410,6 +430,9 @@ impl Bug {
         Bug::NoPersistentWatcherTypes,
         Bug::MissedWakeUp,
     ];
+
+    /// Defects that are repaired in 3.8.0 and HEAD.
+    pub const BEFORE_3_8_0: [Bug; 1] = [Bug::ObserversCounted];
 
     /// Returns the defects of releases: all except the planted ones.
     pub fn of_releases() -> impl Iterator<Item = Bug> + Clone {

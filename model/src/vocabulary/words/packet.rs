@@ -88,6 +88,9 @@ impl Display for LearnerPacket {
             LearnerPacket::FollowerInfo { accepted_epoch } => {
                 write!(f, "FOLLOWERINFO(acceptedEpoch {accepted_epoch})")
             }
+            LearnerPacket::ObserverInfo { accepted_epoch } => {
+                write!(f, "OBSERVERINFO(acceptedEpoch {accepted_epoch})")
+            }
             LearnerPacket::AckEpoch { current_epoch: Some(epoch), last_zxid } => {
                 write!(f, "ACKEPOCH(currentEpoch {epoch}, last zxid {last_zxid})")
             }
@@ -124,6 +127,7 @@ impl Display for LeaderPacket {
             LeaderPacket::SnapEnd => f.write_str("SNAP: end"),
             LeaderPacket::Proposal(txn) => write!(f, "PROPOSAL {txn}"),
             LeaderPacket::Commit(zxid) => write!(f, "COMMIT {zxid}"),
+            LeaderPacket::Inform(txn) => write!(f, "INFORM {txn}"),
             LeaderPacket::NewLeader(epoch) => write!(f, "NEWLEADER epoch {epoch}"),
             LeaderPacket::UpToDate => f.write_str("UPTODATE"),
             LeaderPacket::Ping => f.write_str("PING"),
@@ -146,6 +150,7 @@ impl Display for PeerState {
             PeerState::Looking => "LOOKING",
             PeerState::Following => "FOLLOWING",
             PeerState::Leading => "LEADING",
+            PeerState::Observing => "OBSERVING",
         })
     }
 }

@@ -69,7 +69,7 @@ where
     /// Returns the connection by which another server follows this one, if neither end of it is closed.
     fn followed_by(&self, other: ServerId) -> Option<LearnerConnection> {
         let process = (self.nodes)(other).process.as_ref()?;
-        let Role::Following(learner) = process.role() else { return None };
+        let learner = process.role().learner()?;
         let connection = learner.connection().filter(|_| learner.leader() == self.server)?;
         (self.links)(other).is_whole(connection.slot).then_some(connection)
     }
@@ -102,7 +102,8 @@ where
     fn eager_packet(&self, process: &Server, outlook: Outlook) -> Option<Step> {
         let reductions = self.reductions;
         match process.role() {
-            Role::Looking => None,
+            // A search has no observers.
+            Role::Looking | Role::Observing(_) => None,
             Role::Following(learner) => {
                 let connection = learner.connection()?;
                 let next = (self.links)(self.server).next_for_opener(connection.slot)?;

@@ -1,0 +1,29 @@
+//! `observers`: plain clients keep an ensemble with observers busy under all faults (`churn`, with one or two observers).
+
+use super::{Entry, Group, Switches, churn};
+use vivarium_model::mark::Mark;
+use vivarium_sim::{Choice, Scenario};
+
+/// The marks that a sweep must reach, beside those of `churn`.
+const MARKS: [Mark; 3] = [Mark::ObserverByDiff, Mark::ObserverBySnap, Mark::MovedToObserver];
+
+/// The entry of the catalogue.
+pub(super) fn entry() -> Entry {
+    Entry {
+        name: "observers",
+        summary: "plain clients keep an ensemble with observers busy that never comes to rest",
+        group: Group::ZooKeeper,
+        seeds: 3_000,
+        mutants: Vec::new(),
+        build,
+    }
+}
+
+fn build(switches: &Switches) -> Scenario {
+    let churn = churn::scenario(&entry(), switches);
+    Scenario {
+        observers: Choice::from(1..=2),
+        marks: churn.marks.iter().copied().chain(MARKS).collect(),
+        ..churn
+    }
+}
