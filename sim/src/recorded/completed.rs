@@ -35,9 +35,12 @@ struct Waits {
     shortest: Duration,
 }
 
+/// Since when each step was due, and how long it waited.
+type Waited = Vec<(Time, Duration)>;
+
 impl Waits {
-    /// Sorts how long each step waited, with since when it was due.
-    fn of(mut waits: Vec<(Time, Duration)>) -> Waits {
+    /// Sorts how long the steps waited.
+    fn of(mut waits: Waited) -> Waits {
         waits.sort_unstable();
         let shortest = waits.iter().map(|(_, wait)| *wait).min().unwrap_or(Duration::ZERO);
         let mut longest = Duration::ZERO;
@@ -82,7 +85,7 @@ impl WithSubject for MeasuredIn<'_> {
 
     fn run<S: Subject>(self, mut subject: S) -> Patience {
         let (_, mut effects) = Record::begin(self.run, String::new(), Keep::default());
-        let mut waits: Vec<(Discriminant<Step>, Vec<(Time, Duration)>)> = Vec::new();
+        let mut waits: Vec<(Discriminant<Step>, Waited)> = Vec::new();
         let mut pending = Pending::new(self.run.config.tick);
         subject.begin(&mut effects);
         pending.note(Time::ZERO, &effects);
