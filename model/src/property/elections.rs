@@ -15,6 +15,7 @@ use crate::vocabulary::id::{ServerId, ServerSet};
 use crate::vocabulary::packet::{Notification, PeerState, Vote};
 use crate::vocabulary::step::Step;
 use crate::vocabulary::timer::{ServerTimer, Timer};
+use std::collections::BTreeSet;
 
 const NAME: &str = "S17 who is elected has the votes";
 
@@ -23,6 +24,9 @@ const NAME: &str = "S17 who is elected has the votes";
 pub struct Elections {
     /// For each server, the notifications that it has read since it began to look for a leader, each with its sender.
     read: Vec<Vec<(ServerId, Notification)>>,
+    /// For each server, the votes that it has cast, each with its round. Only an observer's decision is judged by them, so they
+    /// are empty without observers.
+    cast: Vec<BTreeSet<(u32, Vote)>>,
     /// The server that may decide in this step.
     stands: Option<Candidate>,
 }
@@ -45,7 +49,9 @@ struct Candidate {
 impl Elections {
     /// Returns the state before the first step.
     pub fn new(config: &Config) -> Elections {
-        Elections { read: vec![Vec::new(); usize::from(config.servers)], stands: None }
+        let servers = usize::from(config.servers);
+        let cast = vec![BTreeSet::new(); servers];
+        Elections { read: vec![Vec::new(); servers], cast, stands: None }
     }
 
     /// Records, before a step, which server can end its election in it, and the notification that the server reads.
@@ -92,6 +98,39 @@ impl Elections {
             }
         }
         Ok(())
+    }
+
+    /// Records, after a step and before its elections are judged, the votes that servers have cast in it.
+    pub fn casts(&mut self, step: &Step, events: &[Event], ensemble: &Ensemble) {
+        if ensemble.config().observers == 0 {
+            return;
+        }
+        let reader = match step {
+            Step::Vote { to, .. } => Some(*to),
+            _ => None,
+        };
+        let began = events.iter().filter_map(|event| match event {
+            Event::LeftRole { server, .. } | Event::Restarted { server } => Some(*server),
+            _ => None,
+        });
+        for server in reader.into_iter().chain(began) {
+            if let Some(looking) = ensemble.server(server).filter(|it| it.is_looking()) {
+                self.cast[server.index()].insert((looking.round(), looking.proposal()));
+            }
+        }
+    }
+
+    /// Returns true if a quorum has sent votes for its proposal in its round, and each of these servers has cast that vote in
+    /// this round, or has decided so.
+    fn is_cast(&self, stood: &Candidate, config: &Config) -> bool {
+        let Candidate { proposal, round, .. } = *stood;
+        let casts = |(from, said): &&(ServerId, Notification)| {
+            is_for(said, proposal, round)
+                && (said.state != PeerState::Looking
+                    || self.cast[from.index()].contains(&(round, proposal)))
+        };
+        let cast = servers(self.read[stood.server.index()].iter().filter(casts), None);
+        config.quorum_verifier().contains_quorum(cast)
     }
 
     /// Records a notification that a looking server reads. While the server waits for a better vote, it drops every
@@ -146,6 +185,10 @@ impl Elections {
             && stood.proposal.leader == leader
             && self.has_quorum(&stood, config)
         {
+            if config.is_observer(server) && !self.is_cast(&stood, config) {
+                let why = Saw::from(format!("no quorum has voted so ({})", stood.proposal));
+                return Err(why.about(stood.proposal.zxid));
+            }
             return largest(&stood, read);
         }
         joins(&stood, read, leader, round, config)

@@ -96,8 +96,8 @@ impl Election {
 
     /// Begins an election with this vote for itself (rule 5.3.1).
     pub fn look(&mut self, own: Vote, context: &mut Context<'_>) {
-        if self.round == 0 && context.config.observers > 0 {
-            // The present vote of a process that has not elected any leader yet, which observers read (rule 5.7.2).
+        if self.round == 0 && context.config.bugs.has(Bug::ObserversToldOldVotes) {
+            // The present vote of a process that has not elected any leader yet.
             self.current.0 = own;
         }
         self.round += 1;
@@ -165,10 +165,14 @@ impl Election {
         !config.is_observer(self.id) || config.bugs.has(Bug::ObserversAnswer)
     }
 
-    /// Answers an observer at once with the present vote, whatever it sent, and whatever this server's state is (rule
-    /// 5.6.2). In an election the present vote is the last decision, not the proposal.
+    /// Answers an observer at once, whatever it sent, and whatever this server's state is (rule 5.7.2).
     fn answer_observer(&self, observer: ServerId, state: PeerState, context: &mut Context<'_>) {
-        let notification = Notification { vote: self.current.0, round: self.round, state };
+        let is_old = context.config.bugs.has(Bug::ObserversToldOldVotes);
+        let vote = match state {
+            PeerState::Looking if !is_old => self.proposal,
+            _ => self.current.0,
+        };
+        let notification = Notification { vote, round: self.round, state };
         context.mail(observer, notification);
     }
 

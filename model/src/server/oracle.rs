@@ -50,6 +50,8 @@ pub fn elected_by(
     vote: impl Fn(ServerId) -> Option<Vote>,
 ) -> Option<Elected> {
     let verifier = config.quorum_verifier();
+    // Observers may be among the servers that follow; their votes count for nothing (rule 5.7.2).
+    let servers = servers.intersection(verifier.voters());
     if !verifier.contains_quorum(servers) || !servers.contains(leader) {
         return None;
     }

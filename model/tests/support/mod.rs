@@ -203,7 +203,10 @@ impl<H: Host> Engine<H> {
         }
         let status = status?;
         let decided = match status {
-            Status::Done => self.elections.after(&effects.events, self.world.ensemble().config()),
+            Status::Done => {
+                self.elections.casts(&step, &effects.events, self.world.ensemble());
+                self.elections.after(&effects.events, self.world.ensemble().config())
+            }
             _ => Ok(()),
         };
         self.absorb(effects);

@@ -23,6 +23,7 @@ pub(super) fn conform(arguments: &ConformArguments) -> Result<u8, String> {
         server: arguments.server.as_deref().map(address).transpose()?,
         zookeeper: arguments.zookeeper.clone(),
         ensemble: arguments.ensemble,
+        observers: observers(arguments)?,
         planted: arguments.bugs.iter().map(|name| planted(name)).collect::<Result<_, _>>()?,
     };
     let meter = Meter::of_operations("conform".to_owned(), plan.operations);
@@ -38,6 +39,17 @@ pub(super) fn conform(arguments: &ConformArguments) -> Result<u8, String> {
         Some(_) => 1,
     };
     Ok(emit(&report::report(&plan, &outcome, WIDTH), code))
+}
+
+/// The most observers.
+const OBSERVERS: u8 = 4;
+
+fn observers(arguments: &ConformArguments) -> Result<u8, String> {
+    let Some(text) = &arguments.observers else { return Ok(0) };
+    match text.parse() {
+        Ok(observers) if observers <= OBSERVERS => Ok(observers),
+        _ => Err(format!("--observers needs a number from 0 to {OBSERVERS}, not `{text}`")),
+    }
 }
 
 fn number(option: &str, text: Option<&str>, default: u64) -> Result<u64, String> {

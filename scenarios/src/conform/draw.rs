@@ -33,10 +33,10 @@ pub(super) fn action() -> impl Strategy<Value = Action> {
 }
 
 /// Draws an action of a case in which sessions move between servers.
-pub(super) fn moving() -> impl Strategy<Value = Action> {
+pub(super) fn moving(servers: u8) -> impl Strategy<Value = Action> {
     prop_oneof![
         10 => action(),
-        1 => (seat(), 0..3_u8).prop_map(|(seat, server)| Action::Move { seat, server }),
+        1 => (seat(), 0..servers).prop_map(|(seat, server)| Action::Move { seat, server }),
     ]
 }
 

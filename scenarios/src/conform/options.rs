@@ -18,6 +18,8 @@ pub struct Options {
     pub container_check_interval: Duration,
     /// How long to wait until servers serve.
     pub patience: Duration,
+    /// How many of an ensemble's servers are observers: the last ones.
+    pub observers: usize,
     /// Further arguments of the Java process, such as `-Dzookeeper.maxCnxns=3`.
     pub java_arguments: Vec<String>,
     /// Further lines of `zoo.cfg`.
@@ -33,6 +35,7 @@ impl Default for Options {
             super_digest: None,
             container_check_interval: Duration::from_secs(60),
             patience: Duration::from_secs(30),
+            observers: 0,
             java_arguments: Vec::new(),
             settings: Vec::new(),
         }

@@ -30,12 +30,19 @@ pub struct Plan {
     pub planted: Vec<Bug>,
     /// Whether to compare with three servers, one of which is killed now and then.
     pub ensemble: bool,
+    /// How many observers an ensemble has in addition.
+    pub observers: u8,
 }
 
 impl Plan {
     /// Returns the release to compare with.
     pub fn release(&self) -> &str {
         self.zookeeper.as_deref().unwrap_or(INSTALLED)
+    }
+
+    /// Returns the number of servers.
+    pub(super) fn servers(&self) -> u8 {
+        if self.ensemble { SERVERS as u8 + self.observers } else { 1 }
     }
 
     /// Checks that the differences of the release are known.
@@ -58,21 +65,24 @@ pub struct Setting {
     pub bugs: Bugs,
     /// The server's properties.
     pub options: ServerOptions,
+    /// How many of the servers are observers.
+    pub observers: u8,
 }
 
 /// Returns the setup of the real server.
-pub(super) fn real_options() -> Options {
+pub(super) fn real_options(observers: u8) -> Options {
     Options {
         enforce_quota: true,
         super_digest: Some(generate_digest(draw::SUPER)),
         container_check_interval: Duration::from_secs(86_400),
+        observers: usize::from(observers),
         ..Options::default()
     }
 }
 
 /// Returns the matching setup of the model.
 pub(super) fn setting(plan: &Plan) -> Setting {
-    let real = real_options();
+    let real = real_options(plan.observers);
     let options = ServerOptions {
         min_session_timeout: Some(*real.session_timeouts.start()),
         max_session_timeout: Some(*real.session_timeouts.end()),
@@ -83,12 +93,12 @@ pub(super) fn setting(plan: &Plan) -> Setting {
     };
     let own = divergences::bugs(plan.release());
     let bugs = plan.planted.iter().fold(own, |bugs, bug| bugs.with(*bug));
-    Setting { bugs, options }
+    Setting { bugs, options, observers: plan.observers }
 }
 
 /// Describes how a server must be set up for the comparison.
 pub fn setup() -> String {
-    let real = real_options();
+    let real = real_options(0);
     let mut text = String::from(
         "A server to compare with (--server) is a standalone ZooKeeper 3.8.0 that has no other clients (or 3.9.5, with \
          --zookeeper), with these lines in zoo.cfg:\n",
@@ -113,10 +123,10 @@ pub(super) fn start(plan: &Plan) -> Result<(Option<RealServer>, Servers), Confor
     if plan.ensemble {
         let real = RealEnsemble::start_with(
             &Installation::of_release(plan.release())?,
-            SERVERS,
-            &real_options(),
+            SERVERS + usize::from(plan.observers),
+            &real_options(plan.observers),
         )?;
-        // If histories are equal, the model's oracle elects the last server.
+        // If histories are equal, the model's oracle elects the last server that votes.
         let servers = Servers::ensemble(real, ServerId::at(SERVERS - 1))?;
         return Ok((None, servers));
     }
@@ -125,7 +135,7 @@ pub(super) fn start(plan: &Plan) -> Result<(Option<RealServer>, Servers), Confor
         None => {
             let server = RealServer::start_with(
                 &Installation::of_release(plan.release())?,
-                &real_options(),
+                &real_options(0),
             )?;
             let servers = Servers::one(server.address());
             Ok((Some(server), servers))

@@ -121,7 +121,10 @@ fn runner(seed: u64) -> TestRunner {
 }
 
 fn draw_case(runner: &mut TestRunner, case: u64, plan: &Plan) -> Drawn {
-    let action = if plan.ensemble { draw::moving().boxed() } else { draw::action().boxed() };
+    let action = match plan.servers() {
+        1 => draw::action().boxed(),
+        servers => draw::moving(servers).boxed(),
+    };
     let mut drawn: Drawn = (0..draw::CASE)
         .map(|_| action.new_tree(runner).expect("nothing is rejected"))
         .map(|tree| Box::new(tree) as Box<dyn ValueTree<Value = Action>>)

@@ -1,14 +1,14 @@
 //! The real servers, and their twins among the model's servers.
 //!
 //! The first election of three real servers decides which one leads. The model's leader is its twin, and the followers
-//! are twins in the order of their ids. So later elections, which depend on ids where histories are equal, have equal
+//! are twins in the order of their ids, as are observers, which come last. So later elections, which depend on ids where histories are equal, have equal
 //! results.
 
 use super::{ConformError, RealEnsemble};
 use std::net::SocketAddr;
 use vivarium_model::id::ServerId;
 
-/// One server, or three.
+/// One server, or three and observers.
 #[derive(Debug)]
 pub struct Servers {
     real: Real,

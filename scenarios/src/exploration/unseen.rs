@@ -69,6 +69,7 @@ fn swept_in(bug: Bug) -> &'static str {
         Bug::PlantedScopeIgnored => "leader",
         Bug::ObserversCounted
         | Bug::ObserversAnswer
+        | Bug::ObserversToldOldVotes
         | Bug::PlantedInformedEarly
         | Bug::PlantedInformsForgotten => "observers",
         _ => "churn",

@@ -33,6 +33,7 @@ mod loss;
 mod model;
 mod narration;
 mod observers_answer;
+mod observers_told_old_votes;
 mod outstanding_acl_is_old;
 mod phantom;
 mod power_loss;

@@ -4,11 +4,11 @@ use super::{
     Finding, Search, Switch, acks_outlive_reconnect, acl_by_number, acl_unknown_at_start,
     apply_outlives_role, container_list_is_old, failed_write_comes_later, first_snapshot_unsynced,
     fsync_error_keeps_memory, interrupted_trunc_keeps_tree, leader_ignores_newer_epoch,
-    long_record_unreadable, observers_answer, outstanding_acl_is_old, programs, refuse_newer_zxid,
-    rename_unsynced, sequence_counter_stays, snap_keeps_old_log, snapshot_ahead_of_log,
-    snapshot_outlives_role, snapshot_written_in_place, sync_at_leader, sync_overtakes_commits,
-    torn_record_hides_log, trunc_cuts_committed, trunc_keeps_newer_snapshot,
-    trunc_keeps_record_beyond, trunc_snapshot_unsynced, trunc_unsynced,
+    long_record_unreadable, observers_answer, observers_told_old_votes, outstanding_acl_is_old,
+    programs, refuse_newer_zxid, rename_unsynced, sequence_counter_stays, snap_keeps_old_log,
+    snapshot_ahead_of_log, snapshot_outlives_role, snapshot_written_in_place, sync_at_leader,
+    sync_overtakes_commits, torn_record_hides_log, trunc_cuts_committed,
+    trunc_keeps_newer_snapshot, trunc_keeps_record_beyond, trunc_snapshot_unsynced, trunc_unsynced,
 };
 use vivarium_model::release::Bug;
 use vivarium_sim::Fault;
@@ -306,6 +306,17 @@ pub const FINDINGS: &[Finding] = &[
         control: "the server has accepted no other epoch",
         needs_strace: false,
         reproduction: leader_ignores_newer_epoch::reproduce,
+    },
+    Finding {
+        name: "observers-told-old-votes",
+        switch: Switch::Bug(Bug::ObserversToldOldVotes),
+        loses: "An observer's clients have no server for initLimit ticks longer than others, after a leader has hung or \
+                was cut off.",
+        tracker: None,
+        search: Search::Swept { scenario: "observers", from: 0, to: 1_000 },
+        control: "the leader is killed, so that connections to it are refused",
+        needs_strace: false,
+        reproduction: observers_told_old_votes::reproduce,
     },
     Finding {
         name: "observers-answer",

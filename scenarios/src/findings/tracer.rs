@@ -166,7 +166,7 @@ fn thread_of(process: u32, name: &str) -> Option<String> {
 }
 
 /// Sends a signal to a process that was started here and has not been waited for.
-fn signal(process: u32, name: &str) {
+pub(super) fn signal(process: u32, name: &str) {
     let command = Command::new("kill").args(["-s", name, &process.to_string()]).status();
     // If there is no `kill`, the caller detects that the signal had no effect.
     let _ = command;

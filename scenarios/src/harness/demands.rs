@@ -20,8 +20,9 @@ impl Test {
     }
 
     /// Requires that a program makes the observation of this name in some run. The name is the argument of
-    /// [`ZooKeeper::custom`](crate::prelude::ZooKeeper::custom), or the one in [its type](vivarium_model::observation), such as `granted`. A property that
-    /// holds although no run reaches this point was not tested.
+    /// [`ZooKeeper::custom`](crate::prelude::ZooKeeper::custom), or the one in [its
+    /// type](vivarium_model::observation), such as `granted`. A property that holds although no run reaches this point was
+    /// not tested.
     #[must_use]
     pub fn must_see(mut self, name: &str) -> Test {
         self.must_see.push(name.to_string());

@@ -25,6 +25,7 @@ fn plan(operations: u64, planted: &[Bug]) -> Plan {
         zookeeper: None,
         planted: planted.to_vec(),
         ensemble: false,
+        observers: 0,
     }
 }
 
@@ -49,10 +50,10 @@ fn the_model_answers_as_a_real_server_does() {
 }
 
 #[test]
-fn a_session_moves_between_three_servers_of_which_one_is_killed() {
+fn a_session_moves_between_three_servers_of_which_one_is_killed_and_an_observer() {
     // A difference that is not repeated is no verdict: then another seed is tried.
     let mut outcomes = (1..4).map(|seed| {
-        let plan = Plan { ensemble: true, seed, ..plan(400, &[]) };
+        let plan = Plan { ensemble: true, observers: 1, seed, ..plan(400, &[]) };
         let outcome = compare(&plan)?;
         match &outcome.finding {
             None => Some(Some(outcome)),

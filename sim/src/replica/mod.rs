@@ -67,7 +67,19 @@ impl fmt::Debug for Replica {
 impl Replica {
     /// Creates servers, which elect a leader.
     pub fn new(servers: u8, bugs: Bugs, options: ServerOptions) -> Replica {
+        Replica::with_observers(servers, 0, bugs, options)
+    }
+
+    /// Creates servers, which elect a leader, and observers, which have the highest ids.
+    pub fn with_observers(
+        voters: u8,
+        observers: u8,
+        bugs: Bugs,
+        options: ServerOptions,
+    ) -> Replica {
+        let servers = voters + observers;
         let mut config = Config::new(servers, 0);
+        config.observers = observers;
         config.bugs = bugs;
         config.options = options;
         config.election = Election::Oracle;

@@ -194,6 +194,7 @@ impl<H: Host> Subject for Watched<H> {
         }
         let status = self.world.apply(at, step, effects)?;
         if let (Status::Done, Some(elections)) = (status, &mut self.elections) {
+            elections.casts(step, &effects.events, self.world.ensemble());
             elections.after(&effects.events, self.world.ensemble().config())?;
         }
         if let (Status::Done, Some(votes)) = (status, &mut self.votes) {

@@ -202,6 +202,13 @@ named! {
         ObserversAnswer =>
             "an observer and a voter without a leader send each other votes without end (HEAD)",
 
+        /// A LOOKING voter tells an observer its last decision and not its proposal (rule 5.7.2). So when the voters of a
+        /// quorum have given up their leader, the observer elects that leader once more. If it is hung or cut off, the
+        /// observer waits for it for initLimit ticks, while the voters have another one. Found here, by a story. Repaired:
+        /// the voter tells its proposal.
+        ObserversToldOldVotes =>
+            "an observer goes back to the leader that its voters have given up (HEAD)",
+
         // ---- of releases before 3.8.0 ----
         /// A leader counts observers among the servers that have told their accepted epochs and that have acknowledged the
         /// new one (rule 5.7.3), so that it begins to synchronise without a quorum of voters: another leader can

@@ -375,7 +375,8 @@ fn nothing(root: &str) -> Request {
 }
 
 fn replica(servers: u8, setting: &Setting) -> Replica {
-    Replica::new(servers, setting.bugs, setting.options.clone())
+    let Setting { bugs, options, observers } = setting;
+    Replica::with_observers(servers - observers, *observers, *bugs, options.clone())
 }
 
 fn diverged(seat: Seat, occasion: &str, both: Both) -> Stop {

@@ -240,6 +240,7 @@ pub(super) const MUSEUM: &[Exhibit] = &[
     exhibit("churn", "FailedWriteComesLater", "S6", 312, 6_000),
     exhibit("churn", "SyncOvertakesCommits", "H6", 0, 100),
     exhibit("observers", "ObserversAnswer", "S21", 0, 200),
+    exhibit("observers", "ObserversToldOldVotes", "S17", 0, 50),
     exhibit("observers", "ObserversCounted", "S3", 640, 2_000),
     exhibit("observers", "PlantedInformedEarly", "S2", 0, 50),
     exhibit("observers", "PlantedInformsForgotten", "S7", 0, 50),
