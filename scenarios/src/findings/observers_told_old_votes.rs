@@ -33,7 +33,7 @@ pub(super) fn reproduce(
     for _ in 1..ATTEMPTS {
         match (variant, &outcome) {
             (Variant::Defect, Outcome::Kept(_)) => {
-                tale.say("it has looked for a leader later than the voters; once more".to_owned());
+                tale.say("it has looked for a leader later than the voters; once more");
                 outcome = attempt(installation, variant, tale)?;
             }
             _ => break,
