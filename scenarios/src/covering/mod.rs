@@ -1,19 +1,21 @@
 //! Runs seeds of a scenario and reports what they covered.
 
 use crate::replaying::title;
-use crate::sweeping::panics;
 use crate::sweeping::seeds::SeedRange;
+use crate::sweeping::watchdog::{self, Ended, PATIENCE, Teller};
+use crate::sweeping::{self, panics};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use vivarium_model::mark::Mark;
 use vivarium_reports::covered::{AwaitCounts, Coverage};
 use vivarium_reports::summary::Count;
 use vivarium_sim::covered::{Await, Covered, covered};
-use vivarium_sim::{Fate, HostKind, Scenario, SweepOptions};
+use vivarium_sim::{Fate, Heartbeats, HostKind, Scenario, SweepOptions};
 
 /// Runs each seed once, whether or not it violates a property.
 ///
 /// # Errors
-/// One sentence if a number of the scenario is invalid.
+/// One sentence if a number of the scenario is invalid, if a program loops without awaiting, or if Vivarium itself panics.
 pub(crate) fn coverage(
     scenario: &Scenario,
     bugs: &[String],
@@ -25,10 +27,7 @@ pub(crate) fn coverage(
     scenario.check()?;
     panics::programs();
     let options = SweepOptions { seeds: seeds.range(), jobs, keep_going: true };
-    let Covered { totals, awaits, events } = covered(scenario, &options, host, &mut |totals| {
-        progress(totals.seeds);
-        ControlFlow::Continue(())
-    });
+    let Covered { totals, awaits, events } = watched(scenario, options, host, progress)?;
     let reached = |mark: Mark| totals.marks.get(&mark).copied().unwrap_or(0);
     let struck = |fault| totals.struck.get(&fault).copied().unwrap_or(0);
     let faults = scenario.faults.iter().map(|fault| (fault.name(), struck(fault)));
@@ -42,6 +41,26 @@ pub(crate) fn coverage(
         marks: Count::list(Mark::ALL.into_iter().map(|mark| (mark.name(), reached(mark)))),
         faults: Count::list(faults),
         events: Count::list(events),
+    })
+}
+
+fn watched(
+    scenario: &Scenario,
+    seeds: SweepOptions,
+    host: HostKind,
+    progress: &dyn Fn(u64),
+) -> Result<Covered, String> {
+    let pulses: Arc<Heartbeats> = Arc::default();
+    let (scenario, beating) = (scenario.clone(), Arc::clone(&pulses));
+    let work = move |teller: &Teller<u64, Covered>| {
+        covered(&scenario, &seeds, host, &beating, &mut |totals| {
+            teller.tell(totals.seeds);
+            ControlFlow::Continue(())
+        })
+    };
+    watchdog::watched(PATIENCE, work, || pulses.beats(), progress).map_err(|ended| match ended {
+        Ended::Stuck(beat) => sweeping::stuck(beat),
+        Ended::Panicked(why) => format!("Vivarium itself failed, please report it: {why}"),
     })
 }
 

@@ -110,7 +110,7 @@ pub(crate) fn sweep(
 }
 
 /// Returns the sentence about a run that does not advance.
-fn stuck(beat: Beat) -> String {
+pub(crate) fn stuck(beat: Beat) -> String {
     let who = match beat.client {
         // Monitors receive a program's observations within the same step, so a property can be the cause.
         Some(client) => format!("{client}'s program (or a property that receives its events)"),

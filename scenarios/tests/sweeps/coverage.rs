@@ -2,6 +2,7 @@
 
 use crate::entry;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use vivarium::catalogue::{Switches, catalogue};
 use vivarium_model::release::Bug;
 use vivarium_sim::covered::covered;
@@ -14,7 +15,8 @@ fn same_runs(scenario: &Scenario, host: HostKind) {
     let seeds = SweepOptions { seeds: 0..SEEDS, jobs: 2, keep_going: true };
     let options = RunOptions { host, ..RunOptions::default() };
     let plain = vivarium_sim::sweep(scenario, &seeds, &options, &mut |_| ControlFlow::Continue(()));
-    let counted = covered(scenario, &seeds, host, &mut |_| ControlFlow::Continue(()));
+    let counted =
+        covered(scenario, &seeds, host, &Arc::default(), &mut |_| ControlFlow::Continue(()));
     let (plain, counted) = (plain.totals, counted.totals);
     assert_eq!(plain.hash, counted.hash, "{} under {host}", scenario.name);
     assert_eq!(plain.violating, counted.violating, "{} under {host}", scenario.name);
@@ -43,7 +45,7 @@ fn awaits_are_lines_of_programs_only() {
     let scenario = (entry("lock").build)(&Switches::default());
     let seeds = SweepOptions { seeds: 0..SEEDS, jobs: 2, keep_going: true };
     let go_on = &mut |_: &_| ControlFlow::Continue(());
-    let counted = covered(&scenario, &seeds, HostKind::Direct, go_on);
+    let counted = covered(&scenario, &seeds, HostKind::Direct, &Arc::default(), go_on);
     assert!(counted.awaits.len() > 5, "{:?}", counted.awaits);
     for found in &counted.awaits {
         let places = &found.places;

@@ -85,3 +85,16 @@ fn what_faults_do_is_counted_at_the_await_where_they_strike() {
     assert!(at_once <= killed, "each program awaits one thing: {at_once} of {killed}");
     assert!(at(&coverage, SLEEP).killed > 0);
 }
+
+/// A program that never awaits is named, like in a sweep.
+#[test]
+#[should_panic(expected = "loops: seed 0: client 1's program")]
+fn a_program_that_loops_is_named() {
+    let programs = |zookeeper: ZooKeeper| async move {
+        zookeeper.connect().await;
+        loop {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    Test::new("loops", programs).clients(1).seeds(1).coverage();
+}

@@ -10,7 +10,9 @@ mod events;
 pub use counts::Await;
 
 use crate::awaits::traced;
-use crate::run::{HostKind, RunOptions};
+use crate::run::HostKind;
+use crate::run::heartbeat::Heartbeats;
+use crate::run::record::Keep;
 use crate::scenario::Scenario;
 use crate::scenario::run::Run;
 use crate::seeded::drawn::Drawn;
@@ -35,7 +37,8 @@ pub struct Covered {
     pub events: BTreeMap<String, u64>,
 }
 
-/// Runs each seed once, whether or not it violates a property, and counts. `progress` is called after each run.
+/// Runs each seed once, whether or not it violates a property, and counts. `progress` is called after each run; other
+/// threads can observe the state of the runs in `pulses`.
 ///
 /// # Panics
 /// If this build does not have the host.
@@ -43,12 +46,13 @@ pub fn covered(
     scenario: &Scenario,
     seeds: &SweepOptions,
     host: HostKind,
+    pulses: &Arc<Heartbeats>,
     progress: &mut dyn FnMut(&Totals) -> ControlFlow<()>,
 ) -> Covered {
     let (awaits, events) = (Arc::new(Shared::default()), Counting::new());
     let counted = counted(scenario, &awaits, &events);
-    let options = RunOptions { host, ..RunOptions::default() };
-    let run = |seed| simulate(&counted, &Drawn::draw(&counted, seed), host, options.into());
+    let keep = || Keep { pulses: Some(Arc::clone(pulses)), ..Keep::default() };
+    let run = |seed| simulate(&counted, &Drawn::draw(&counted, seed), host, keep());
     let seeds = SweepOptions { keep_going: true, ..seeds.clone() };
     let (report, _) = sweep::sweep_with(&seeds, &run, progress);
     Covered { totals: report.totals, awaits: awaits.counts(), events: events.counts() }
