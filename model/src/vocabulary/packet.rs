@@ -132,11 +132,6 @@ pub enum LearnerPacket {
         /// The learner's accepted epoch.
         accepted_epoch: Epoch,
     },
-    /// OBSERVERINFO: the same from an observer (rule 5.7.3).
-    ObserverInfo {
-        /// The observer's accepted epoch.
-        accepted_epoch: Epoch,
-    },
     /// ACKEPOCH.
     AckEpoch {
         /// The learner's current epoch. `None` (-1 in the wire format) if the learner had accepted this epoch before;
@@ -163,6 +158,11 @@ pub enum LearnerPacket {
         session: SessionId,
         /// The client's connection, which waits for the answer.
         connection: ClientConnection,
+    },
+    /// OBSERVERINFO: FOLLOWERINFO of an observer (rule 5.7.3).
+    ObserverInfo {
+        /// The observer's accepted epoch.
+        accepted_epoch: Epoch,
     },
 }
 

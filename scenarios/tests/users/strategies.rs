@@ -2,7 +2,7 @@
 
 use crate::script::hasty;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestError, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 use vivarium::TestFailure;
 use vivarium::prelude::*;
 use vivarium::strategies::{kinds_of_faults, scripts};
@@ -20,8 +20,9 @@ fn smallest<S: Strategy>(
     strategy: &S,
     is_held: impl Fn(S::Value) -> Result<(), TestCaseError>,
 ) -> S::Value {
-    let mut runner =
-        TestRunner::new(Config { cases: 3_000, failure_persistence: None, ..Config::default() });
+    let config = Config { cases: 3_000, failure_persistence: None, ..Config::default() };
+    let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut runner = TestRunner::new_with_rng(config, random);
     match runner.run(strategy, is_held) {
         Err(TestError::Fail(_, smallest)) => smallest,
         other => panic!("nothing failed: {other:?}"),
