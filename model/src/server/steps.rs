@@ -170,9 +170,11 @@ impl Server {
             context.effects.due(Step::Snapshot(context.id));
         }
         let durable = context.disk.last_durable();
-        // An observer's log thread acknowledges nothing.
-        let acks = to_ack.into_iter().filter(|_| !context.config.is_observer(self.id));
-        for zxid in acks.collect::<Vec<_>>() {
+        // An observer's log thread acknowledges nothing (rule 5.7.6).
+        if matches!(self.role, Role::Observing(_)) {
+            return;
+        }
+        for zxid in to_ack {
             context.effects.event(Event::Acked { server: self.id, zxid, durable });
             match self.in_role() {
                 InRole::Following(following) => following.learner.ack(zxid, context),

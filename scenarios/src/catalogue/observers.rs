@@ -11,7 +11,7 @@ const MARKS: [Mark; 3] = [Mark::ObserverByDiff, Mark::ObserverBySnap, Mark::Move
 pub(super) fn entry() -> Entry {
     Entry {
         name: "observers",
-        summary: "plain clients keep an ensemble with observers busy that never comes to rest",
+        summary: "plain clients keep an ensemble with observers busy that never rests",
         group: Group::ZooKeeper,
         seeds: 3_000,
         mutants: Vec::new(),

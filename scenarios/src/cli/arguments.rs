@@ -241,7 +241,7 @@ pub(super) struct ConformArguments {
     #[arg(long)]
     pub(super) ensemble: bool,
     /// How many observers the ensemble has in addition [default: 0]
-    #[arg(long, value_name = "N", requires = "ensemble", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) observers: Option<String>,
     /// Plant a deviation in the model, which must then be found
     #[arg(long = "bug", value_name = "NAME")]

@@ -46,6 +46,9 @@ const OBSERVERS: u8 = 4;
 
 fn observers(arguments: &ConformArguments) -> Result<u8, String> {
     let Some(text) = &arguments.observers else { return Ok(0) };
+    if !arguments.ensemble {
+        return Err("`--observers` needs `--ensemble`: one server alone has none".to_owned());
+    }
     match text.parse() {
         Ok(observers) if observers <= OBSERVERS => Ok(observers),
         _ => Err(format!("--observers needs a number from 0 to {OBSERVERS}, not `{text}`")),

@@ -3,6 +3,7 @@
 use crate::catalogue::Entry;
 use vivarium_model::config::Election;
 use vivarium_model::file_system::Metadata;
+use vivarium_model::release::Bug;
 use vivarium_sim::{HostKind, Scenario};
 
 /// A scenario of the catalogue with its switches set.
@@ -76,7 +77,31 @@ pub(super) fn selection<'a>(
             return Err(format!("no scenario has all of the bugs {}", bugs.join(", ")));
         }
     }
-    chosen.into_iter().map(|entry| selected(entry, bugs)).collect()
+    let selected = chosen.into_iter().map(|entry| selected(entry, bugs));
+    let mut selected: Vec<Selected<'a>> = selected.collect::<Result<_, _>>()?;
+    match of_observers(bugs) {
+        Some(_) if names.is_empty() => selected.retain(has_observers),
+        Some(bug) => {
+            if let Some(without) = selected.iter().find(|selected| !has_observers(selected)) {
+                return Err(format!(
+                    "`{bug}` needs observers, and `{}` has none: run `vivarium run observers --bug {bug}`",
+                    without.entry.name
+                ));
+            }
+        }
+        None => {}
+    }
+    Ok(selected)
+}
+
+/// Returns the first of these bugs that shows only in ensembles with observers.
+fn of_observers(bugs: &[String]) -> Option<&String> {
+    bugs.iter().find(|name| Bug::OF_OBSERVERS.iter().any(|bug| bug.name() == *name))
+}
+
+/// Returns true if the scenario can have an observer.
+fn has_observers(selected: &Selected<'_>) -> bool {
+    selected.scenario.observers.range().is_some_and(|(_, most)| most > 0)
 }
 
 fn knows(entry: &Entry, bug: &String) -> bool {

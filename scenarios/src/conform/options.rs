@@ -61,6 +61,22 @@ impl Options {
         lines
     }
 
+    /// Returns the line of a server of an ensemble of `count` with these quorum ports, for the `zoo.cfg` of each. Servers
+    /// count from 0 here.
+    pub(crate) fn member(&self, server: usize, count: usize, quorum: u16, election: u16) -> String {
+        let role = if self.is_observer(server, count) { ":observer" } else { "" };
+        format!("server.{}=127.0.0.1:{quorum}:{election}{role}", server + 1)
+    }
+
+    /// Returns the line of an observer's own `zoo.cfg`.
+    pub(crate) fn own_line(&self, server: usize, count: usize) -> Option<String> {
+        self.is_observer(server, count).then(|| "peerType=observer".to_owned())
+    }
+
+    fn is_observer(&self, server: usize, count: usize) -> bool {
+        server + self.observers >= count
+    }
+
     /// Returns the arguments of the Java process before its class.
     pub(super) fn arguments(&self) -> Vec<String> {
         let interval = self.container_check_interval.as_millis();

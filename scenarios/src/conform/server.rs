@@ -111,14 +111,12 @@ impl RealEnsemble {
         let ports = free_ports(3 * count)?;
         let (clients, quorum) = ports.split_at(count);
         let mut lines = options.lines();
-        let voters = count.saturating_sub(options.observers);
-        lines.extend(quorum.chunks(2).enumerate().map(|(index, ports)| {
-            let role = if index < voters { "" } else { ":observer" };
-            format!("server.{}=127.0.0.1:{}:{}{role}", index + 1, ports[0], ports[1])
-        }));
+        let members = quorum.chunks(2).enumerate();
+        lines
+            .extend(members.map(|(index, ports)| options.member(index, count, ports[0], ports[1])));
         let servers = clients.iter().enumerate().map(|(index, port)| {
             let place = directory.path().join((index + 1).to_string());
-            let own = (index >= voters).then(|| "peerType=observer".to_owned());
+            let own = options.own_line(index, count);
             let lines: Vec<String> = lines.iter().cloned().chain(own).collect();
             Process::prepare(place, loopback(*port), &lines, Some(index + 1))
         });

@@ -67,11 +67,6 @@ fn swept_in(bug: Bug) -> &'static str {
         | Bug::PlantedLongerTimeout
         | Bug::PlantedVersion => "watches",
         Bug::PlantedScopeIgnored => "leader",
-        Bug::ObserversCounted
-        | Bug::ObserversAnswer
-        | Bug::ObserversToldOldVotes
-        | Bug::PlantedInformedEarly
-        | Bug::PlantedInformsForgotten => "observers",
         _ => "churn",
     }
 }
@@ -84,6 +79,9 @@ impl Exploration {
         let kind = match bug {
             Bug::PlantedLeaderNotCounted => {
                 Some("every server comes back in it; sweep `churn` with it")
+            }
+            bug if Bug::OF_OBSERVERS.contains(&bug) => {
+                Some("it takes observers, and a search has none; sweep `observers` with it")
             }
             bug if !is_among_servers(bug) => {
                 let swept = swept_in(bug);

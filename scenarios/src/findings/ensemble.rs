@@ -60,17 +60,6 @@ impl Ensemble {
         count: usize,
         options: Options,
     ) -> Result<Ensemble, FindingError> {
-        Ensemble::prepare_with_observers(installation, count, 0, options)
-    }
-
-    /// Prepares servers that vote, and observers, which have the highest ids.
-    pub(super) fn prepare_with_observers(
-        installation: &Installation,
-        voters: usize,
-        observers: usize,
-        options: Options,
-    ) -> Result<Ensemble, FindingError> {
-        let count = voters + observers;
         let directory = TempDir::with_prefix("zookeeper-").map_err(ConformError::Start)?;
         let ports = free_ports(count * (count + 2))?;
         let (clients, rest) = ports.split_at(count);
@@ -81,14 +70,10 @@ impl Ensemble {
         let mut servers = Vec::new();
         for learner in 0..count {
             let mut lines = options.lines();
-            if learner >= voters {
-                lines.push("peerType=observer".to_owned());
-            }
+            lines.extend(options.own_line(learner, count));
             for leader in 0..count {
                 let port = quorum[leader][learner];
-                let (election, number) = (elections[leader], leader + 1);
-                let role = if leader < voters { "" } else { ":observer" };
-                lines.push(format!("server.{number}=127.0.0.1:{port}:{election}{role}"));
+                lines.push(options.member(leader, count, port, elections[leader]));
                 if learner != leader {
                     let target = loopback(quorum[leader][leader]);
                     let ids = (ServerId::at(learner), ServerId::at(leader));

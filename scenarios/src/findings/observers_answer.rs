@@ -4,7 +4,7 @@ use super::Variant;
 use super::ensemble::{Ensemble, listed, options};
 use super::error::FindingError;
 use super::narration::{Narration, Outcome};
-use crate::conform::Installation;
+use crate::conform::{Installation, Options};
 use std::thread;
 use std::time::{Duration, Instant};
 use vivarium_model::id::ServerId;
@@ -28,11 +28,10 @@ pub(super) fn reproduce(
     variant: Variant,
     tale: &mut Narration<'_>,
 ) -> Result<Outcome, FindingError> {
-    let mut ensemble = Ensemble::prepare_with_observers(installation, 3, 1, options())?;
+    let options = Options { observers: 1, ..options() };
+    let (mut ensemble, leader) = Ensemble::start_all(installation, 4, options)?;
     let all = ensemble.all();
     let (voters, observer) = (&all[..3], all[3]);
-    ensemble.start(&all)?;
-    let leader = ensemble.serving(&all)?;
     tale.say(format!("3 servers and an observer serve; {leader} leads, {observer} observes"));
 
     for voter in voters {

@@ -48,12 +48,10 @@ fn attempt(
     tale: &mut Narration<'_>,
 ) -> Result<Outcome, FindingError> {
     let limits = vec![format!("initLimit={INIT_LIMIT}"), "syncLimit=4".to_owned()];
-    let options = Options { settings: limits, ..options() };
-    let mut ensemble = Ensemble::prepare_with_observers(installation, 3, 1, options)?;
+    let options = Options { settings: limits, observers: 1, ..options() };
+    let (mut ensemble, leader) = Ensemble::start_all(installation, 4, options)?;
     let all = ensemble.all();
     let observer = all[3];
-    ensemble.start(&all)?;
-    let leader = ensemble.serving(&all)?;
     tale.say(format!("3 servers and an observer serve; {leader} leads, {observer} observes"));
 
     let begun = Instant::now();

@@ -426,6 +426,15 @@ fn coverage_counts_awaits_marks_faults_and_events() {
     for part in ["recipes/src/lock/worker.rs:", "\nMarks\n", "\nFaults\n", "\nEvents\n"] {
         assert!(stdout.contains(part), "{part}: {stdout}");
     }
+    let sentence = refused(&["run", "lock", "--bug", "ObserversAnswer"]);
+    assert_eq!(
+        sentence,
+        "`ObserversAnswer` needs observers, and `lock` has none: run `vivarium run observers --bug ObserversAnswer`"
+    );
+    assert_eq!(
+        refused(&["conform", "--observers", "1"]),
+        "`--observers` needs `--ensemble`: one server alone has none"
+    );
     let json = vivarium(&["coverage", "counter", "queue", "--seeds", "3..9", "--json"]);
     let document: serde_json::Value = serde_json::from_str(&json.stdout).expect("it is JSON");
     assert_eq!(document["scenarios"][1]["scenario"], "queue");

@@ -16,7 +16,7 @@ fn a_sweep_that_keeps_going_counts_the_violating_seeds() {
         document["scenarios"][0].clone()
     };
     let (first, all) = (report(&[]), report(&["--keep-going"]));
-    assert_eq!(first["violation"], all["violation"], "the first one is told");
+    assert_eq!(first["violation"], all["violation"], "the first one is reported");
     assert_eq!((&first["violations"], &first["kept_going"]), (&1.into(), &false.into()));
     assert_eq!((&all["seeds"], &all["kept_going"]), (&60.into(), &true.into()));
     let violations = all["violations"].as_u64().expect("a number");

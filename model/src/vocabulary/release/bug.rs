@@ -438,6 +438,15 @@ impl Bug {
         Bug::MissedWakeUp,
     ];
 
+    /// Defects that show only in ensembles with observers.
+    pub const OF_OBSERVERS: [Bug; 5] = [
+        Bug::ObserversAnswer,
+        Bug::ObserversToldOldVotes,
+        Bug::ObserversCounted,
+        Bug::PlantedInformedEarly,
+        Bug::PlantedInformsForgotten,
+    ];
+
     /// Defects that are repaired in 3.8.0 and HEAD.
     pub const BEFORE_3_8_0: [Bug; 1] = [Bug::ObserversCounted];
 
