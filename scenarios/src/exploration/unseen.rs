@@ -19,6 +19,9 @@ pub(super) fn check(
             "the service grain has no servers; sweep it with that defect, or explore `broadcast`"
                 .to_string(),
         ),
+        Explored::Programs { .. } if Bug::OF_OBSERVERS.contains(&bug) => {
+            Some("the service grain has no servers; sweep `observers` with that defect".to_string())
+        }
         Explored::Programs { .. } => {
             Some("the service grain has no servers; sweep it with that defect".to_string())
         }

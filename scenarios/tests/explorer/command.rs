@@ -214,10 +214,19 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
             let sentence = asked(&[&nothing[..], &["--bug", bug.name()]].concat());
             assert!(sentence.starts_with(&unseen(bug, "broadcast", "")), "{sentence}");
         } else {
-            assert_eq!(sentence, unseen(bug, "lock", no_servers));
+            let why = match bug {
+                bug if Bug::OF_OBSERVERS.contains(&bug) => {
+                    "the service grain has no servers; sweep `observers` with that defect"
+                }
+                _ => no_servers,
+            };
+            assert_eq!(sentence, unseen(bug, "lock", why));
             let sentence = asked(&["broadcast", "--bug", bug.name()]);
             let why = match bug {
                 Bug::PlantedLeaderNotCounted => "every server comes back in it; sweep `",
+                bug if Bug::OF_OBSERVERS.contains(&bug) => {
+                    "it takes observers, and a search has none; sweep `"
+                }
                 _ => "it takes clients, and here are servers alone; sweep `",
             };
             assert!(sentence.contains(why) && sentence.ends_with("` with it"), "{sentence}");
