@@ -2,9 +2,10 @@
 
 use super::{
     AccessDecisions, AcknowledgedWrite, Bridge, CommittedPrefix, CompleteLeader, DueContainers,
-    DurableAck, EarlyExpiry, EndedSession, FaithfulClient, KeptPromises, KeptWatches, LedByQuorum,
-    LiveOwners, Livelock, Monitor, MonotoneZxid, MovedSession, NoExit, NoPhantom, OneLeader,
-    PrefixRead, Protocol, PunctualClient, ReplyOrder, SequenceOrder, SyncedReads, WholeSnapshots,
+    DurableAck, EarlyExpiry, EndedSession, FaithfulClient, KeptPromises, KeptWatches, KnownPackets,
+    LedByQuorum, LiveOwners, Livelock, Monitor, MonotoneZxid, MovedSession, NoExit, NoPhantom,
+    OneLeader, PrefixRead, Protocol, PunctualClient, ReplyOrder, SequenceOrder, SyncedReads,
+    WholeSnapshots,
 };
 
 type Monitors = Vec<Box<dyn Monitor>>;
@@ -53,6 +54,7 @@ fn among_servers() -> Monitors {
         Box::new(CompleteLeader::new()),
         Box::new(CommittedPrefix::new()),
         Box::new(NoPhantom::new()),
+        Box::new(KnownPackets),
     ]
 }
 

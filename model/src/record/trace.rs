@@ -36,6 +36,7 @@ impl Event {
     pub fn is_milestone(&self) -> bool {
         match self {
             Event::Established { .. }
+            | Event::Unexpected { .. }
             | Event::LeftRole { .. }
             | Event::Exited { .. }
             | Event::Session { .. }

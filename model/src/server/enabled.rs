@@ -4,7 +4,7 @@
 use super::disk::Disk;
 use super::{Role, Server, Writing};
 use crate::vocabulary::id::SessionId;
-use crate::vocabulary::release::Bugs;
+use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::step::Step;
 use crate::vocabulary::timer::{ServerTimer, Timer};
 
@@ -22,7 +22,13 @@ impl Server {
             Step::Apply(_) => self.commits.can_apply(),
             Step::ApplyRest(_) => self.database.has_rest(),
             Step::MissWakeUp(_) => self.commits.can_miss_wake_up(bugs),
-            Step::Write(_) => self.thread.writing.is_some(),
+            Step::Write(_) => match self.thread.writing {
+                // It waits for the log thread, unless it need not.
+                Some(Writing::NewLeaderAck) => {
+                    bugs.has(Bug::NewLeaderAckedBeforeFsync) || self.log.is_idle()
+                }
+                _ => self.thread.writing.is_some(),
+            },
             Step::Snapshot(_) => self.database.can_snapshot(disk),
             Step::Stream(connection) => match &self.role {
                 Role::Leading(leader) => leader.can_stream(connection),

@@ -9,6 +9,7 @@ use crate::vocabulary::step::Step;
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::Zxid;
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// The work of the log thread.
@@ -20,6 +21,26 @@ pub(super) struct LogThread {
     pub(super) to_ack: Vec<Zxid>,
     /// Transactions logged since the last snapshot.
     pub(super) logged_since_snapshot: u32,
+    /// The work of an earlier role's log thread.
+    pub(super) left: Left,
+}
+
+/// What the log thread of an earlier role still has to do ([`LogThreadOutlivesRole`](crate::vocabulary::release::Bug::LogThreadOutlivesRole)). Without any work, a state is
+/// hashed as if there were no such thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Left {
+    queue: VecDeque<Arc<Txn>>,
+    /// True if it has appended something since its last fsync.
+    unsynced: bool,
+}
+
+impl Hash for Left {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if *self != Left::default() {
+            self.queue.hash(state);
+            self.unsynced.hash(state);
+        }
+    }
 }
 
 impl LogThread {
@@ -31,21 +52,35 @@ impl LogThread {
 
     /// Returns true if there is a transaction to append.
     pub(super) fn can_append(&self) -> bool {
-        !self.queue.is_empty()
+        !self.queue.is_empty() || !self.left.queue.is_empty()
+    }
+
+    /// Returns true if nothing waits to be appended or to be made durable.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.can_append() && !self.can_fsync()
     }
 
     /// Returns true if there are appends to make durable.
     pub(super) fn can_fsync(&self) -> bool {
-        !self.to_ack.is_empty()
+        !self.to_ack.is_empty() || self.left.unsynced
     }
 
     /// Appends the next transaction; it is not durable yet.
     pub(super) fn append_next(&mut self, context: &mut Context<'_>) {
-        let txn = self.queue.pop_front().expect("it appends what waits in its queue");
-        if self.to_ack.is_empty() {
+        if !self.can_fsync() {
             context.effects.due(Step::Fsync(context.id));
         }
-        self.to_ack.push(txn.zxid);
+        let txn = match self.left.queue.pop_front() {
+            Some(txn) => {
+                self.left.unsynced = true;
+                txn
+            }
+            None => {
+                let txn = self.queue.pop_front().expect("it appends what waits in its queue");
+                self.to_ack.push(txn.zxid);
+                txn
+            }
+        };
         context.effects.note(|| Note::Appended { server: context.id, txn: Arc::clone(&txn) });
         context.disk.make_mut().append(txn);
     }
@@ -56,7 +91,17 @@ impl LogThread {
         if context.disk.unsynced() > 0 {
             context.disk.make_mut().fsync();
         }
+        self.left.unsynced = false;
         std::mem::take(&mut self.to_ack)
+    }
+
+    /// Leaves its work to be done after the role ([`LogThreadOutlivesRole`](crate::vocabulary::release::Bug::LogThreadOutlivesRole)); acknowledgements find a closed
+    /// connection. If an earlier thread has work left, this is done after it.
+    pub(super) fn outlive(&mut self) {
+        self.left.unsynced |= !self.to_ack.is_empty();
+        self.left.queue.append(&mut self.queue);
+        self.to_ack.clear();
+        self.logged_since_snapshot = 0;
     }
 
     /// Ends the thread with its role; the next role has its own. Queued transactions are appended and the log is
@@ -74,9 +119,7 @@ impl LogThread {
 
     /// Ends the thread after a failure: queued transactions are neither appended nor acknowledged.
     pub(super) fn end(&mut self) {
-        self.queue.clear();
-        self.to_ack.clear();
-        self.logged_since_snapshot = 0;
+        *self = LogThread::default();
     }
 
     /// Returns true if the next logged transaction begins a background snapshot, provided that one may begin.

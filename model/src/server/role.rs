@@ -72,13 +72,24 @@ impl Server {
         self.clients.read_only = false;
         self.clients.detach_all_clients(context);
         self.stop_timers(context);
+        let mut was_learner = false;
         let reload = match std::mem::replace(&mut self.role, Role::Looking) {
             Role::Looking => false,
             Role::Following(learner) | Role::Observing(learner) => {
+                was_learner = true;
                 if let Some(connection) = learner.connection() {
                     context.network.close_by_learner(connection, context.effects);
                 }
                 match learner.unfinished_sync() {
+                    Some(SyncMode::Snap)
+                        if context.config.bugs.has(Bug::InterruptedSnapKeepsTree) =>
+                    {
+                        if let Some(partial) = learner.into_partial_tree() {
+                            self.database.replace_tree(partial);
+                            self.database.committed_log.clear();
+                        }
+                        false
+                    }
                     Some(SyncMode::Snap) => true,
                     Some(SyncMode::Trunc) => {
                         !context.config.bugs.has(Bug::InterruptedTruncKeepsTree)
@@ -100,12 +111,25 @@ impl Server {
             self.database.leave_rest_of(txn, context);
         }
         self.commits.end();
-        if served {
+        if was_learner
+            && served
+            && !drop_tree
+            && context.config.bugs.has(Bug::TreeTakenBeforeLogEnds)
+            && let Err(reason) = self.database.fast_forward(context)
+        {
+            self.thread.exit = Some(Exit::NotLoaded(reason));
+            return;
+        }
+        if was_learner && context.config.bugs.has(Bug::LogThreadOutlivesRole) {
+            self.log.outlive();
+        } else if served || !self.log.is_idle() {
             self.log.finish(context);
+        }
+        if served {
             if !context.config.bugs.has(Bug::SnapshotOutlivesRole) {
                 self.database.finish_snapshot(context);
             }
-        } else {
+        } else if !self.log.can_fsync() {
             // It fsyncs its appends before it reads on, and cannot leave in between (rule 6.6.3).
             assert_eq!(
                 context.disk.unsynced(),
@@ -116,6 +140,7 @@ impl Server {
         }
         let loaded = match (reload || drop_tree, served) {
             (true, _) => self.database.reload(context),
+            (false, true) if self.leaves_tail(was_learner, context) => Ok(()),
             (false, true) => self.database.fast_forward(context),
             (false, false) => Ok(()),
         };
@@ -124,6 +149,12 @@ impl Server {
             return;
         }
         self.look(context);
+    }
+
+    /// Returns true if the end of its role leaves the tail of the log out of the tree (rules 6.8.8 and 6.8.9).
+    fn leaves_tail(&self, was_learner: bool, context: &Context<'_>) -> bool {
+        let bugs = context.config.bugs;
+        bugs.has(Bug::TailNotApplied) || was_learner && bugs.has(Bug::TreeTakenBeforeLogEnds)
     }
 
     /// Fails an fsync of the log, or a write to it (rule 6.7.6). In a synchronisation it is the packet thread's,

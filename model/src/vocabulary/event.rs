@@ -292,6 +292,12 @@ pub enum Event {
         /// Whether it was accepted.
         accepted: bool,
     },
+    /// A server read a packet of another server that the protocol excludes where it stands.
+    Unexpected {
+        server: ServerId,
+        /// The packet, in words.
+        what: &'static str,
+    },
 }
 
 /// The sessions of a client that are over.
@@ -372,7 +378,8 @@ impl Event {
             | Event::TouchesForwarded { .. }
             | Event::Touched { .. }
             | Event::SyncRead { .. }
-            | Event::TakenForExpired { .. } => None,
+            | Event::TakenForExpired { .. }
+            | Event::Unexpected { .. } => None,
         }
     }
 

@@ -37,6 +37,9 @@ pub enum Writing {
     SyncAppend,
     /// The learner's fsync of those appends.
     SyncFsync,
+    /// No disk operation: the learner's packet thread is about to acknowledge NEWLEADER while its log thread works
+    /// ([`Bug::ProposalsAckedFirst`](crate::vocabulary::release::Bug::ProposalsAckedFirst)).
+    NewLeaderAck,
 }
 
 /// The file system of a disk, and how the server uses it.

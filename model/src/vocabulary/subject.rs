@@ -160,7 +160,8 @@ impl Event {
             | Event::Crashed { server, .. }
             | Event::Restarted { server }
             | Event::Exited { server, .. }
-            | Event::EpochUndone { server, .. } => _ = all.add(*server),
+            | Event::EpochUndone { server, .. }
+            | Event::Unexpected { server, .. } => _ = all.add(*server),
             Event::Followed { leader, learner, .. } => _ = all.add(*leader).add(*learner),
             Event::Established { leader, last_zxid, .. } => _ = all.add(*leader).add(*last_zxid),
             Event::Synchronising { leader, learner, .. }

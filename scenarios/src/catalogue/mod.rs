@@ -38,7 +38,7 @@ use std::sync::Arc;
 use vivarium_model::named::Summarised;
 use vivarium_model::property;
 use vivarium_model::property::AskedOfServers;
-use vivarium_model::release::{Bug, Bugs};
+use vivarium_model::release::{Bug, Bugs, Release};
 use vivarium_model::setup::Setup;
 use vivarium_model::time::Duration;
 use vivarium_sim::scenario::script::Script;
@@ -99,19 +99,20 @@ pub struct Switches {
 }
 
 impl Entry {
-    /// Returns the switches with these names.
+    /// Returns the switches with these names; that of a release stands for all of its defects.
     ///
     /// # Errors
-    /// Returns the first name that is neither a mutant of this scenario nor a defect of the servers.
+    /// Returns the first name that is neither a mutant of this scenario nor a defect of the servers nor a release.
     pub fn switches<'a>(&self, names: &'a [String]) -> Result<Switches, &'a str> {
         let mut switches = Switches::default();
         for name in names {
             let mutant = self.mutants.iter().find(|mutant| mutant.name == name);
             let bug = Bug::ALL.into_iter().find(|bug| bug.name() == name);
-            match (mutant, bug) {
-                (Some(mutant), _) => switches.mutants.push(mutant.name),
-                (None, Some(bug)) => switches.bugs = switches.bugs.with(bug),
-                (None, None) => return Err(name),
+            match (mutant, bug, Release::named(name)) {
+                (Some(mutant), ..) => switches.mutants.push(mutant.name),
+                (None, Some(bug), _) => switches.bugs = switches.bugs.with(bug),
+                (None, None, Some(release)) => switches.bugs = switches.bugs.and(release.bugs()),
+                (None, None, None) => return Err(name),
             }
         }
         Ok(switches)

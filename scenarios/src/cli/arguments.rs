@@ -8,6 +8,7 @@ use super::output::Failure;
 use super::outputs::OutputArguments;
 use super::pictures::PictureArguments;
 use super::select::nearest;
+use super::switches::SwitchArguments;
 use super::walk::WalkArguments;
 use crate::catalogue::Entry;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -77,7 +78,7 @@ pub(super) struct WatchArguments {
 
 #[derive(Args, Debug)]
 pub(super) struct ListArguments {
-    /// A scenario, or `defects` for those of the servers [default: an overview]
+    /// A scenario, a release, `defects` for those of the servers, or `releases` [default: an overview]
     #[arg(value_name = "NAME")]
     pub(super) name: Option<String>,
 }
@@ -124,8 +125,8 @@ pub(super) struct TableArguments {
 pub(super) struct RecipesArguments {
     #[command(flatten)]
     pub(super) table: TableArguments,
-    /// Run on a release with its defects (head, 3.8.0) and report which defects violate properties, and how often
-    /// [default: repaired]
+    /// Run on a release with its defects (see `vivarium list releases`) and report which defects violate properties,
+    /// and how often [default: repaired]
     #[arg(long, value_name = "RELEASE")]
     pub(super) release: Option<String>,
     /// Like --max-states, for searches with 3 clients, which seldom finish [default: --max-states]
@@ -170,9 +171,8 @@ pub(super) struct RunArguments {
     /// What drives the programs: madsim or direct [default: madsim where it is built in]
     #[arg(long, value_name = "HOST")]
     pub(super) host: Option<String>,
-    /// Switch on a mutant of the scenario or a defect of the servers (see `vivarium list NAME`)
-    #[arg(long = "bug", value_name = "NAME")]
-    pub(super) bugs: Vec<String>,
+    #[command(flatten)]
+    pub(super) switches: SwitchArguments,
     /// Run all seeds even after a violation, and count the violating ones
     #[arg(long, conflicts_with = "check_determinism")]
     pub(super) keep_going: bool,
@@ -206,9 +206,8 @@ pub(super) struct ReplayArguments {
     /// The seed to replay
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) seed: Option<String>,
-    /// Switch on a mutant of the scenario or a defect of the servers
-    #[arg(long = "bug", value_name = "NAME")]
-    pub(super) bugs: Vec<String>,
+    #[command(flatten)]
+    pub(super) switches: SwitchArguments,
     /// Show the last steps: N of them, or all [default: 60, or all that a search has found]
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "")]
@@ -310,7 +309,7 @@ pub(super) struct ServeArguments {
     /// Take commands and show servers, trees, logs and watches by HTTP at this port too [default: not]
     #[arg(long, value_name = "PORT", allow_hyphen_values = true)]
     pub(super) http: Option<String>,
-    /// The release whose defects the servers have: head, 3.8.0 or repaired [default: repaired]
+    /// The release whose defects the servers have (see `vivarium list releases`) [default: repaired]
     #[arg(long, value_name = "RELEASE")]
     pub(super) release: Option<String>,
     /// Switch on a defect of the servers, besides those of the release
@@ -369,9 +368,8 @@ pub(super) struct ExploreArguments {
     /// what is committed as soon as it learns of it
     #[arg(long, value_name = "STEPS")]
     pub(super) coarse: Option<String>,
-    /// Switch on a mutant of the scenario or, with servers, a defect of theirs (see `vivarium list NAME`)
-    #[arg(long = "bug", value_name = "NAME")]
-    pub(super) bugs: Vec<String>,
+    #[command(flatten)]
+    pub(super) switches: SwitchArguments,
     /// How many threads [default: one per core]
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(super) threads: Option<String>,

@@ -1,9 +1,10 @@
 //! The commands that show a run again, as they can be typed where this process was started.
 
+use super::switches::flags;
+
 /// Returns the command that replays a seed, as it can be typed where this process was started.
 pub(super) fn replay_of_seed(scenario: &str, seed: u64, bugs: &[String]) -> String {
-    let bugs: String = bugs.iter().map(|bug| format!(" --bug {bug}")).collect();
-    format!("{} replay {scenario} --seed {seed}{bugs}", program())
+    format!("{} replay {scenario} --seed {seed}{}", program(), flags(bugs))
 }
 
 /// Returns the command that started this process. Cargo sets the variable `CARGO` for the processes that it runs.

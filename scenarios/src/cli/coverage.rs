@@ -4,6 +4,7 @@ use super::guard;
 use super::output::emit;
 use super::progress::Meter;
 use super::select::{self, Selected};
+use super::switches::SwitchArguments;
 use crate::catalogue::Entry;
 use crate::covering;
 use crate::sweeping::seeds::SeedRange;
@@ -27,9 +28,8 @@ pub(super) struct CoverageArguments {
     /// What drives the programs: madsim or direct [default: madsim where it is built in]
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
-    /// Switch on a mutant of the scenario or a defect of the servers (see `vivarium list NAME`)
-    #[arg(long = "bug", value_name = "NAME")]
-    bugs: Vec<String>,
+    #[command(flatten)]
+    switches: SwitchArguments,
     /// Print a JSON document
     #[arg(long)]
     json: bool,
@@ -46,10 +46,10 @@ pub(super) fn coverage(arguments: &CoverageArguments, entries: &[Entry]) -> Resu
     };
     let jobs = select::jobs(arguments.jobs.as_deref())?;
     let host = select::host(arguments.host.as_deref())?;
-    let selection = select::selection(&arguments.scenarios, &arguments.bugs, entries)?;
+    let bugs = &arguments.switches.names()?;
+    let selection = select::selection(&arguments.scenarios, bugs, entries)?;
     let covered = |Selected { entry, scenario }: &Selected<'_>| {
         let meter = Meter::new(entry.name.to_string(), seeds.len());
-        let bugs = &arguments.bugs;
         let progress = |done| meter.update(done);
         let covered =
             guard::guarded(|| covering::coverage(scenario, bugs, &seeds, jobs, host, &progress));

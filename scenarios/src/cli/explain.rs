@@ -6,6 +6,7 @@ use super::output::emit;
 use super::pictures::{self, PictureArguments};
 use super::progress::Meter;
 use super::select::{self, Selected};
+use super::switches::{NAMED_BY_CASE, SwitchArguments, flags};
 use crate::catalogue::Entry;
 use crate::explaining::{self, FORKS, Forks};
 use crate::sweeping;
@@ -24,9 +25,8 @@ pub(super) struct ExplainArguments {
     /// The seed of the run
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) seed: Option<String>,
-    /// Switch on a mutant of the scenario or a defect of the servers
-    #[arg(long = "bug", value_name = "NAME", requires = "seed")]
-    pub(super) bugs: Vec<String>,
+    #[command(flatten)]
+    pub(super) switches: SwitchArguments,
     /// Let the runs that go on have faults of their own; by default they only have those that had begun
     #[arg(long)]
     pub(super) faults: bool,
@@ -44,12 +44,16 @@ const MOST_FORKS: u32 = 100_000;
 pub(super) fn explain(arguments: &ExplainArguments, entries: &[Entry]) -> Result<u8, String> {
     let count = forks(arguments.runs.as_deref())?;
     let forks = Forks { host: select::host(None)?, count, have_faults: arguments.faults };
-    let (scenario, case, run) = recorded(arguments, entries)?;
+    if arguments.seed.is_none() && !arguments.switches.is_empty() {
+        return Err(NAMED_BY_CASE.to_string());
+    }
+    let bugs = arguments.switches.names()?;
+    let (scenario, case, run) = recorded(arguments, &bugs, entries)?;
     let explanation = explained(&scenario, &case, &run, forks)
         .map_err(|why| format!("{} cannot be explained: {why}", what(arguments)))?;
     let code = emit(&explanation_text(&explanation), 0);
     arguments.pictures.write(|| {
-        let mut picture = pictures::of_case(&case, &replay(arguments), entries)?;
+        let mut picture = pictures::of_case(&case, &replay(arguments, &bugs), entries)?;
         picture.curve = Some(explanation.curve());
         Ok(picture)
     })?;
@@ -57,11 +61,10 @@ pub(super) fn explain(arguments: &ExplainArguments, entries: &[Entry]) -> Result
 }
 
 /// Returns the command that replays the run.
-fn replay(arguments: &ExplainArguments) -> String {
+fn replay(arguments: &ExplainArguments, bugs: &[String]) -> String {
     let target = &arguments.target;
-    let bugs: String = arguments.bugs.iter().map(|bug| format!(" --bug {bug}")).collect();
     match &arguments.seed {
-        Some(seed) => format!("{} replay {target} --seed {seed}{bugs}", program()),
+        Some(seed) => format!("{} replay {target} --seed {seed}{}", program(), flags(bugs)),
         None => format!("{} replay {target}", program()),
     }
 }
@@ -84,6 +87,7 @@ fn explained(
 /// Returns the recorded run: by its seed, or from a case file.
 fn recorded(
     arguments: &ExplainArguments,
+    bugs: &[String],
     entries: &[Entry],
 ) -> Result<(Scenario, Case, RunReport), String> {
     let target = &arguments.target;
@@ -91,10 +95,10 @@ fn recorded(
     if let Some(seed) = &arguments.seed {
         let entry = select::entry(target, entries)?;
         select::has_seeds(entry)?;
-        let Selected { scenario, .. } = select::selected(entry, &arguments.bugs)?;
+        let Selected { scenario, .. } = select::selected(entry, bugs)?;
         let seed = parse_seed(seed).map_err(|error| error.to_string())?;
         let run = vivarium_sim::on_fresh_thread(|| vivarium_sim::run(&scenario, seed, &options));
-        let case = sweeping::case(&scenario, &arguments.bugs, &run);
+        let case = sweeping::case(&scenario, bugs, &run);
         return Ok((scenario, case, run));
     }
     if entries.iter().any(|entry| entry.name == target) && !Path::new(target).is_file() {

@@ -27,7 +27,8 @@ pub(super) fn explore(arguments: &ExploreArguments, entries: &[Entry]) -> Result
     let Some(name) = arguments.scenario.as_deref() else {
         return Err("`explore` needs a scenario, such as `vivarium explore lock`".to_string());
     };
-    let selected = select::selected(select::entry(name, entries)?, &arguments.bugs)?;
+    let bugs = &arguments.switches.names()?;
+    let selected = select::selected(select::entry(name, entries)?, bugs)?;
     check_grain(arguments.grain.as_deref(), &selected)?;
     check_flags(arguments, &selected)?;
     let exploration = asked(arguments)?;
@@ -37,9 +38,9 @@ pub(super) fn explore(arguments: &ExploreArguments, entries: &[Entry]) -> Result
                 "`{flag}` and `--serve` do not go together: leave out one of them"
             ));
         }
-        return walk::explore(&selected, &arguments.bugs, &exploration, address);
+        return walk::explore(&selected, bugs, &exploration, address);
     }
-    let report = search(&selected, &arguments.bugs, exploration)?;
+    let report = search(&selected, bugs, exploration)?;
     let reports = [report];
     if let Some(path) = &arguments.junit {
         fs::write(path, exploration_junit(&reports)).map_err(|error| {

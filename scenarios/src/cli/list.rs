@@ -1,9 +1,9 @@
 //! `vivarium list`: lists scenarios and switches.
 
 use super::output::emit;
-use super::select;
+use super::{releases, select};
 use crate::catalogue::{Entry, Group, Switches};
-use vivarium_model::release::Bug;
+use vivarium_model::release::{Bug, Release};
 use vivarium_reports::table::WIDTH;
 
 /// Runs the command: an overview, or one scenario with all of its switches.
@@ -12,13 +12,20 @@ pub(super) fn list(name: Option<&str>, entries: &[Entry]) -> Result<u8, String> 
         None => overview(entries),
         Some(DEFECTS) => defects(),
         Some(PUBLISHED) => published(entries),
-        Some(name) => details(select::entry(name, entries)?),
+        Some(RELEASES) => releases::releases(),
+        Some(name) => match Release::named(name) {
+            Some(release) => of_release(release),
+            None => details(select::entry(name, entries)?),
+        },
     };
     Ok(emit(&text, 0))
 }
 
 /// The name under which the servers' defects are listed.
 const DEFECTS: &str = "defects";
+
+/// The name under which the releases are listed.
+const RELEASES: &str = "releases";
 
 /// The name under which the recipes as published are listed.
 const PUBLISHED: &str = "published";
@@ -30,6 +37,7 @@ fn overview(entries: &[Entry]) -> String {
     let published = entries.iter().filter(|entry| entry.group == Group::Published).count();
     text.push_str(&format!(
         "`vivarium list NAME` shows a scenario's mutants, `vivarium list {DEFECTS}` the servers',\n\
+         `vivarium list {RELEASES}` which releases of ZooKeeper have which of these, and\n\
          `vivarium list {PUBLISHED}` the {published} recipes as published texts have them.\n"
     ));
     text
@@ -72,6 +80,18 @@ fn details(entry: &Entry) -> String {
 fn defects() -> String {
     let mut text = "Defects of the servers, for every scenario:\n".to_string();
     for bug in Bug::ALL {
+        text.push_str(&switch(bug.name(), bug.summary()));
+    }
+    text
+}
+
+/// Lists the defects of the servers of a release.
+fn of_release(release: Release) -> String {
+    let mut text = match release {
+        Release::Repaired => "repaired: none of the servers' defects\n".to_string(),
+        release => format!("Defects of the servers that {release} has:\n"),
+    };
+    for bug in releases::defects(release) {
         text.push_str(&switch(bug.name(), bug.summary()));
     }
     text

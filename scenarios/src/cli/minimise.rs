@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use vivarium_model::case::Case;
 use vivarium_model::property::Objection;
-use vivarium_model::release::Bug;
+use vivarium_model::release::{Bug, Release};
 use vivarium_model::verdict::Violation;
 use vivarium_reports::case_file;
 use vivarium_reports::summary::{Finding, Minimal, Shorter};
@@ -129,7 +129,9 @@ fn without_steps(scenario: String, case: &Case, objection: Objection) -> Finding
 pub(super) fn servers_alone(case: &Case) -> Option<Scenario> {
     let entries = catalogue();
     let entry = select::entry(SERVERS_ALONE, &entries).ok()?;
-    let is_of_servers = |bug: &&String| Bug::ALL.iter().any(|other| other.name() == **bug);
+    let is_of_servers = |name: &&String| {
+        Release::named(name).is_some() || Bug::ALL.iter().any(|bug| bug.name() == **name)
+    };
     let bugs: Vec<String> = case.bugs.iter().filter(is_of_servers).cloned().collect();
     let Selected { scenario, .. } = select::selected(entry, &bugs).ok()?;
     Some(scenario)

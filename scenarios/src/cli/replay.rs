@@ -5,6 +5,7 @@ use super::commands::{program, replay_of_seed};
 use super::output::emit;
 use super::pictures::{self, PictureArguments};
 use super::select::{self, Selected, nearest};
+use super::switches::NAMED_BY_CASE;
 use super::{cases, minimise};
 use crate::catalogue::Entry;
 use crate::exploration;
@@ -37,17 +38,13 @@ pub(super) fn replay(arguments: &ReplayArguments, entries: &[Entry]) -> Result<u
     match &arguments.seed {
         Some(seed) => {
             let asked = Asked { steps, time, pictures: &arguments.pictures };
-            by_seed(target, seed, &arguments.bugs, &asked, entries)
+            by_seed(target, seed, &arguments.switches.names()?, &asked, entries)
         }
         None if entries.iter().any(|entry| entry.name == target) => {
             select::has_seeds(select::entry(target, entries)?)?;
             Err(format!("which run of `{target}`? Give its seed: `replay {target} --seed N`"))
         }
-        None if !arguments.bugs.is_empty() => {
-            Err("a case file names its bugs itself: leave out `--bug`, or give `--seed N` with a \
-                 scenario"
-                .to_string())
-        }
+        None if !arguments.switches.is_empty() => Err(NAMED_BY_CASE.to_string()),
         None => by_case(target, &Asked { steps, time, pictures: &arguments.pictures }, entries),
     }
 }

@@ -29,9 +29,10 @@ use vivarium_sim::{HostKind, RunReport, Scenario};
 /// Runs the command and returns the exit code.
 pub(super) fn run(arguments: &RunArguments, entries: &[Entry]) -> Result<u8, String> {
     let seeds = arguments.seeds.as_deref().map(SeedRange::parse).transpose();
+    let bugs = &arguments.switches.names()?;
     let plan = Plan {
-        selection: select::selection(&arguments.scenarios, &arguments.bugs, entries)?,
-        bugs: &arguments.bugs,
+        selection: select::selection(&arguments.scenarios, bugs, entries)?,
+        bugs,
         seeds: seeds.map_err(|error| error.to_string())?,
         jobs: select::jobs(arguments.jobs.as_deref())?,
         host: select::host(arguments.host.as_deref())?,

@@ -3,7 +3,7 @@
 use crate::catalogue::Entry;
 use vivarium_model::config::Election;
 use vivarium_model::file_system::Metadata;
-use vivarium_model::release::Bug;
+use vivarium_model::release::{Bug, Release};
 use vivarium_sim::{HostKind, Scenario};
 
 /// A scenario of the catalogue with its switches set.
@@ -117,6 +117,16 @@ fn unknown_bug(bug: &str, of: &str, entries: &[&Entry]) -> String {
     }
 
     format!("unknown bug `{bug}`{of}: {}", suggestion(bug, names, "there are"))
+}
+
+/// Returns the release with this name; without a name, HEAD repaired.
+pub(super) fn release(name: Option<&str>) -> Result<Release, String> {
+    let Some(name) = name else { return Ok(Release::Repaired) };
+    Release::named(name).ok_or_else(|| {
+        let names = Release::ALL.map(|release| release.to_string());
+        let names = names.iter().map(String::as_str);
+        format!("unknown release `{name}`: {}", suggestion(name, names, "the releases are"))
+    })
 }
 
 /// Returns the host with this name; without a name, the default one.

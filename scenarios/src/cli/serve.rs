@@ -2,6 +2,7 @@
 
 use super::arguments::ServeArguments;
 use super::output::emit;
+use super::select;
 use crate::serve::{COMMANDS, Ensemble, ServeOptions, Tell};
 use std::io::BufRead;
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::str::FromStr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use vivarium_model::config::ServerOptions;
-use vivarium_model::release::{Bug, Bugs, Release};
+use vivarium_model::release::{Bug, Bugs};
 
 /// ZooKeeper's usual port.
 const PORT: u16 = 2181;
@@ -113,14 +114,7 @@ fn read_lines(sender: &Sender<Signal>) {
 
 fn options(arguments: &ServeArguments) -> Result<ServeOptions, String> {
     let defaults = ServeOptions::default();
-    let release = match arguments.release.as_deref() {
-        None | Some("repaired") => Release::Repaired,
-        Some("head") => Release::Head,
-        Some("3.8.0") => Release::V3_8_0,
-        Some(name) => {
-            return Err(format!("there is no release `{name}`: it is head, 3.8.0 or repaired"));
-        }
-    };
+    let release = select::release(arguments.release.as_deref())?;
     let bugs: Vec<Bug> = named(&arguments.bugs)?;
     let tick = parsed("--tick", arguments.tick.as_deref(), 2_000_u32, "a number of milliseconds")?;
     Ok(ServeOptions {

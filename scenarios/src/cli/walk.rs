@@ -3,6 +3,7 @@
 use super::commands::program;
 use super::output::to_stderr;
 use super::select::{self, Selected, nearest};
+use super::switches::{NAMED_BY_CASE, SwitchArguments};
 use super::{cases, guard};
 use crate::catalogue::Entry;
 use crate::exploration::{self, Exploration};
@@ -27,9 +28,8 @@ pub(super) struct WalkArguments {
     /// The seed of the run
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(super) seed: Option<String>,
-    /// Switch on a mutant of the scenario or a defect of the servers
-    #[arg(long = "bug", value_name = "NAME")]
-    pub(super) bugs: Vec<String>,
+    #[command(flatten)]
+    pub(super) switches: SwitchArguments,
     /// Where the browser finds the page; with port 0, at a free port
     #[arg(long, value_name = "ADDRESS", default_value = "localhost:3000")]
     pub(super) address: String,
@@ -38,20 +38,21 @@ pub(super) struct WalkArguments {
 /// Runs `vivarium walk` and returns the exit code.
 pub(super) fn walk(arguments: &WalkArguments, entries: &[Entry]) -> Result<u8, String> {
     let target = arguments.target.as_str();
+    let bugs = &arguments.switches.names()?;
     let walking = match (&arguments.seed, entries.iter().any(|entry| entry.name == target)) {
-        (Some(seed), _) => of_seed(target, seed, &arguments.bugs, entries)?,
+        (Some(seed), _) => of_seed(target, seed, bugs, entries)?,
         (None, true) => {
-            let selected = select::selected(select::entry(target, entries)?, &arguments.bugs)?;
+            let selected = select::selected(select::entry(target, entries)?, bugs)?;
             if let Explored::No(why) = &selected.scenario.explored {
                 return Err(format!(
                     "`{target}` has no search whose beginning could be walked from: {why}; walk through a run of it: \
                      `walk {target} --seed N`"
                 ));
             }
-            of_search(&selected, &arguments.bugs, &Exploration::new().unbounded())?
+            of_search(&selected, bugs, &Exploration::new().unbounded())?
         }
-        (None, false) if !arguments.bugs.is_empty() && Path::new(target).exists() => {
-            return Err("a case file names its bugs itself: leave out `--bug`".to_string());
+        (None, false) if !arguments.switches.is_empty() && Path::new(target).exists() => {
+            return Err(NAMED_BY_CASE.to_string());
         }
         (None, false) => of_case(target, entries)?,
     };

@@ -2,8 +2,8 @@
 
 use super::action::Action;
 use super::draw;
-use super::releases::INSTALLED;
-use super::{ConformError, Installation, Options, RealEnsemble, RealServer, Servers, divergences};
+use super::releases::{COMPARED, INSTALLED, defects};
+use super::{ConformError, Installation, Options, RealEnsemble, RealServer, Servers};
 use proptest::strategy::ValueTree;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub struct Plan {
     pub seed: u64,
     /// The address of a running server, to use instead of starting one.
     pub server: Option<SocketAddr>,
-    /// The release to compare with: one of [`divergences::KNOWN`]. The default is Debian's.
+    /// The release to compare with: one of [`COMPARED`]. The default is Debian's.
     pub zookeeper: Option<String>,
     /// Deviations planted in the model.
     pub planted: Vec<Bug>,
@@ -50,10 +50,10 @@ impl Plan {
     /// # Errors
     /// Fails if they are not.
     pub(super) fn check(&self) -> Result<(), ConformError> {
-        let (release, known) = (self.release(), divergences::KNOWN);
-        match known.contains(&release) {
+        let release = self.release();
+        match COMPARED.contains(&release) {
             true => Ok(()),
-            false => Err(ConformError::NotCompared(release.to_owned(), known.join(" and "))),
+            false => Err(ConformError::NotCompared(release.to_owned(), COMPARED.join(" and "))),
         }
     }
 }
@@ -91,7 +91,7 @@ pub(super) fn setting(plan: &Plan) -> Setting {
         extended_types: true,
         ..ServerOptions::default()
     };
-    let own = divergences::bugs(plan.release());
+    let own = defects(plan.release()).expect("a release in `COMPARED` is known");
     let bugs = plan.planted.iter().fold(own, |bugs, bug| bugs.with(*bug));
     Setting { bugs, options, observers: plan.observers }
 }

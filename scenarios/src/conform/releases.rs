@@ -11,9 +11,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
+use vivarium_model::release::{Bug, Bugs, Release};
 
 /// Debian's release, which is installed and not downloaded.
 pub(super) const INSTALLED: &str = "3.8.0";
+
+/// The releases with which the model is compared.
+pub const COMPARED: [&str; 2] = [INSTALLED, "3.9.5"];
+
+/// Returns the defects of a release as it can be started here; `None` if there is no such release. Debian's package has a
+/// later security repair: it withholds watch events from clients that may not read (ZOOKEEPER-4799, CVE-2024-23944).
+pub fn defects(release: &str) -> Option<Bugs> {
+    let bugs = Release::named(release)?.bugs();
+    Some(if release == INSTALLED { bugs.without(Bug::EventsAskNoAcl) } else { bugs })
+}
 
 /// The releases that can be downloaded, each with the package that contains it and the package's size.
 const CARRIED: [Carried; 3] = [

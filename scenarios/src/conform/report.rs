@@ -1,14 +1,15 @@
 //! The report of a comparison.
 
 use super::action::NAMES;
-use super::divergences;
 use super::heard::Heard;
 use super::plan::Plan;
+use super::releases::defects;
 use super::run::Outcome;
 use super::shrink::Finding;
 use super::tally::Tally;
 use std::fmt::Write;
 use vivarium_model::error::Error;
+use vivarium_model::release::{CHANGES, Change, Release};
 use vivarium_reports::numbers::grouped;
 use vivarium_reports::table::of_rows;
 
@@ -82,12 +83,16 @@ pub fn mix(tally: &Tally, width: u16) -> String {
     format!("{operations}\n\n{codes}\nnever answered: {}\n", never.join(", "))
 }
 
-/// Reports the differences of the release, which are switched on in the model.
+/// Reports the differences of the release from master, which are switched on in the model.
 fn own(release: &str, width: u16) -> String {
-    let rows = divergences::of(release)
-        .map(|own| [own.what.to_owned(), own.until.to_owned(), own.switch.name().to_owned()]);
-    let what = format!("deviations of {release} that the model repeats");
-    let header = [&*what, "until", "switch"];
+    let (head, defects) = (Release::Head.bugs(), defects(release).unwrap_or_default());
+    let own = |change: &&Change| defects.has(change.bug) && !head.has(change.bug);
+    let rows = CHANGES.iter().filter(own).map(|Change { bug, ends, .. }| {
+        let ends: Vec<String> = ends.iter().map(ToString::to_string).collect();
+        [bug.summary().to_owned(), ends.join(", "), bug.name().to_owned()]
+    });
+    let what = format!("what {release} does, and master no longer");
+    let header = [&*what, "repaired in", "switch"];
     of_rows(header, rows, 3, width)
 }
 

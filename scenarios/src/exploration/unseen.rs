@@ -100,6 +100,10 @@ impl Exploration {
                      sweep `churn` or `lock` with it",
                 )
             }
+            // Those of older releases' synchronisations.
+            bug if Bug::OF_SYNCHRONISATION.contains(&bug) => {
+                Some("no search that ends is known to show it; sweep `churn` with it")
+            }
             Bug::SnapKeepsOldLog | Bug::TruncUnsynced => {
                 Some("no search that ends is known to show it; sweep `churn` with it")
             }

@@ -135,7 +135,11 @@ fn names_without_a_near_one_get_the_list() {
     let sentence = refused(&["serve", "--servers", "10"]);
     assert_eq!(sentence, "an ensemble has from 1 to 9 servers, not 10");
     let sentence = refused(&["serve", "--release", "4.0"]);
-    assert_eq!(sentence, "there is no release `4.0`: it is head, 3.8.0 or repaired");
+    assert_eq!(
+        sentence,
+        "unknown release `4.0`: the releases are 3.4.14, 3.5.10, 3.6.3, 3.6.4, 3.7.2, 3.8.0, 3.8.4, 3.8.6, 3.9.2, \
+         3.9.3, 3.9.5, head, repaired"
+    );
     let sentence = refused(&["serve", "--port", "0", "--record", "/no/such/folder/a.json"]);
     assert!(sentence.starts_with("the record cannot be written into /no/such/folder/a.json: "));
     let sentence = refused(&["run", "--frobnicate"]);
@@ -162,7 +166,7 @@ fn a_table_is_of_its_own_scenarios_only() {
     assert_eq!(sentence, "`0` seeds are none at all: run at least 1");
     assert_eq!(
         refused(&["recipes", "--release", "heat"]),
-        "unknown release `heat`: the releases are head, 3.8.0, repaired"
+        "unknown release `heat`: did you mean `head`?"
     );
     assert_eq!(
         refused(&["recipes", "--release", "head", "--write", "there"]),

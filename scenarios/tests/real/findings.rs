@@ -100,6 +100,28 @@ fn every_switch_is_a_defect_of_today() {
     }
 }
 
+/// What real servers have shown must agree with the table that says which releases have which defect.
+#[test]
+fn a_release_on_which_a_finding_was_seen_has_its_defect() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("guide/real-servers.md");
+    let guide = fs::read_to_string(guide).expect("it is there");
+    let mut compared = 0;
+    for finding in FINDINGS {
+        let Switch::Bug(bug) = finding.switch else { continue };
+        let begins = format!("| [`{}`]", finding.name);
+        let row = guide.lines().find(|line| line.starts_with(&begins)).expect("a row for each");
+        let seen = row.trim_end_matches(" |").rsplit(" | ").next().expect("the last column");
+        for (words, has) in seen.split("; ").map(|words| (words, !words.starts_with("not "))) {
+            let numbers = words.trim_start_matches("not ").split(", ");
+            for release in numbers.filter_map(Release::named) {
+                assert_eq!(release.bugs().has(bug), has, "{bug} on {release}: {seen}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 70, "{compared}");
+}
+
 #[test]
 fn the_model_finds_what_a_search_finds_soon() {
     for name in ["acks-outlive-reconnect", "trunc-keeps-record-beyond", "sequence-counter-stays"] {

@@ -24,6 +24,9 @@
 //!   if no crash is left.
 //! * Durability causes no step of another server, but a property that counts disks at a commit can observe it (S3):
 //!   so only transactions that are committed already become durable immediately.
+//! * Some defects of older releases contradict these facts ([`CONTRADICTING`]). With one of them the log thread works while a
+//!   learner is synchronised, or outlives the role, or a role leaves something else behind: then no step of a learner is
+//!   eager.
 
 mod flaw;
 
@@ -40,6 +43,22 @@ use crate::vocabulary::id::{LearnerConnection, ServerSet};
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
 use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::zxid::Zxid;
+
+/// The defects that contradict the facts above.
+const CONTRADICTING: [Bug; 7] = [
+    Bug::NewLeaderAckedBeforeFsync,
+    Bug::ProposalsAckedFirst,
+    Bug::PendingClearedAtNewLeader,
+    Bug::LogThreadOutlivesRole,
+    Bug::TreeTakenBeforeLogEnds,
+    Bug::TailNotApplied,
+    Bug::InterruptedSnapKeepsTree,
+];
+
+/// Returns true if learners keep to the facts above.
+fn keeps_to_the_facts(config: &Config) -> bool {
+    !CONTRADICTING.iter().any(|bug| config.bugs.has(*bug))
+}
 
 /// The faults that are still possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +144,7 @@ impl Server {
     /// something to do without it: its acks then leave while the record can still be lost.
     pub fn appends_eagerly(&self, config: &Config, outlook: Outlook) -> bool {
         self.log.can_append()
+            && keeps_to_the_facts(config)
             && (!self.log.can_fsync() || outlook.has(Flaw::AppendsThoughUnsynced))
             && (!self.log.is_due_for_snapshot(self.id, config)
                 || outlook.has(Flaw::AppendsThoughSnapshotDue))
@@ -138,6 +158,7 @@ impl Server {
     /// Returns true if the log thread may fsync immediately.
     pub fn fsyncs_eagerly(&self, disk: &Disk, config: &Config, outlook: Outlook) -> bool {
         self.log.can_fsync()
+            && keeps_to_the_facts(config)
             && outlook.is_committed(disk.last_logged())
             && match &self.role {
                 // A crash would take back the acks, which can be read otherwise.
@@ -188,7 +209,8 @@ impl Server {
             return false;
         }
         match (&self.thread.writing, &self.role) {
-            (None, _) => false,
+            // The log thread may go first.
+            (None | Some(Writing::NewLeaderAck), _) => false,
             // The leader reads nothing meanwhile, so it does not learn of a newer epoch.
             (Some(Writing::LeadSnapshot | Writing::AcceptedEpoch), Role::Leading(_)) => leads_on(),
             // A crash loses the append as if it had not happened. Its fsync can fail, which implies `timeouts`.
@@ -218,7 +240,10 @@ impl Server {
         outlook: Outlook,
         has_synchronised_all: impl Fn(&Leader) -> bool,
     ) -> bool {
-        if self.commits.is_empty() || !leaves_no_trace(config.bugs, outlook) {
+        if self.commits.is_empty()
+            || !leaves_no_trace(config.bugs, outlook)
+            || !keeps_to_the_facts(config)
+        {
             return false;
         }
         if config.takes_snapshots() && !outlook.has(Flaw::AppliesThoughSnapshots) {
@@ -243,7 +268,7 @@ impl Server {
         outlook: Outlook,
     ) -> bool {
         let Role::Following(learner) = &self.role else { return false };
-        if self.is_deaf_to_its_leader() {
+        if self.is_deaf_to_its_leader() || !keeps_to_the_facts(config) {
             return false;
         }
         let over =

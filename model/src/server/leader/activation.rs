@@ -30,6 +30,10 @@ impl Leading<'_> {
     ) {
         let leader = &mut *self.leader;
         leader.handler_mut(connection).enter(HandlerPhase::AwaitingStart, connection, context);
+        if zxid != leader.epoch.opening() {
+            let (server, what) = (context.id, "another ACK in place of that of NEWLEADER");
+            context.effects.event(Event::Unexpected { server, what });
+        }
         if leader.phase == Phase::Broadcast {
             self.release_handlers(context);
         } else if context.config.is_observer(connection.learner) {
@@ -83,13 +87,18 @@ impl Leading<'_> {
         self.release_handlers(context);
     }
 
-    /// Lets the handlers that waited for the leader's start send UPTODATE.
+    /// Lets the handlers that waited for the leader's start send UPTODATE, and read on.
     fn release_handlers(&mut self, context: &mut Context<'_>) {
+        let mut early = Vec::new();
         for (connection, handler) in &mut self.leader.handlers {
             if handler.phase == HandlerPhase::AwaitingStart {
                 handler.enter(HandlerPhase::Broadcast, *connection, context);
                 context.to_learner(*connection, LeaderPacket::UpToDate);
+                early.extend(handler.early.0.drain(..).map(|zxid| (*connection, zxid)));
             }
+        }
+        for (connection, zxid) in early {
+            self.read_ack(connection, zxid, context);
         }
     }
 }

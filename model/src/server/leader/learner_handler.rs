@@ -11,6 +11,7 @@ use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{LearnerConnection, SessionId};
 use crate::vocabulary::op::Request;
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket, ServerRequest};
+use crate::vocabulary::zxid::Zxid;
 
 impl Leading<'_> {
     /// Reads from a learner's connection; the first packet of a new connection begins a handler.
@@ -60,7 +61,10 @@ impl Leading<'_> {
             (HandlerPhase::AwaitingAck, LearnerPacket::Ack(zxid)) => {
                 self.first_ack(connection, zxid, context);
             }
-            // The handler reads these only after its release; the learner sends nothing else before.
+            // The handler reads nothing before its release. Only in older releases does a learner acknowledge proposals
+            // before ([`crate::vocabulary::release::Bug::NewLeaderAckedBeforeFsync`]).
+            (HandlerPhase::AwaitingStart, LearnerPacket::Ack(zxid)) => handler.early.0.push(zxid),
+            // A ping changes nothing.
             (
                 HandlerPhase::AwaitingAck | HandlerPhase::AwaitingStart,
                 LearnerPacket::Ping { .. },
@@ -81,6 +85,21 @@ impl Leading<'_> {
         }
     }
 
+    /// Handles the acknowledgement of a proposal.
+    pub(super) fn read_ack(
+        &mut self,
+        connection: LearnerConnection,
+        zxid: Zxid,
+        context: &mut Context<'_>,
+    ) {
+        let handler = self.leader.handler_mut(connection);
+        // The learner has registered again since (see [`crate::vocabulary::release::Bug::AcksOutliveReconnect`]).
+        if !handler.superseded {
+            handler.sync_limit.acknowledged(zxid, connection, context);
+            self.process_ack(connection.learner, zxid, context);
+        }
+    }
+
     /// Handles a packet of a learner in broadcast (rule 6.7.2).
     fn broadcast_packet(
         &mut self,
@@ -89,13 +108,7 @@ impl Leading<'_> {
         context: &mut Context<'_>,
     ) -> Stays {
         match packet {
-            // The learner has registered again since (see [`crate::vocabulary::release::Bug::AcksOutliveReconnect`]).
-            LearnerPacket::Ack(_) if self.leader.handler_mut(connection).superseded => {}
-            LearnerPacket::Ack(zxid) => {
-                let handler = self.leader.handler_mut(connection);
-                handler.sync_limit.acknowledged(zxid, connection, context);
-                self.process_ack(connection.learner, zxid, context);
-            }
+            LearnerPacket::Ack(zxid) => self.read_ack(connection, zxid, context),
             LearnerPacket::Ping { touched } => {
                 self.tell_touched(&touched, context);
                 for session in touched {

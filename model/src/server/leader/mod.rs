@@ -105,7 +105,10 @@ impl Leading<'_> {
                 context.disk.make_mut().rename_current_epoch();
                 self.begin_synchronization(context);
             }
-            Writing::SyncSnapshot | Writing::SyncAppend | Writing::SyncFsync => {
+            Writing::SyncSnapshot
+            | Writing::SyncAppend
+            | Writing::SyncFsync
+            | Writing::NewLeaderAck => {
                 unreachable!("only a learner writes this")
             }
         }

@@ -15,6 +15,7 @@ use crate::vocabulary::timer::{ServerTimer, Watched};
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::collections::{BTreeMap, VecDeque};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// The phase of the leader's main thread.
@@ -65,6 +66,18 @@ pub(in crate::server) struct Stream {
     pub(super) queued: Vec<LeaderPacket>,
 }
 
+/// Acknowledgements that a handler has yet to read. Without any, a state is hashed as if there were no such field.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::server) struct Early(pub(super) Vec<Zxid>);
+
+impl Hash for Early {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if !self.0.is_empty() {
+            self.0.hash(state);
+        }
+    }
+}
+
 /// LearnerHandler.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::server) struct Handler {
@@ -74,6 +87,8 @@ pub(in crate::server) struct Handler {
     pub(in crate::server) superseded: bool,
     /// The check for missing acks.
     pub(super) sync_limit: SyncLimitCheck,
+    /// What the learner has acknowledged before the handler's release.
+    pub(in crate::server) early: Early,
     /// True if it was silent in broadcast for so long that the ping round does not count it (rule 6.7.3).
     pub(super) is_overdue: bool,
 }

@@ -14,6 +14,7 @@ use super::database::Database;
 use super::election::Election;
 use super::log_thread::LogThread;
 use crate::network::Delivered;
+use crate::vocabulary::event::Event;
 use crate::vocabulary::file_system::Writing;
 use crate::vocabulary::id::{LearnerConnection, ServerId};
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
@@ -148,6 +149,14 @@ impl Following<'_> {
                 self.commit_while_synchronising(zxid, context);
             }
             (Phase::AwaitingUpToDate, LeaderPacket::Commit(zxid)) => {
+                if learner.not_logged.is_empty()
+                    && context.config.bugs.has(Bug::PendingClearedAtNewLeader)
+                {
+                    let (server, what) =
+                        (context.id, "a COMMIT of a proposal that it has forgotten");
+                    context.effects.event(Event::Unexpected { server, what });
+                    return Err(Leave("an exception: a COMMIT without a proposal"));
+                }
                 learner.committed.push_back(zxid);
             }
             (Phase::Synchronising, LeaderPacket::Inform(txn)) => {

@@ -73,6 +73,17 @@ impl Learner {
         }
     }
 
+    /// Returns what was loaded of a SNAP that is broken off: the tree is at no zxid before its end is read.
+    pub(in crate::server) fn into_partial_tree(self) -> Option<DataTree> {
+        match self.phase {
+            Phase::LoadingSnapshot(mut tree) => {
+                tree.set_last_processed(Zxid::ZERO);
+                Some(*tree)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the leader that it follows.
     pub fn leader(&self) -> ServerId {
         self.leader

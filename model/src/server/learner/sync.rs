@@ -8,7 +8,7 @@ use crate::tree::DataTree;
 use crate::vocabulary::event::{Event, SyncMode};
 use crate::vocabulary::file_system::Writing;
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
-use crate::vocabulary::release::Bug;
+use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::timer::ServerTimer;
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::{Epoch, Zxid};
@@ -113,19 +113,85 @@ impl Following<'_> {
                 }
                 self.thread.write(Writing::SyncSnapshot, context)
             }
-            _ => self.persist_committed(context),
+            _ => self.persist_history(context),
         }
     }
 
-    fn persist_committed(&mut self, context: &mut Context<'_>) {
-        let learner = &mut *self.learner;
-        // An observer writes nothing of a DIFF before it acknowledges (rule 5.7.5).
-        let next = if learner.committed.is_empty() || self.observes {
-            Writing::CurrentEpochTmp
+    /// Makes the transactions of the synchronisation durable, and the epoch: in this order, but in older releases in the
+    /// other.
+    fn persist_history(&mut self, context: &mut Context<'_>) {
+        if is_epoch_first(context.config.bugs) {
+            self.thread.write(Writing::CurrentEpochTmp, context);
         } else {
-            Writing::SyncAppend
-        };
-        self.thread.write(next, context);
+            self.persist_log(context);
+        }
+    }
+
+    /// Begins to log the transactions of the synchronisation, by the packet thread or, in older releases, by the log
+    /// thread.
+    fn persist_log(&mut self, context: &mut Context<'_>) {
+        let count = self.to_log_at_new_leader(context);
+        if count == 0 {
+            self.log_persisted(context);
+        } else if is_by_log_thread(context.config.bugs) {
+            let txns: Vec<_> = self.learner.not_logged.drain(..count).collect();
+            for txn in txns {
+                self.log_synchronised(&txn, context);
+                self.log.push(txn, context);
+            }
+            self.log_persisted(context);
+        } else {
+            self.thread.write(Writing::SyncAppend, context);
+        }
+    }
+
+    /// Returns how many of packetsNotLogged, from the first one, are logged at NEWLEADER: those that are committed, or all
+    /// ([`Bug::PendingClearedAtNewLeader`]). An observer writes nothing of a DIFF before it acknowledges (rule 5.7.5).
+    fn to_log_at_new_leader(&self, context: &Context<'_>) -> usize {
+        let (learner, bugs) = (&*self.learner, context.config.bugs);
+        if self.observes || bugs.has(Bug::DiffAckedUnlogged) {
+            return 0;
+        }
+        if bugs.has(Bug::PendingClearedAtNewLeader) {
+            return learner.not_logged.len();
+        }
+        let (proposed, committed) = (learner.not_logged.iter(), learner.committed.iter());
+        proposed.zip(committed).take_while(|(txn, zxid)| txn.zxid == **zxid).count()
+    }
+
+    /// Handles a transaction that is logged at NEWLEADER: it is committed and is applied, or becomes one of pendingTxns,
+    /// which UPTODATE commits ([`Bug::PendingClearedAtNewLeader`]).
+    fn log_synchronised(&mut self, txn: &Arc<Txn>, context: &mut Context<'_>) {
+        let bugs = context.config.bugs;
+        if bugs.has(Bug::PendingClearedAtNewLeader) {
+            self.learner.pending.push_back(Arc::clone(txn));
+            return;
+        }
+        let committed = self.learner.committed.pop_front();
+        debug_assert_eq!(committed, Some(txn.zxid), "only what is committed is logged");
+        if bugs.has(Bug::SyncSkipsCommittedLog) {
+            self.database.tree_mut().apply(txn);
+        } else {
+            self.database.apply(Arc::clone(txn), context);
+        }
+    }
+
+    /// Continues when the log is written, or is left to the log thread.
+    fn log_persisted(&mut self, context: &mut Context<'_>) {
+        if is_epoch_first(context.config.bugs) {
+            self.acknowledge(context);
+        } else {
+            self.thread.write(Writing::CurrentEpochTmp, context);
+        }
+    }
+
+    /// Acknowledges NEWLEADER; if the log thread may overtake, in a step of its own.
+    fn acknowledge(&mut self, context: &mut Context<'_>) {
+        if context.config.bugs.has(Bug::ProposalsAckedFirst) && !self.log.is_idle() {
+            self.thread.write(Writing::NewLeaderAck, context);
+        } else {
+            self.ack_new_leader(context);
+        }
     }
 
     /// Handles the completion of a disk operation of the packet thread.
@@ -140,12 +206,12 @@ impl Following<'_> {
             Writing::SyncSnapshot => {
                 let is_snap = learner.mode == Some(SyncMode::Snap);
                 self.store_sync_snapshot(is_snap, context);
-                self.persist_committed(context);
+                self.persist_history(context);
             }
-            Writing::SyncAppend => self.append_committed(context),
+            Writing::SyncAppend => self.append_synchronised(context),
             Writing::SyncFsync => {
                 context.disk.make_mut().fsync();
-                self.thread.write(Writing::CurrentEpochTmp, context);
+                self.log_persisted(context);
             }
             Writing::CurrentEpochTmp => {
                 context.disk.make_mut().write_current_epoch_tmp(learner.epoch);
@@ -153,8 +219,13 @@ impl Following<'_> {
             }
             Writing::CurrentEpoch => {
                 context.disk.make_mut().rename_current_epoch();
-                self.ack_new_leader(context);
+                if is_epoch_first(context.config.bugs) {
+                    self.persist_log(context);
+                } else {
+                    self.acknowledge(context);
+                }
             }
+            Writing::NewLeaderAck => self.ack_new_leader(context),
             Writing::LeadSnapshot => unreachable!("only a leader writes this"),
         }
         // If no disk operation follows, it reads again.
@@ -168,7 +239,8 @@ impl Following<'_> {
         let bugs = context.config.bugs;
         let is_ahead_of_log = self.database.tree.last_processed() > context.disk.last_logged();
         let has_gap = is_snap || is_ahead_of_log && !bugs.has(Bug::TruncSnapshotUnsynced);
-        let snapshot = self.database.whole_snapshot(has_gap);
+        let is_fsynced = has_gap && !(is_snap && bugs.has(Bug::SnapNotFsynced));
+        let snapshot = self.database.whole_snapshot(is_fsynced);
         if has_gap {
             context.disk.make_mut().replace_by_snapshot(snapshot, bugs);
         } else {
@@ -177,17 +249,15 @@ impl Following<'_> {
         self.log.logged_since_snapshot = 0;
     }
 
-    /// Appends and applies the next committed transaction of packetsNotLogged.
-    fn append_committed(&mut self, context: &mut Context<'_>) {
-        let learner = &mut *self.learner;
-        let zxid = learner.committed.pop_front().expect("there was one to append");
-        if learner.not_logged.front().is_some_and(|txn| txn.zxid == zxid) {
-            let txn = learner.not_logged.pop_front().expect("just looked at it");
-            context.disk.make_mut().append(Arc::clone(&txn));
-            self.database.apply(txn, context);
-        }
-        let next =
-            if learner.committed.is_empty() { Writing::SyncFsync } else { Writing::SyncAppend };
+    /// Appends the next transaction of packetsNotLogged that is logged at NEWLEADER.
+    fn append_synchronised(&mut self, context: &mut Context<'_>) {
+        let txn = self.learner.not_logged.pop_front().expect("there was one to append");
+        context.disk.make_mut().append(Arc::clone(&txn));
+        self.log_synchronised(&txn, context);
+        let next = match self.to_log_at_new_leader(context) {
+            0 => Writing::SyncFsync,
+            _ => Writing::SyncAppend,
+        };
         self.thread.write(next, context);
     }
 
@@ -198,10 +268,12 @@ impl Following<'_> {
         let connection = learner.connected();
         // No quorum counts an observer, so its acknowledgement promises nothing.
         if !self.observes {
+            let applied = self.database.tree.last_processed();
+            let history = learner.committed.back().copied().unwrap_or_default().max(applied);
             context.effects.event(Event::AckedNewLeader {
                 server: context.id,
                 epoch: learner.epoch,
-                history: self.database.tree.last_processed(),
+                history,
                 durable: context.disk.last_durable(),
                 current_epoch: context.disk.current_epoch(),
             });
@@ -215,9 +287,18 @@ impl Following<'_> {
         let learner = &mut *self.learner;
         let connection = learner.connected();
         let epoch = learner.epoch;
+        let logged: Vec<_> = learner.pending.iter().map(|txn| txn.zxid).collect();
         let not_logged = std::mem::take(&mut learner.not_logged);
         let committed = std::mem::take(&mut learner.committed);
         context.to_leader(connection, LearnerPacket::Ack(epoch.opening()));
+        // What the packet thread has logged is acknowledged now; the log thread acknowledges by itself.
+        if !is_by_log_thread(context.config.bugs) {
+            for zxid in logged {
+                let durable = context.disk.last_durable();
+                context.effects.event(Event::Acked { server: context.id, zxid, durable });
+                context.to_leader(connection, LearnerPacket::Ack(zxid));
+            }
+        }
         self.election.established_in(epoch, context.config);
         let (not_logged, informed) = match self.observes {
             true => (VecDeque::new(), not_logged),
@@ -257,4 +338,14 @@ impl Following<'_> {
             }
         }
     }
+}
+
+/// Returns true if currentEpoch is written before the transactions of the synchronisation.
+fn is_epoch_first(bugs: Bugs) -> bool {
+    bugs.has(Bug::EpochBeforeLog) || is_by_log_thread(bugs)
+}
+
+/// Returns true if the log thread logs a DIFF at NEWLEADER.
+fn is_by_log_thread(bugs: Bugs) -> bool {
+    bugs.has(Bug::NewLeaderAckedBeforeFsync) || bugs.has(Bug::ProposalsAckedFirst)
 }

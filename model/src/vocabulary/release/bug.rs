@@ -151,8 +151,8 @@ named! {
         /// A start replays a log with a gap, and a learner accepts a DIFF with a gap (up to 3.9.3; ZOOKEEPER-4925).
         /// Since then a start refuses a log with a gap after its snapshot (`ZKDatabase.addCommittedProposal`).
         GapsAreReplayed => "a log with a gap is replayed (ZOOKEEPER-4925)",
-        /// A version that wraps around can become -1, which as an expected version means any version (up to 3.9;
-        /// ZOOKEEPER-4743).
+        /// A version that wraps around can become -1, which as an expected version means any version (up to 3.9; rule
+        /// 1.3.7; ZOOKEEPER-4743).
         VersionBecomesMinusOne => "a version can be -1 (ZOOKEEPER-4743)",
         /// A connection has one watch mode per path: another watch on the same path replaces the first. And
         /// removeWatches ignores the mode: it removes what it finds among the data watches, the child watches, or
@@ -316,6 +316,49 @@ named! {
             "planted: a leader's currentEpoch is new before a quorum has acknowledged that epoch",
         /// Planted: the NEWLEADER that a learner acknowledges once more after it has reconnected counts twice.
         PlantedAckedTwice => "planted: a learner that reconnects acknowledges NEWLEADER twice",
+
+        // ---- synchronisation, as older releases do it ----
+        /// A learner acknowledges NEWLEADER although the transactions of a DIFF are in its memory alone; it logs them
+        /// after UPTODATE (rule 6.6.5; ZOOKEEPER-3911, opened by ZOOKEEPER-2678). Repaired: they are logged and fsynced
+        /// before.
+        DiffAckedUnlogged => "NEWLEADER is acknowledged before a DIFF is logged (ZOOKEEPER-3911)",
+        /// A learner writes currentEpoch at NEWLEADER before it logs the transactions of the DIFF (rule 6.6.5;
+        /// ZOOKEEPER-4643). A crash between the two leaves a high epoch above a short log, which wins elections.
+        /// Repaired: the log is fsynced first.
+        EpochBeforeLog => "currentEpoch is written before a DIFF is logged (ZOOKEEPER-4643)",
+        /// A learner leaves the logging of a DIFF to the log thread and acknowledges NEWLEADER without waiting for it
+        /// (rule 6.6.5; ZOOKEEPER-4646). Repaired: the packet thread logs and fsyncs by itself.
+        NewLeaderAckedBeforeFsync => "NEWLEADER is acknowledged before a DIFF is fsynced (ZOOKEEPER-4646)",
+        /// A learner's log thread logs the DIFF and acknowledges its transactions before the packet thread acknowledges
+        /// NEWLEADER (rule 6.6.5; ZOOKEEPER-4685). The leader takes the first acknowledgement for that of NEWLEADER, does
+        /// not count it, and never reads the true one as such. Repaired: no proposal of a synchronisation is acknowledged
+        /// before NEWLEADER.
+        ProposalsAckedFirst => "proposals of a DIFF are acknowledged before NEWLEADER (ZOOKEEPER-4685)",
+        /// At NEWLEADER a learner logs everything that was proposed, committed or not, and forgets the list. A COMMIT
+        /// before UPTODATE then finds an empty list, and an exception ends the role (rule 6.6.5; ZOOKEEPER-4394).
+        /// Repaired: only what is committed is logged and applied, and the rest stays in the list.
+        PendingClearedAtNewLeader => "a COMMIT after NEWLEADER ends the role (ZOOKEEPER-4394)",
+        /// A learner's log thread outlives its role: what is in its queue is logged later, when the server has voted with
+        /// an older zxid (rule 6.8.7; ZOOKEEPER-4712, ZOOKEEPER-4541). Repaired: the end of the role waits for it.
+        LogThreadOutlivesRole => "a learner's log thread goes on after its role (ZOOKEEPER-4712)",
+        /// A learner that leaves its role applies what its log has and only then waits for its log thread, which logs the
+        /// rest of its queue: the tree and the vote lack it (3.4.12 to 3.5.9 and 3.6.2, which have ZOOKEEPER-2845 and not
+        /// ZOOKEEPER-3642; rule 6.8.8). Repaired: it waits first.
+        TreeTakenBeforeLogEnds =>
+            "the end of a role applies the log before its thread has written it (3.4.12 to 3.6.2)",
+        /// What a learner applies at NEWLEADER is missing in its committedLog, which later commits continue (3.9.3;
+        /// rule 6.6.5; ZOOKEEPER-4925). If it leads, it sends learners a DIFF with a gap. Repaired: committedLog has it.
+        SyncSkipsCommittedLog => "committedLog lacks what a synchronisation has applied (ZOOKEEPER-4925)",
+        /// A server leaves its role and does not apply what its log has beyond its tree (up to 3.4.11 and 3.5.3; rule
+        /// 6.8.9; ZOOKEEPER-2845). Its vote and its ACKEPOCH have a zxid below that of its log, so no leader truncates the
+        /// rest, which a later start replays. Repaired: the rest is applied.
+        TailNotApplied => "the end of a role leaves the log's tail out of the tree (ZOOKEEPER-2845)",
+        /// A learner whose SNAP is broken off keeps the tree that it has loaded so far (up to 3.5.9 and 3.6.2; rule 6.8.10;
+        /// ZOOKEEPER-3642). A later DIFF continues from it. Repaired: the database is loaded from disk.
+        InterruptedSnapKeepsTree => "a broken-off SNAP keeps what it has loaded (ZOOKEEPER-3642)",
+        /// A learner's snapshot of a SNAP is not fsynced when it acknowledges NEWLEADER (up to 3.5.9; rule 6.6.5;
+        /// ZOOKEEPER-2872). A power loss can take everything that the SNAP brought. Repaired: it is fsynced.
+        SnapNotFsynced => "NEWLEADER is acknowledged before the snapshot of a SNAP is fsynced (ZOOKEEPER-2872)",
     }
 }
 
@@ -401,7 +444,7 @@ impl Bug {
     /// Defects that can show among servers without clients, if every crashed server restarts. All others need
     /// clients, or a server that stays down ([`Bug::PlantedLeaderNotCounted`]), so a search of servers alone cannot
     /// find them.
-    pub const AMONG_SERVERS: [Bug; 20] = [
+    pub const AMONG_SERVERS: [Bug; 31] = [
         Bug::RefuseNewerZxid,
         Bug::TruncKeepsNewerSnapshot,
         Bug::TruncKeepsRecordBeyond,
@@ -422,10 +465,22 @@ impl Bug {
         Bug::RenameUnsynced,
         Bug::GapsAreReplayed,
         Bug::MissedWakeUp,
+        Bug::DiffAckedUnlogged,
+        Bug::EpochBeforeLog,
+        Bug::NewLeaderAckedBeforeFsync,
+        Bug::ProposalsAckedFirst,
+        Bug::PendingClearedAtNewLeader,
+        Bug::LogThreadOutlivesRole,
+        Bug::TreeTakenBeforeLogEnds,
+        Bug::SyncSkipsCommittedLog,
+        Bug::TailNotApplied,
+        Bug::InterruptedSnapKeepsTree,
+        Bug::SnapNotFsynced,
     ];
 
-    /// Differences of release 3.8.0 from HEAD.
-    pub const OF_3_8_0: [Bug; 10] = [
+    /// Differences of older releases that break no property of the registers by themselves: the comparison with real
+    /// servers shows them, or the search that has two of them.
+    pub const DIFFERENCES: [Bug; 10] = [
         Bug::ExistsAsksNoAcl,
         Bug::EventsAskNoAcl,
         Bug::MultiTellsNoStat,
@@ -438,6 +493,21 @@ impl Bug {
         Bug::MissedWakeUp,
     ];
 
+    /// Defects of older releases' synchronisations.
+    pub const OF_SYNCHRONISATION: [Bug; 11] = [
+        Bug::DiffAckedUnlogged,
+        Bug::EpochBeforeLog,
+        Bug::NewLeaderAckedBeforeFsync,
+        Bug::ProposalsAckedFirst,
+        Bug::PendingClearedAtNewLeader,
+        Bug::LogThreadOutlivesRole,
+        Bug::TreeTakenBeforeLogEnds,
+        Bug::SyncSkipsCommittedLog,
+        Bug::TailNotApplied,
+        Bug::InterruptedSnapKeepsTree,
+        Bug::SnapNotFsynced,
+    ];
+
     /// Defects that show only in ensembles with observers.
     pub const OF_OBSERVERS: [Bug; 5] = [
         Bug::ObserversAnswer,
@@ -446,9 +516,6 @@ impl Bug {
         Bug::PlantedInformedEarly,
         Bug::PlantedInformsForgotten,
     ];
-
-    /// Defects that are repaired in 3.8.0 and HEAD.
-    pub const BEFORE_3_8_0: [Bug; 1] = [Bug::ObserversCounted];
 
     /// Returns the defects of releases: all except the planted ones.
     pub fn of_releases() -> impl Iterator<Item = Bug> + Clone {

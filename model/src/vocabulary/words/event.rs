@@ -29,6 +29,7 @@ fn sentence(event: &Event) -> String {
         Event::Authenticated { client, session } => {
             format!("{client} (session {session}) reads that its identity was accepted")
         }
+        Event::Unexpected { server, what } => format!("{server} reads {what}"),
         Event::LeftRole { server, reason } => format!("{server} goes back to LOOKING: {reason}"),
         Event::Followed { leader, learner, epoch } => {
             format!("{leader} reads that {learner} follows it into epoch {epoch}")

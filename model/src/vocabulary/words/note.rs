@@ -102,6 +102,7 @@ impl Display for Writing {
             Writing::SyncSnapshot => "a snapshot of the synchronisation",
             Writing::SyncAppend => "a transaction of the synchronisation to its log",
             Writing::SyncFsync => "the synchronisation's transactions through to the disk (fsync)",
+            Writing::NewLeaderAck => "nothing, and is about to acknowledge NEWLEADER",
         })
     }
 }

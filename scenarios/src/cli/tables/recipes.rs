@@ -4,6 +4,7 @@ use super::{ASKS, Ask, How, Line, chosen, harm, positive, searched, swept, timed
 use crate::catalogue::{Entry, Group, Switches};
 use crate::cli::arguments::RecipesArguments;
 use crate::cli::output::emit;
+use crate::cli::select;
 use crate::sweeping;
 use std::fs;
 use std::path::Path;
@@ -45,7 +46,7 @@ pub(in crate::cli) fn recipes(
         how.max_states_of_many = positive("--max-states-of-three", text, "states")?;
     }
     let chosen = chosen(&arguments.table, entries, Group::Recipe)?;
-    match release(arguments.release.as_deref())? {
+    match select::release(arguments.release.as_deref())? {
         Release::Repaired => {}
         release => {
             if let Some(flag) = flag_of_searches(arguments) {
@@ -82,17 +83,6 @@ fn flag_of_searches(arguments: &RecipesArguments) -> Option<&'static str> {
         ("--max-time", table.max_time.is_some()),
     ];
     said.into_iter().find_map(|(flag, is_said)| is_said.then_some(flag))
-}
-
-fn release(name: Option<&str>) -> Result<Release, String> {
-    match name {
-        None | Some("repaired") => Ok(Release::Repaired),
-        Some("head") => Ok(Release::Head),
-        Some("3.8.0") => Ok(Release::V3_8_0),
-        Some(other) => {
-            Err(format!("unknown release `{other}`: the releases are head, 3.8.0, repaired"))
-        }
-    }
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -3,7 +3,7 @@
 use super::case::{Case, Watched};
 use vivarium_model::config::{Config, Election, TxnLogSync};
 use vivarium_model::file_system::Metadata;
-use vivarium_model::release::Bug;
+use vivarium_model::release::{Bug, Release};
 use vivarium_sim::budget::Account;
 use vivarium_sim::budget::servers::Budget;
 use vivarium_sim::random::{Random, Seeds};
@@ -82,7 +82,7 @@ fn bugs(dice: &mut Random) -> Vec<Bug> {
         0..5 => Vec::new(),
         5..8 => vec![one(dice)],
         8 => (0..2).map(|_| one(dice)).collect(),
-        _ => Bug::AMONG_SERVERS.into_iter().filter(|bug| !Bug::OF_3_8_0.contains(bug)).collect(),
+        _ => Bug::AMONG_SERVERS.into_iter().filter(|bug| Release::Head.bugs().has(*bug)).collect(),
     };
     some.sort_unstable();
     some.dedup();

@@ -4,7 +4,7 @@
 use super::program::{CUT, LOSE};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use vivarium::conform::divergences;
+use vivarium::conform::defects;
 use vivarium_model::config::{Config, Election};
 use vivarium_model::effect::{Effect, Effects, Status};
 use vivarium_model::event::Event;
@@ -37,7 +37,7 @@ pub(crate) struct Model {
 /// Runs the program on this many servers of a release.
 pub(crate) fn run(program: Program, servers: u8, release: &str, timeout: Duration) {
     let mut config = Config::new(servers, 1);
-    config.bugs = divergences::bugs(release);
+    config.bugs = defects(release).expect("the release is known");
     config.election = Election::Oracle;
     config.clients[0].session_timeout = timeout;
     let world = World::new(Arc::new(config), DirectHost::new(vec![program]), Vec::new());
