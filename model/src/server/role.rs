@@ -72,38 +72,8 @@ impl Server {
         self.clients.read_only = false;
         self.clients.detach_all_clients(context);
         self.stop_timers(context);
-        let mut was_learner = false;
-        let reload = match std::mem::replace(&mut self.role, Role::Looking) {
-            Role::Looking => false,
-            Role::Following(learner) | Role::Observing(learner) => {
-                was_learner = true;
-                if let Some(connection) = learner.connection() {
-                    context.network.close_by_learner(connection, context.effects);
-                }
-                match learner.unfinished_sync() {
-                    Some(SyncMode::Snap)
-                        if context.config.bugs.has(Bug::InterruptedSnapKeepsTree) =>
-                    {
-                        if let Some(partial) = learner.into_partial_tree() {
-                            self.database.replace_tree(partial);
-                            self.database.committed_log.clear();
-                        }
-                        false
-                    }
-                    Some(SyncMode::Snap) => true,
-                    Some(SyncMode::Trunc) => {
-                        !context.config.bugs.has(Bug::InterruptedTruncKeepsTree)
-                    }
-                    Some(SyncMode::Diff) | None => false,
-                }
-            }
-            Role::Leading(leader) => {
-                for connection in leader.connections() {
-                    context.network.close_by_leader(connection, context.effects);
-                }
-                false
-            }
-        };
+        let was_learner = matches!(self.role, Role::Following(_) | Role::Observing(_));
+        let reload = self.hang_up(context) || drop_tree;
         if self.thread.writing.take().is_some() {
             context.effects.push(Effect::Unblocked(Blocker::Busy(self.id)));
         }
@@ -111,39 +81,24 @@ impl Server {
             self.database.leave_rest_of(txn, context);
         }
         self.commits.end();
-        if was_learner
-            && served
-            && !drop_tree
-            && context.config.bugs.has(Bug::TreeTakenBeforeLogEnds)
-            && let Err(reason) = self.database.fast_forward(context)
-        {
-            self.thread.exit = Some(Exit::NotLoaded(reason));
-            return;
-        }
-        if was_learner && context.config.bugs.has(Bug::LogThreadOutlivesRole) {
-            self.log.outlive();
-        } else if served || !self.log.is_idle() {
-            self.log.finish(context);
-        }
-        if served {
-            if !context.config.bugs.has(Bug::SnapshotOutlivesRole) {
-                self.database.finish_snapshot(context);
-            }
-        } else if !self.log.can_fsync() {
-            // It fsyncs its appends before it reads on, and cannot leave in between (rule 6.6.3).
-            assert_eq!(
-                context.disk.unsynced(),
-                0,
-                "{}: unsynced records remain after the role ended",
-                self.id
-            );
-        }
-        let loaded = match (reload || drop_tree, served) {
-            (true, _) => self.database.reload(context),
-            (false, true) if self.leaves_tail(was_learner, context) => Ok(()),
-            (false, true) => self.database.fast_forward(context),
-            (false, false) => Ok(()),
+        let bugs = context.config.bugs;
+        let takes_tree_first = was_learner && bugs.has(Bug::TreeTakenBeforeLogEnds);
+        let mut loaded = match (reload, served) {
+            (false, true) if takes_tree_first => self.database.fast_forward(context),
+            _ => Ok(()),
         };
+        self.end_log_thread(was_learner, served, context);
+        if served && !bugs.has(Bug::SnapshotOutlivesRole) {
+            self.database.finish_snapshot(context);
+        }
+        if loaded.is_ok() {
+            loaded = match (reload, served) {
+                (true, _) => self.database.reload(context),
+                (false, true) if takes_tree_first || bugs.has(Bug::TailNotApplied) => Ok(()),
+                (false, true) => self.database.fast_forward(context),
+                (false, false) => Ok(()),
+            };
+        }
         if let Err(reason) = loaded {
             self.thread.exit = Some(Exit::NotLoaded(reason));
             return;
@@ -151,10 +106,49 @@ impl Server {
         self.look(context);
     }
 
-    /// Returns true if the end of its role leaves the tail of the log out of the tree (rules 6.8.8 and 6.8.9).
-    fn leaves_tail(&self, was_learner: bool, context: &Context<'_>) -> bool {
+    /// Closes the connections of its role, and becomes LOOKING. Returns true if the tree must be loaded from disk, because
+    /// a synchronisation was broken off (rule 6.8.4).
+    fn hang_up(&mut self, context: &mut Context<'_>) -> bool {
         let bugs = context.config.bugs;
-        bugs.has(Bug::TailNotApplied) || was_learner && bugs.has(Bug::TreeTakenBeforeLogEnds)
+        let learner = match std::mem::replace(&mut self.role, Role::Looking) {
+            Role::Looking => return false,
+            Role::Leading(leader) => {
+                for connection in leader.connections() {
+                    context.network.close_by_leader(connection, context.effects);
+                }
+                return false;
+            }
+            Role::Following(learner) | Role::Observing(learner) => learner,
+        };
+        if let Some(connection) = learner.connection() {
+            context.network.close_by_learner(connection, context.effects);
+        }
+        match learner.unfinished_sync() {
+            Some(SyncMode::Snap) if bugs.has(Bug::InterruptedSnapKeepsTree) => {
+                if let Some(partial) = learner.into_partial_tree() {
+                    self.database.replace_tree(partial);
+                    self.database.committed_log.clear();
+                }
+                false
+            }
+            Some(SyncMode::Snap) => true,
+            Some(SyncMode::Trunc) => !bugs.has(Bug::InterruptedTruncKeepsTree),
+            Some(SyncMode::Diff) | None => false,
+        }
+    }
+
+    /// Ends the log thread with its role (rules 6.8.1 and 6.8.7).
+    fn end_log_thread(&mut self, was_learner: bool, served: bool, context: &mut Context<'_>) {
+        if was_learner && context.config.bugs.has(Bug::LogThreadOutlivesRole) {
+            self.log.outlive();
+        } else if served || !self.log.is_idle() {
+            self.log.finish(context);
+        }
+        // Without a log thread the server fsyncs its appends before it reads on, and cannot leave in between (rule 6.6.3).
+        if !served && !self.log.can_fsync() {
+            let unsynced = context.disk.unsynced();
+            assert_eq!(unsynced, 0, "{}: unsynced records remain after the role ended", self.id);
+        }
     }
 
     /// Fails an fsync of the log, or a write to it (rule 6.7.6). In a synchronisation it is the packet thread's,

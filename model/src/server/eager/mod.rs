@@ -24,7 +24,7 @@
 //!   if no crash is left.
 //! * Durability causes no step of another server, but a property that counts disks at a commit can observe it (S3):
 //!   so only transactions that are committed already become durable immediately.
-//! * Some defects of older releases contradict these facts ([`CONTRADICTING`]). With one of them the log thread works while a
+//! * Some defects of older releases contradict these facts. With one of them the log thread works while a
 //!   learner is synchronised, or outlives the role, or a role leaves something else behind: then no step of a learner is
 //!   eager.
 
