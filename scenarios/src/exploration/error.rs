@@ -47,8 +47,8 @@ pub enum ExploreError {
     /// A defect is switched on that such a search cannot find: the verdict "held" would be worthless.
     #[error("`{bug}` cannot be found by a search of `{scenario}`: {why}")]
     Unseen {
-        /// The defect's name.
-        bug: &'static str,
+        /// The name of the defect, or of the release.
+        bug: String,
         /// The scenario's name.
         scenario: String,
         /// Why the search cannot find it, and how it can be found, as a clause.

@@ -1,11 +1,14 @@
 //! Refuses defects that a search cannot find: its verdict "held" would be worthless.
 
 use super::{Exploration, ExploreError, needs};
-use vivarium_model::release::Bug;
+use vivarium_model::release::{Bug, Release};
+use vivarium_model::words::plural;
+use vivarium_reports::exploration::Dimension;
 use vivarium_sim::{Explored, Scenario, Servers};
 
-/// Checks that the search can find each of the servers' defects that are requested by name. (Defects of a release are
-/// not requested by name: the report says what is left out.)
+/// Checks that the search can find each of the servers' defects that are requested by name, and that there are servers
+/// to have the defects of a release that is. (Which of these a search of servers is not known to show, its report says:
+/// [`hidden`].)
 ///
 /// # Errors
 /// Fails with the first defect that the search cannot find.
@@ -28,10 +31,36 @@ pub(super) fn check(
         Explored::Servers(smallest) => exploration.hides(bug, names, smallest),
         Explored::No(_) => None,
     };
+    if let (Explored::Programs { .. }, Some(release)) =
+        (&scenario.explored, names.iter().find(|name| Release::named(name).is_some()))
+    {
+        let why =
+            "the service grain has no servers to have its defects; sweep it with that release";
+        let scenario = scenario.name.clone();
+        return Err(ExploreError::Unseen { bug: release.clone(), scenario, why: why.to_string() });
+    }
     let named = Bug::ALL.into_iter().filter(|bug| names.iter().any(|name| name == bug.name()));
     let unseen = named.filter_map(|bug| Some((bug.name(), why(bug)?))).next();
     unseen.map_or(Ok(()), |(bug, why)| {
-        Err(ExploreError::Unseen { bug, scenario: scenario.name.clone(), why })
+        Err(ExploreError::Unseen { bug: bug.to_string(), scenario: scenario.name.clone(), why })
+    })
+}
+
+/// Returns the row of a report that names the scenario's defects which a search of servers is not known to show; `None`
+/// if there are none.
+pub(super) fn hidden(
+    scenario: &Scenario,
+    exploration: &Exploration,
+    smallest: Servers,
+) -> Option<Dimension> {
+    let names: Vec<String> = scenario.bugs.iter().map(|bug| bug.name().to_string()).collect();
+    let is_hidden = |bug: &Bug| exploration.hides(*bug, &names, smallest).is_some();
+    let hidden: Vec<&str> = scenario.bugs.iter().filter(is_hidden).map(Bug::name).collect();
+    (!hidden.is_empty()).then(|| {
+        let (some, all) = (hidden.len(), plural(names.len(), "defect"));
+        let list = hidden.join(", ");
+        let says = format!("of {all}, {some} are not known to show in a search like this: {list}");
+        Dimension::new("servers' defects", some < names.len(), says)
     })
 }
 

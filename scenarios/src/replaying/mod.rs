@@ -7,6 +7,7 @@ pub(crate) mod regressions;
 use crate::sweeping::{self, Commands, LAST_STEPS};
 use std::collections::BTreeSet;
 use vivarium_model::case::Case;
+use vivarium_model::release::{Bug, Bugs, Release};
 use vivarium_model::step::Step;
 use vivarium_reports::numbers::{grouped, span};
 use vivarium_reports::timeline::last_steps;
@@ -66,11 +67,14 @@ pub(crate) fn replayed(
     vivarium_sim::on_fresh_thread(|| vivarium_sim::replay(scenario, case, &options))
 }
 
-/// Returns a scenario's name with its bugs.
+/// Returns a scenario's name with its bugs, or with the release that has exactly these.
 pub(crate) fn title(scenario: &str, bugs: &[String]) -> String {
-    match bugs.is_empty() {
-        true => scenario.to_string(),
-        false => format!("{scenario} with {}", bugs.join(", ")),
+    let defects: Option<Bugs> = bugs.iter().map(|name| name.parse::<Bug>().ok()).collect();
+    let is_it = |release: &Release| !bugs.is_empty() && Some(release.bugs()) == defects;
+    match Release::ALL.into_iter().rfind(is_it) {
+        Some(release) => format!("{scenario} with {release}"),
+        None if bugs.is_empty() => scenario.to_string(),
+        None => format!("{scenario} with {}", bugs.join(", ")),
     }
 }
 
@@ -144,4 +148,22 @@ pub(crate) fn report(
         ));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defects_of_a_release_are_told_by_its_number() {
+        let names = |release: Release| -> Vec<String> {
+            release.bugs().iter().map(|bug| bug.name().to_string()).collect()
+        };
+        let mut defects = names(Release::V3_8_4);
+        assert_eq!(title("churn", &defects), "churn with 3.8.4");
+        assert_eq!(title("churn", &[]), "churn");
+        assert_eq!(title("churn", &["3.8.4".to_string()]), "churn with 3.8.4");
+        defects.truncate(2);
+        assert_eq!(title("churn", &defects), "churn with RefuseNewerZxid, TruncKeepsNewerSnapshot");
+    }
 }

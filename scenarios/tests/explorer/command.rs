@@ -198,6 +198,25 @@ fn flags_of_the_other_grain_are_refused() {
     assert_eq!(sentence, "unknown election `orakle`: did you mean `oracle`?");
 }
 
+/// A quiet "held" would be worthless.
+#[test]
+fn a_search_says_which_defects_of_a_release_it_may_not_show() {
+    let sentence = refused(&["explore", "lock", "--release", "3.8.0"]);
+    assert_eq!(
+        sentence,
+        "`3.8.0` cannot be found by a search of `lock`: the service grain has no servers to have its defects; sweep it \
+         with that release"
+    );
+    let nothing = ["--servers", "1", "--txns", "0", "--crashes", "0"];
+    let asked = ["explore", "broadcast", "--release", "3.8.4"];
+    let text = said(&directory("release"), &[&asked[..], &nothing[..]].concat(), 0);
+    let row = text.lines().find(|line| line.trim_start().starts_with("servers' defects"));
+    assert!(
+        row.is_some_and(|row| row.contains(" in ") && row.contains("of 37 defects, 36")),
+        "{text}"
+    );
+}
+
 #[test]
 fn a_defect_that_the_search_cannot_come_upon_is_refused() {
     let asked = |arguments: &[&str]| refused(&[&["explore"], arguments].concat());

@@ -8,7 +8,7 @@ mod report;
 pub(crate) use handover::hand_over_servers;
 
 use super::asked::Ensemble;
-use super::{Answer, Exploration, ExploreError, ToldAgain, figures};
+use super::{Answer, Exploration, ExploreError, ToldAgain, figures, unseen};
 use std::sync::Arc;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::config::{Config, Election};
@@ -17,14 +17,14 @@ use vivarium_model::property::{self, Objection};
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 use vivarium_model::verdict::{Verdict, Violation};
-use vivarium_reports::exploration::ExplorationReport;
+use vivarium_reports::exploration::{Dimension, ExplorationReport};
 use vivarium_reports::summary::{Finding, Way};
 use vivarium_sim::bounds::within;
 use vivarium_sim::budget::Account;
 use vivarium_sim::every::servers::{Action, Budget, EnsembleModel, stuck};
 use vivarium_sim::every::{Counterexample, Observer, Outcome, Shortest, search};
 use vivarium_sim::steps::Replayed;
-use vivarium_sim::{Scenario, Servers};
+use vivarium_sim::{Explored, Scenario, Servers};
 
 /// Everything about a search but the search itself.
 struct Question<'a> {
@@ -130,6 +130,14 @@ pub(super) fn replay(case: &Case) -> Result<Replayed, String> {
 }
 
 impl Question<'_> {
+    /// Returns what the search can vary, and which of the scenario's defects it may not show.
+    fn dimensions(&self) -> Vec<Dimension> {
+        let mut dimensions = self.asked().dimensions();
+        let Explored::Servers(smallest) = self.scenario.explored else { return dimensions };
+        dimensions.extend(unseen::hidden(self.scenario, self.exploration, smallest));
+        dimensions
+    }
+
     /// Makes the report, still without a verdict.
     fn report(&self, outcome: &Outcome<Action>) -> ExplorationReport {
         ExplorationReport {
@@ -139,7 +147,7 @@ impl Question<'_> {
             strategy: self.exploration.strategy(),
             reduced: self.exploration.reductions,
             threads: self.exploration.options.threads.get(),
-            dimensions: self.asked().dimensions(),
+            dimensions: self.dimensions(),
             properties: report::properties(),
             unasked: Vec::new(),
             figures: figures(&outcome.statistics, None),
