@@ -103,9 +103,14 @@ pub(super) struct PacketThread {
 impl PacketThread {
     /// Begins a disk operation; the packet thread waits for it.
     pub(super) fn write(&mut self, writing: Writing, context: &mut Context<'_>) {
+        self.hold(writing);
+        context.effects.due(Step::Write(context.id));
+    }
+
+    /// Begins to wait; the caller makes [`Step::Write`] due when the wait may end.
+    pub(super) fn hold(&mut self, writing: Writing) {
         debug_assert!(self.writing.is_none(), "one write at a time");
         self.writing = Some(writing);
-        context.effects.due(Step::Write(context.id));
     }
 }
 

@@ -25,8 +25,8 @@ pub(super) struct LogThread {
     pub(super) left: Left,
 }
 
-/// What the log thread of an earlier role still has to do ([`LogThreadOutlivesRole`](crate::vocabulary::release::Bug::LogThreadOutlivesRole)). Without any work, a state is
-/// hashed as if there were no such thread.
+/// The work of an earlier role's log thread ([`Bug::LogThreadOutlivesRole`](crate::vocabulary::release::Bug)). Without any work, a state is hashed as if
+/// there were no such thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Left {
     queue: VecDeque<Arc<Txn>>,
@@ -53,6 +53,11 @@ impl LogThread {
     /// Returns true if there is a transaction to append.
     pub(super) fn can_append(&self) -> bool {
         !self.queue.is_empty() || !self.left.queue.is_empty()
+    }
+
+    /// Returns true if the log thread of an earlier role still has work.
+    pub(super) fn has_left(&self) -> bool {
+        self.left != Left::default()
     }
 
     /// Returns true if nothing waits to be appended or to be made durable.
@@ -95,7 +100,7 @@ impl LogThread {
         std::mem::take(&mut self.to_ack)
     }
 
-    /// Leaves its work to be done after the role ([`LogThreadOutlivesRole`](crate::vocabulary::release::Bug::LogThreadOutlivesRole)); acknowledgements find a closed
+    /// Leaves its work to be done after the role ([`Bug::LogThreadOutlivesRole`](crate::vocabulary::release::Bug)); acknowledgements find a closed
     /// connection. If an earlier thread has work left, this is done after it.
     pub(super) fn outlive(&mut self) {
         self.left.unsynced |= !self.to_ack.is_empty();

@@ -6,7 +6,7 @@
 
 use super::commit_processor::Committed;
 use super::context::Leave;
-use super::{Context, InRole, Role, Server};
+use super::{Context, InRole, Role, Server, Writing};
 use crate::network::Delivered;
 use crate::vocabulary::effect::{Blocker, Effect};
 use crate::vocabulary::event::Event;
@@ -166,6 +166,10 @@ impl Server {
     pub(crate) fn fsync(&mut self, context: &mut Context<'_>) {
         let snapshot_waits = self.database.snapshot_waits(context.disk);
         let to_ack = self.log.fsync(context);
+        // The packet thread has waited for the log thread (ProposalsAckedFirst).
+        if self.thread.writing == Some(Writing::NewLeaderAck) && self.log.is_idle() {
+            context.effects.due(Step::Write(context.id));
+        }
         if snapshot_waits && self.database.can_snapshot(context.disk) {
             context.effects.due(Step::Snapshot(context.id));
         }
@@ -417,6 +421,22 @@ mod tests {
             server.database.replace_tree(with_both());
             server.database.leave_rest_of(&deletes(2), context);
             assert!(!server.database.has_rest());
+        });
+    }
+
+    /// Until then no step of the server is eager.
+    #[test]
+    fn an_earlier_log_thread_has_work_until_its_fsync() {
+        while_looking(|server, context| {
+            assert!(!server.has_left());
+            server.log.push(first(), context);
+            server.log.outlive();
+            assert!(server.has_left(), "it has one to append");
+            server.append_next(context);
+            assert!(server.has_left(), "it has one to fsync");
+            server.fsync(context);
+            assert!(!server.has_left());
+            assert_eq!(context.disk.last_durable(), first().zxid);
         });
     }
 

@@ -25,8 +25,8 @@
 //! * Durability causes no step of another server, but a property that counts disks at a commit can observe it (S3):
 //!   so only transactions that are committed already become durable immediately.
 //! * Some defects of older releases contradict these facts. With one of them the log thread works while a
-//!   learner is synchronised, or outlives the role, or a role leaves something else behind: then no step of a learner is
-//!   eager.
+//!   learner is synchronised, or outlives the role, or a role leaves other work unfinished: then no step of a learner is
+//!   eager. While the log thread of an earlier role has work, no step of its server is.
 
 mod flaw;
 
@@ -153,6 +153,15 @@ impl Server {
     /// Returns true if a background snapshot is being written.
     pub fn is_writing_snapshot(&self) -> bool {
         self.database.is_writing_snapshot()
+    }
+
+    /// Returns true if the log thread of an earlier role still has work ([`Bug::LogThreadOutlivesRole`]).
+    ///
+    /// The conditions assume that only the present role writes to the log. The earlier thread appends and fsyncs whenever
+    /// it is scheduled, in every role: before a step of the packet thread it leaves another log than after it, and one
+    /// fsync makes the records of both threads durable. So no step of this server is eager.
+    pub fn has_left(&self) -> bool {
+        self.log.has_left()
     }
 
     /// Returns true if the log thread may fsync immediately.

@@ -185,12 +185,16 @@ impl Following<'_> {
         }
     }
 
-    /// Acknowledges NEWLEADER; if the log thread may overtake, in a step of its own.
+    /// Acknowledges NEWLEADER; if the log thread may overtake, in a step of its own. Unless that step need not wait for
+    /// the log thread ([`Bug::NewLeaderAckedBeforeFsync`]), the thread's last fsync makes it due.
     fn acknowledge(&mut self, context: &mut Context<'_>) {
-        if context.config.bugs.has(Bug::ProposalsAckedFirst) && !self.log.is_idle() {
+        let bugs = context.config.bugs;
+        if !bugs.has(Bug::ProposalsAckedFirst) || self.log.is_idle() {
+            self.ack_new_leader(context);
+        } else if bugs.has(Bug::NewLeaderAckedBeforeFsync) {
             self.thread.write(Writing::NewLeaderAck, context);
         } else {
-            self.ack_new_leader(context);
+            self.thread.hold(Writing::NewLeaderAck);
         }
     }
 

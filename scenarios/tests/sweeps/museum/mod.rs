@@ -7,6 +7,7 @@
 //! (measured over 20,000 seeds of `churn`). The test is slower then, and a new first seed makes it fast again.
 
 mod exhibits;
+mod waiting;
 
 use crate::entry;
 use crate::subjects::missing;
@@ -24,8 +25,17 @@ use vivarium_sim::{
     replay, sweep,
 };
 
+/// Sweeps these seeds up to the first violation.
 fn look(entry: &Entry, switches: &Switches, seeds: Range<u64>) -> SweepReport {
-    let which = SweepOptions { seeds, jobs: 2, keep_going: false };
+    swept(entry, switches, SweepOptions { seeds, jobs: 2, keep_going: false })
+}
+
+/// Sweeps all of these seeds.
+fn look_on(entry: &Entry, switches: &Switches, seeds: Range<u64>) -> SweepReport {
+    swept(entry, switches, SweepOptions { seeds, jobs: 2, keep_going: true })
+}
+
+fn swept(entry: &Entry, switches: &Switches, which: SweepOptions) -> SweepReport {
     let options = RunOptions { host: HostKind::Direct, ..RunOptions::default() };
     sweep(&(entry.build)(switches), &which, &options, &mut |_totals| ControlFlow::Continue(()))
 }

@@ -40,6 +40,9 @@ where
         if process.is_writing_snapshot() && !outlook.has(Flaw::EagerThoughSnapshots) {
             return None;
         }
+        if process.has_left() {
+            return None;
+        }
         if reductions.appends && process.appends_eagerly(self.config, outlook) {
             return Some(Step::Append(self.server));
         }
