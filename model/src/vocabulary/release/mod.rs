@@ -4,6 +4,7 @@
 mod bug;
 mod bugs;
 mod changes;
+mod lists;
 mod number;
 
 pub use bug::Bug;
