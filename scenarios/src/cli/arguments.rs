@@ -281,6 +281,9 @@ pub(super) struct LiveArguments {
     /// Which ZooKeeper to start, once downloaded by `vivarium findings --get RELEASE` [default: 3.8.0, Debian's]
     #[arg(long, value_name = "RELEASE")]
     pub(super) zookeeper: Option<String>,
+    /// Refused: real servers have the defects of their own release
+    #[arg(long, value_name = "RELEASE", hide = true)]
+    pub(super) release: Option<String>,
     /// Try the other seeds after a violation too
     #[arg(long)]
     pub(super) keep_going: bool,

@@ -11,6 +11,7 @@ use crate::sweeping::seeds::SeedRange;
 use std::net::ToSocketAddrs;
 use std::time::Duration;
 use vivarium_model::path::ZnodePath;
+use vivarium_model::release::{Bug, Release};
 
 /// The default number of seeds.
 const SEEDS: u64 = 3;
@@ -32,6 +33,7 @@ pub(super) fn live(arguments: &LiveArguments, entries: &[Entry]) -> Result<u8, S
     };
     let entry = select::entry(scenario, entries)?;
     select::has_seeds(entry)?;
+    has_no_modelled_defect(entry, arguments)?;
     let scenario = select::selected(entry, &arguments.bugs)?.scenario;
     let seeds = match &arguments.seeds {
         None => SeedRange::count(SEEDS),
@@ -58,6 +60,28 @@ pub(super) fn live(arguments: &LiveArguments, entries: &[Entry]) -> Result<u8, S
     meter.finish();
     let code = u8::from(runs.iter().any(|(_, ended)| ended.violation.is_some()));
     Ok(emit(&report(entry.name, &runs, |seed| again(entry.name, arguments, seed)), code))
+}
+
+/// Fails if a defect of the model is switched on: in a real server it would change nothing, and a run would seem to hold
+/// with it. Mutants of the scenario are programs, which run here as they are.
+fn has_no_modelled_defect(entry: &Entry, arguments: &LiveArguments) -> Result<(), String> {
+    let is_mutant = |name: &&String| entry.mutants.iter().any(|mutant| mutant.name == *name);
+    let others = || arguments.bugs.iter().filter(|name| !is_mutant(name));
+    if let Some(bug) = others().find(|name| Bug::ALL.iter().any(|bug| bug.name() == *name)) {
+        let entry = entry.name;
+        return Err(format!(
+            "`{bug}` is a defect of the model, and real servers have only their own: leave it out, or write `vivarium run \
+             {entry} --bug {bug}`"
+        ));
+    }
+    let named = arguments.bugs.iter().find(|name| Release::named(name).is_some());
+    match arguments.release.as_ref().or(named) {
+        Some(release) => Err(format!(
+            "`--release {release}` gives its defects to modelled servers, and real ones have those of their own release: \
+             choose that by `--zookeeper RELEASE`"
+        )),
+        None => Ok(()),
+    }
 }
 
 fn place(arguments: &LiveArguments) -> Result<Place, String> {

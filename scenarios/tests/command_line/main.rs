@@ -107,6 +107,31 @@ fn findings_have_names_and_need_a_zookeeper() {
 }
 
 #[test]
+fn real_servers_have_no_defect_that_is_switched_on() {
+    for bug in ["ProposalsAckedFirst", "PlantedLatePings"] {
+        assert_eq!(
+            refused(&["live", "lock", "--bug", bug]),
+            format!(
+                "`{bug}` is a defect of the model, and real servers have only their own: leave it out, or write \
+                 `vivarium run lock --bug {bug}`"
+            )
+        );
+    }
+    for flag in ["--release", "--bug"] {
+        assert_eq!(
+            refused(&["live", "lock", flag, "3.9.5"]),
+            "`--release 3.9.5` gives its defects to modelled servers, and real ones have those of their own release: \
+             choose that by `--zookeeper RELEASE`"
+        );
+    }
+    // A mutant is a program: only the servers are missing here.
+    let mut command = command(&directory("live"), &["live", "lock", "--bug", "NoGuid"]);
+    let output = command.env("PATH", "").env_remove("JAVA_HOME").output().expect("it was built");
+    let sentence = String::from_utf8(output.stderr).expect("messages are text");
+    assert!(sentence.contains("`apt-get install zookeeper`"), "{sentence}");
+}
+
+#[test]
 fn names_without_a_near_one_get_the_list() {
     let sentence = refused(&["run", "frobnicate"]);
     assert!(sentence.starts_with("unknown scenario `frobnicate`: the scenarios are lock"));
