@@ -38,7 +38,11 @@ pub fn report(plan: &Plan, outcome: &Outcome, width: u16) -> String {
         text.push_str(&found(plan, finding));
     }
     if let Some(objection) = &outcome.model.violation {
-        let _ = writeln!(text, "the model violates its own property: {objection}\n");
+        let _ = writeln!(
+            text,
+            "the model, with the defects of {}, violates its own property: {objection}\n",
+            plan.release()
+        );
     }
     let operations = grouped(outcome.tally.operations());
     let cases = grouped(outcome.cases);
@@ -118,16 +122,12 @@ pub fn found(plan: &Plan, finding: &Finding) -> String {
     };
     heard(&mut text, "real", &divergence.both.real);
     heard(&mut text, "model", &divergence.both.model);
-    let bugs: String = plan.planted.iter().map(|bug| format!(" --bug {}", bug.name())).collect();
-    let zookeeper = plan.zookeeper.as_ref().map(|release| format!(" --zookeeper {release}"));
-    let zookeeper = zookeeper.unwrap_or_default();
-    if let Some(server) = plan.server {
+    if plan.server.is_some() {
         let _ = writeln!(
             text,
             "\nThis is the whole case; zxids are counted from its root. It is not shortened, because shortening needs \
-             fresh servers: without --server they are started.\nreplay: vivarium conform --seed {}{bugs}{zookeeper} \
-             --server {server}\n",
-            plan.seed
+             fresh servers: without --server they are started.\nreplay: {}\n",
+            replay(plan)
         );
         return text;
     }
@@ -142,6 +142,55 @@ pub fn found(plan: &Plan, finding: &Finding) -> String {
             "The difference did not recur: it depends on earlier operations, or on time.\n",
         );
     }
-    let _ = writeln!(text, "replay: vivarium conform --seed {}{bugs}{zookeeper}\n", plan.seed);
+    let _ = writeln!(text, "replay: {}\n", replay(plan));
     text
+}
+
+/// Returns the command that repeats the comparison, with all of its options: they decide what is drawn, and how much.
+fn replay(plan: &Plan) -> String {
+    let Plan { operations, seed, server, zookeeper, planted, ensemble, observers } = plan;
+    let mut words = vec![format!("vivarium conform --ops {operations} --seed {seed}")];
+    if *ensemble {
+        words.push("--ensemble".to_owned());
+    }
+    if *observers > 0 {
+        words.push(format!("--observers {observers}"));
+    }
+    words.extend(planted.iter().map(|bug| format!("--bug {bug}")));
+    words.extend(zookeeper.iter().map(|release| format!("--zookeeper {release}")));
+    words.extend(server.iter().map(|server| format!("--server {server}")));
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vivarium_model::release::Bug;
+
+    #[test]
+    fn the_command_that_repeats_a_comparison_has_all_of_its_options() {
+        let plain = Plan {
+            operations: 500,
+            seed: 7,
+            server: None,
+            zookeeper: None,
+            planted: Vec::new(),
+            ensemble: false,
+            observers: 0,
+        };
+        assert_eq!(replay(&plain), "vivarium conform --ops 500 --seed 7");
+        let server = Some(([127, 0, 0, 1], 2181).into());
+        let planted = vec![Bug::PlantedPzxid];
+        let existing = Plan { server, planted, ..plain.clone() };
+        assert_eq!(
+            replay(&existing),
+            "vivarium conform --ops 500 --seed 7 --bug PlantedPzxid --server 127.0.0.1:2181"
+        );
+        let zookeeper = Some("3.9.5".to_owned());
+        let ensemble = Plan { zookeeper, ensemble: true, observers: 2, ..plain };
+        assert_eq!(
+            replay(&ensemble),
+            "vivarium conform --ops 500 --seed 7 --ensemble --observers 2 --zookeeper 3.9.5"
+        );
+    }
 }

@@ -100,7 +100,9 @@ fn a_planted_deviation_is_found_and_the_script_is_short() {
     let text = found(&plan, &finding);
     assert!(text.contains("NoChildrenForEphemerals"), "{text}");
     assert!(
-        text.contains("replay: vivarium conform --seed 1 --bug PlantedEphemeralParent"),
+        text.contains(
+            "replay: vivarium conform --ops 50000 --seed 1 --bug PlantedEphemeralParent\n"
+        ),
         "{text}"
     );
 }
