@@ -13,7 +13,8 @@ pub(super) fn releases() -> String {
          head\nwithout its defects. `vivarium list RELEASE` names those of one release.\n{releases}\n\n\
          {changes}\n\n\
          Both lists have the first release of each line. Later lines are like the last one; an older line that is not \
-         named has\nneither the defect nor the repair.\n"
+         named has\nneither the defect nor the repair. They are about defects only: a modelled server of any release has all \
+         operations of\nhead, also those that the real release lacks.\n"
     )
 }
 

@@ -68,6 +68,7 @@ pub use narration::{Narration, Outcome};
 pub use register::FINDINGS;
 
 use crate::conform::Installation;
+use vivarium_model::release::Release;
 
 /// A defect of today's ZooKeeper.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +81,9 @@ pub struct Finding {
     pub loses: &'static str,
     /// The number of its ZOOKEEPER issue, if one was found.
     pub tracker: Option<u32>,
+    /// The releases whose real servers have shown it, each with its control. 3.8.0 is Debian's package, and HEAD the
+    /// master branch of 2026-07-17.
+    pub seen_on: &'static [Release],
     /// How the model is searched for it.
     pub search: Search,
     /// What the control run leaves out or changes.

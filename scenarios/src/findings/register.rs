@@ -11,6 +11,7 @@ use super::{
     trunc_keeps_newer_snapshot, trunc_keeps_record_beyond, trunc_snapshot_unsynced, trunc_unsynced,
 };
 use vivarium_model::release::Bug;
+use vivarium_model::release::Release::{Head, V3_4_14, V3_6_3, V3_8_0, V3_9_5};
 use vivarium_sim::Fault;
 
 /// All findings.
@@ -21,6 +22,7 @@ pub const FINDINGS: &[Finding] = &[
         loses: "Everything is gone on every server, after servers that were set up from a backup have found no room on \
                 their disks.",
         tracker: None,
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5],
         search: Search::Swept { scenario: "churn", from: 7, to: 1_000 },
         control: "the servers have their logs and older snapshots as well",
         needs_strace: false,
@@ -32,6 +34,7 @@ pub const FINDINGS: &[Finding] = &[
         loses: "No majority of the servers starts again, and so nothing that was answered can be read, after the power \
                 has failed soon after their first start.",
         tracker: None,
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5],
         search: Search::Explored {
             scenario: "broadcast",
             budget: |three| three.servers(3).txns(1).crashes(1),
@@ -46,6 +49,7 @@ pub const FINDINGS: &[Finding] = &[
         loses: "No majority of the servers starts again, and so nothing that was answered can be read, after a client \
                 with many ephemerals has closed its session.",
         tracker: Some(4306),
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5],
         search: Search::Swept { scenario: "access", from: 0, to: 1_000 },
         control: "the ephemerals belong to four sessions",
         needs_strace: false,
@@ -57,6 +61,7 @@ pub const FINDINGS: &[Finding] = &[
         loses: "No server starts again, and so nothing that was answered can be read, after a client has changed the data \
                 and the ACL of a znode while snapshots were written.",
         tracker: Some(4846),
+        seen_on: &[V3_8_0, V3_9_5],
         search: Search::Swept { scenario: "access", from: 0, to: 1_000 },
         control: "no ACL changes while a snapshot is written",
         needs_strace: true,
@@ -68,6 +73,7 @@ pub const FINDINGS: &[Finding] = &[
         loses: "No server starts again, and so nothing that was answered can be read, after the power has failed soon \
                 after an election.",
         tracker: None,
+        seen_on: &[V3_4_14, V3_6_3, V3_8_0, V3_9_5],
         search: Search::Explored {
             scenario: "broadcast",
             budget: |three| three.servers(3).txns(1).crashes(1),
@@ -81,6 +87,7 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Bug(Bug::AcksOutliveReconnect),
         loses: "A write that was answered is gone on every server after one of three has failed.",
         tracker: None,
+        seen_on: &[V3_4_14, V3_6_3, V3_8_0, V3_9_5, Head],
         search: TWO_SERVERS,
         control: "the link does not break",
         needs_strace: true,
@@ -91,6 +98,7 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Bug(Bug::TruncCutsCommitted),
         loses: "A write that was answered is gone on every server after one of three has failed.",
         tracker: None,
+        seen_on: &[V3_4_14, V3_6_3, V3_8_0, V3_9_5, Head],
         search: Search::Explored {
             scenario: "broadcast",
             budget: |three| three.servers(3).txns(1).crashes(1),
@@ -105,6 +113,7 @@ pub const FINDINGS: &[Finding] = &[
         loses: "A write that was answered is gone on every server after the power has failed and one of three comes \
                 back late.",
         tracker: None,
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5, Head],
         search: Search::Explored {
             scenario: "broadcast",
             budget: |three| three.servers(3).txns(1).crashes(1),
@@ -119,6 +128,7 @@ pub const FINDINGS: &[Finding] = &[
         loses: "A write that was answered is overwritten on every server, by a conditional write that must be refused, \
                 after one connection has broken and one of three servers has failed.",
         tracker: Some(3598),
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5],
         search: Search::Swept { scenario: "churn", from: 0, to: 1_000 },
         control: "the thread goes on before its server leaves the role",
         needs_strace: true,
@@ -130,6 +140,7 @@ pub const FINDINGS: &[Finding] = &[
         loses: "A write that was answered is gone on every server after one of three has failed and another, whose \
                 disk had once been full for a moment, was started again.",
         tracker: None,
+        seen_on: &[V3_4_14, V3_6_3, V3_8_0, V3_9_5, Head],
         search: Search::Explored {
             scenario: "broadcast",
             budget: |two| two.servers(2).txns(2).crashes(0).fsync_errors(1),
@@ -143,6 +154,7 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Bug(Bug::TruncKeepsRecordBeyond),
         loses: "One server shows a znode, for good, whose create was never committed.",
         tracker: None,
+        seen_on: &[V3_4_14, V3_6_3, V3_8_0, V3_9_5, Head],
         search: TWO_SERVERS,
         control: "server 3 has the last committed write in its log",
         needs_strace: false,
@@ -153,6 +165,7 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Bug(Bug::FailedWriteComesLater),
         loses: "One server shows a znode, for good, whose create was never committed.",
         tracker: None,
+        seen_on: &[V3_4_14, V3_6_3, V3_8_0, V3_9_5, Head],
         search: Search::Explored {
             scenario: "broadcast",
             budget: |three| three.servers(3).txns(2).crashes(0).fsync_errors(1),
@@ -166,6 +179,7 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Bug(Bug::TruncKeepsNewerSnapshot),
         loses: "One server shows a znode, for good, whose create was never committed.",
         tracker: Some(4837),
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5, Head],
         search: Search::Swept { scenario: "churn", from: 300, to: 1_000 },
         control: "server 3 is not elected in between",
         needs_strace: false,
@@ -176,6 +190,7 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Bug(Bug::SnapshotOutlivesRole),
         loses: "One server shows znodes, for good, whose creates were never committed.",
         tracker: None,
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5],
         search: Search::Explored {
             scenario: "broadcast",
             budget: |two| two.servers(2).txns(2).crashes(0).timeouts(1).snap_count(2),
@@ -189,6 +204,7 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Bug(Bug::TruncUnsynced),
         loses: "One server shows a znode, for good, whose create was never committed, after its power has failed.",
         tracker: None,
+        seen_on: &[V3_4_14, V3_6_3, V3_8_0, V3_9_5, Head],
         search: Search::Swept { scenario: "churn", from: 0, to: 1_000 },
         control: "the system has written through what was cut before the power fails",
         needs_strace: true,
@@ -199,6 +215,7 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Bug(Bug::SnapKeepsOldLog),
         loses: "A write that was answered is missing on one server, which serves, and one is there that was never committed.",
         tracker: Some(2846),
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5, Head],
         search: Search::Swept { scenario: "churn", from: 200, to: 1_000 },
         control: "nothing is sent from the log on disk (snapshotSizeFactor is -1)",
         needs_strace: false,
@@ -210,6 +227,7 @@ pub const FINDINGS: &[Finding] = &[
         loses: "A write that was answered is missing on one server, which serves, after the power of another one has \
                 failed.",
         tracker: None,
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5, Head],
         search: Search::Swept { scenario: "churn", from: 0, to: 1_000 },
         control: "the fsync that was under way comes back before the power fails",
         needs_strace: true,
@@ -220,6 +238,7 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Bug(Bug::InterruptedTruncKeepsTree),
         loses: "A write that was answered is missing on one server, which serves.",
         tracker: Some(5094),
+        seen_on: &[V3_6_3, V3_8_0],
         search: Search::Explored {
             scenario: "broadcast",
             budget: |three| three.servers(3).txns(1).crashes(1).breaks(1),
@@ -233,6 +252,7 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Bug(Bug::AclByNumber),
         loses: "One server shows a znode, for good, to clients that its ACL denies it to.",
         tracker: Some(4689),
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5],
         search: Search::Swept { scenario: "access", from: 200, to: 400 },
         control: "no ACL changes while a snapshot is written",
         needs_strace: true,
@@ -243,6 +263,7 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Bug(Bug::ContainerListIsOld),
         loses: "A persistent znode that has taken the place of a container is deleted, by no client.",
         tracker: None,
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5],
         search: Search::Tested { test: programs::replaced_container, seeds: 200 },
         control: "the client replaces the containers before the leader looks for empty ones",
         needs_strace: false,
@@ -253,6 +274,7 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Bug(Bug::OutstandingAclIsOld),
         loses: "A client whose right was taken away goes on writing, after that was answered.",
         tracker: None,
+        seen_on: &[V3_4_14, V3_6_3, V3_8_0, V3_9_5, Head],
         search: Search::Tested { test: programs::revoked_writer, seeds: 200 },
         control: "the client has no write under way when its right is taken away",
         needs_strace: false,
@@ -263,6 +285,7 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Bug(Bug::SyncOvertakesCommits),
         loses: "A client reads, after a sync, a tree without a write that another client had been told is done.",
         tracker: None,
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5, Head],
         search: Search::Swept { scenario: "churn", from: 0, to: 1_000 },
         control: "the client that reads is at a follower",
         needs_strace: true,
@@ -273,6 +296,7 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Bug(Bug::FsyncErrorKeepsMemory),
         loses: "A write that was answered is missing on one server, which serves, after its disk was full.",
         tracker: Some(4882),
+        seen_on: &[V3_4_14, V3_6_3, V3_8_0],
         search: Search::Explored {
             scenario: "broadcast",
             budget: |three| three.servers(3).txns(1).crashes(0).fsync_errors(1),
@@ -286,6 +310,7 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Bug(Bug::RefuseNewerZxid),
         loses: "A server that was killed while it joined never starts again by itself.",
         tracker: Some(2354),
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5, Head],
         search: Search::Explored {
             scenario: "broadcast",
             budget: |three| three.servers(3).txns(1).crashes(1),
@@ -299,6 +324,7 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Bug(Bug::LeaderIgnoresNewerEpoch),
         loses: "A healthy server stays out for as long as the leader leads, and the ensemble is one failure short.",
         tracker: None,
+        seen_on: &[V3_4_14, V3_6_3, V3_8_0, V3_9_5, Head],
         search: Search::Explored {
             scenario: "broadcast",
             budget: |three| three.servers(3).txns(0).crashes(2),
@@ -313,6 +339,7 @@ pub const FINDINGS: &[Finding] = &[
         loses: "An observer's clients have no server for initLimit ticks longer than others, after a leader has hung or \
                 was cut off.",
         tracker: None,
+        seen_on: &[V3_4_14, V3_6_3, V3_8_0, V3_9_5],
         search: Search::Swept { scenario: "observers", from: 0, to: 1_000 },
         control: "the leader is killed, so that connections to it are refused",
         needs_strace: false,
@@ -324,6 +351,7 @@ pub const FINDINGS: &[Finding] = &[
         loses: "An observer and a voter send each other votes as fast as they can, and log each, for as long as there is \
                 no leader.",
         tracker: None,
+        seen_on: &[V3_4_14, V3_6_3, V3_8_0, V3_9_5],
         search: Search::Swept { scenario: "observers", from: 0, to: 1_000 },
         control: "the observer is started again, too",
         needs_strace: false,
@@ -334,6 +362,7 @@ pub const FINDINGS: &[Finding] = &[
         switch: Switch::Fault(Fault::CounterWrap),
         loses: "Two clients hold one lock at once when 2147483647 znodes have been created below it.",
         tracker: None,
+        seen_on: &[V3_4_14, V3_6_3, V3_8_0, V3_9_5, Head],
         search: Search::Tested { test: programs::numbered_locks, seeds: 200 },
         control: "the counter is not near its end",
         needs_strace: false,
@@ -345,6 +374,7 @@ pub const FINDINGS: &[Finding] = &[
         loses: "With one property set, a session does not see its own create after a sync, and waits for itself at a \
                 lock.",
         tracker: Some(3690),
+        seen_on: &[V3_8_0, V3_9_5, Head],
         search: Search::Explored { scenario: "lock", budget: |two| two.lost(1) },
         control: "the property is not set, as by default: the session's requests wait",
         needs_strace: false,
