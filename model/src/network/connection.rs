@@ -153,7 +153,7 @@ impl<Up: Clone, Down: Clone> Opened<Up, Down> {
             self.slots.resize(usize::from(slot) + 1, None);
         }
         self.slots[usize::from(slot)] = Some(Connection::new(to));
-        self.next = (slot + 1) % SLOTS;
+        self.next = slot.wrapping_add(1) % SLOTS;
         slot
     }
 
