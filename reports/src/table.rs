@@ -3,7 +3,9 @@
 
 use crate::numbers::{grouped, span};
 use crate::summary::{Count, ScenarioReport};
-use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
+};
 use std::time::Duration;
 use vivarium_model::property::Measured;
 use vivarium_model::verdict::Verdict;
@@ -152,6 +154,27 @@ pub fn of_rows<const N: usize>(
     table.set_header(header);
     for row in rows {
         table.add_row(row);
+    }
+    if numbers < N {
+        align_right(&mut table, numbers..=N - 1);
+    }
+    table.trim_fmt()
+}
+
+/// Like [`of_rows`], but the first column has names, which are never broken.
+pub fn of_names<const N: usize>(
+    header: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+    numbers: usize,
+    width: u16,
+) -> String {
+    let mut table = new_table(width);
+    table.set_header(header);
+    for row in rows {
+        table.add_row(row);
+    }
+    if let Some(names) = table.column_mut(0) {
+        names.set_constraint(ColumnConstraint::ContentWidth);
     }
     if numbers < N {
         align_right(&mut table, numbers..=N - 1);

@@ -76,6 +76,9 @@ pub mod fuzz;
 #[cfg(feature = "live")]
 #[doc(hidden)]
 pub mod live;
+#[cfg(all(feature = "catalogue", feature = "explore"))]
+#[doc(hidden)]
+pub mod museum;
 #[cfg(feature = "serve")]
 pub mod serve;
 

@@ -1,5 +1,5 @@
-//! The command line: `run`, `merge`, `explore`, `replay`, `walk`, `explain`, `coverage`, `conform`, `live`, `serve`, `fuzz-explorer`, `recipes`, `mutants`,
-//! `published`, `findings` and `list`.
+//! The command line: `run`, `merge`, `explore`, `replay`, `walk`, `explain`, `coverage`, `conform`, `live`, `serve`,
+//! `fuzz-explorer`, `recipes`, `mutants`, `published`, `findings`, `museum`, `watch` and `list`.
 //!
 //! Exit codes: 0 held, 1 violated, 2 inconclusive, 3 error. An invalid input is reported in one sentence on standard
 //! error, with a suggestion, and ends with code 3. Reports go to standard output, progress to standard error.
@@ -22,6 +22,7 @@ mod list;
 mod live;
 mod merge;
 mod minimise;
+mod museum;
 mod output;
 mod outputs;
 mod pictures;
@@ -78,6 +79,7 @@ fn run_command_line(words: Vec<OsString>, entries: &[Entry]) -> u8 {
         Some(Command::Mutants(arguments)) => tables::mutants(&arguments, entries),
         Some(Command::Published(arguments)) => tables::published(&arguments, entries),
         Some(Command::Findings(arguments)) => findings::findings(&arguments),
+        Some(Command::Museum(arguments)) => museum::museum(&arguments, entries),
         Some(Command::Watch(arguments)) => watch::watch(&arguments),
         Some(Command::List(arguments)) => list::list(arguments.name.as_deref(), entries),
     };

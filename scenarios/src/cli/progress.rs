@@ -41,6 +41,11 @@ impl Meter {
         Meter::counting("operations", title, total)
     }
 
+    /// Creates a meter for `total` exhibits of the museum.
+    pub(super) fn of_exhibits(title: String, total: u64) -> Meter {
+        Meter::counting("exhibits", title, total)
+    }
+
     /// Creates a meter for `total` runs.
     pub(super) fn of_runs(title: String, total: u64) -> Meter {
         Meter::counting("runs", title, total)

@@ -1,6 +1,7 @@
 //! The command line as users see it: its messages about bad input, and its exit codes.
 #![cfg(feature = "cli")]
 
+mod museum;
 mod violations;
 
 use std::fs;
@@ -144,7 +145,7 @@ fn names_without_a_near_one_get_the_list() {
     assert_eq!(
         sentence,
         "unknown command `frobnicate`: the commands are run, merge, replay, walk, explain, coverage, explore, \
-         conform, live, serve, fuzz-explorer, recipes, mutants, published, findings, watch, list"
+         conform, live, serve, fuzz-explorer, recipes, mutants, published, findings, museum, watch, list"
     );
     let sentence = refused(&["live"]);
     assert_eq!(sentence, "`live` needs a scenario, such as `vivarium live lock`");

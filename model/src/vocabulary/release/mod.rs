@@ -6,11 +6,13 @@ mod bugs;
 mod changes;
 mod lists;
 mod number;
+mod ranges;
 
 pub use bug::Bug;
 pub use bugs::Bugs;
 pub use changes::{CHANGES, Change};
 pub use number::ReleaseNumber;
+pub use ranges::Range;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
