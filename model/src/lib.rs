@@ -45,8 +45,8 @@ pub use program::{exchange, handle, host};
 pub use record::{case, extent, mark, trace, verdict};
 pub use vocabulary::{
     acl, bounds, config, effect, error, event, file_system, fingerprint, id, named, note,
-    observation, op, outside, packet, parcel, path, quorum, release, session_order, setup, stat,
-    step, subject, time, timer, txn, words, zxid,
+    observation, op, outside, packet, parcel, path, quorum, reconfiguration, release,
+    session_order, setup, stat, step, subject, time, timer, txn, words, zxid,
 };
 #[cfg(feature = "world")]
 pub use world::{grain, history, witnesses};

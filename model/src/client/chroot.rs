@@ -100,7 +100,10 @@ fn paths(request: &mut Request) -> Vec<(&mut Arc<str>, bool)> {
         | Request::CheckWatches { path, .. }
         | Request::DeleteContainer { path }
         | Request::Sync { path } => vec![(path, false)],
-        Request::GetEphemerals { .. } | Request::WhoAmI | Request::CloseSession => Vec::new(),
+        Request::GetEphemerals { .. }
+        | Request::WhoAmI
+        | Request::CloseSession
+        | Request::Reconfig(_) => Vec::new(),
     }
 }
 

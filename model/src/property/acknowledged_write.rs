@@ -87,7 +87,7 @@ impl Reply<'_> {
             | Request::Multi(_)
             | Request::SetAcl { .. }
             | Request::DeleteContainer { .. } => *self.result != Err(Error::Unimplemented),
-            Request::CloseSession => true,
+            Request::CloseSession | Request::Reconfig(_) => true,
             Request::Sync { .. } => false,
             read => {
                 debug_assert!(read.is_read());
@@ -127,7 +127,8 @@ fn answers(request: &Request, body: &TxnBody) -> bool {
             Request::Write(_)
             | Request::Multi(_)
             | Request::SetAcl { .. }
-            | Request::DeleteContainer { .. },
+            | Request::DeleteContainer { .. }
+            | Request::Reconfig(_),
             TxnBody::Error(_),
         ) => true,
         (Request::SetAcl { path: asked, .. }, TxnBody::SetAcl { path, .. })
@@ -140,7 +141,8 @@ fn answers(request: &Request, body: &TxnBody) -> bool {
                 && ops.iter().zip(bodies).all(|(op, body)| op_answers(op, body))
         }
         (Request::Multi(ops), TxnBody::FailedMulti(codes)) => ops.len() == codes.len(),
-        (Request::CloseSession, TxnBody::CloseSession { .. }) => true,
+        (Request::CloseSession, TxnBody::CloseSession { .. })
+        | (Request::Reconfig(_), TxnBody::Reconfig(_)) => true,
         _ => false,
     }
 }

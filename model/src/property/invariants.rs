@@ -68,7 +68,8 @@ pub fn durable(ensemble: &Ensemble, history: &History) -> Result<(), Objection> 
     durable_on(ensemble.config(), disks, history.last())
 }
 
-/// Checks S3 on these disks: a quorum of starts would load the last committed transaction.
+/// Checks S3 on these disks: a quorum of starts would load the last committed transaction. The configuration that counts is
+/// the newest one that a server has activated; S16 judges how it was activated.
 ///
 /// Under [`Bug::FirstSnapshotUnsynced`], a durable log also counts if no durable snapshot precedes it. With that
 /// defect no server has a durable snapshot when the first transaction is committed, so every run would violate S3,
@@ -86,9 +87,17 @@ pub fn durable_on<'a>(
     }
     let log_is_enough = config.bugs.has(Bug::FirstSnapshotUnsynced);
     let holds = |disk: &Disk| disk.holds(last) || log_is_enough && disk.logs(last);
-    let holding = (1..).map(ServerId).zip(disks).filter(|(_, disk)| holds(disk));
-    let holders: ServerSet = holding.map(|(server, _)| server).collect();
-    if config.quorum_verifier().contains_quorum(holders) {
+    let (mut holders, mut verifier) = (ServerSet::default(), config.quorum_verifier());
+    for (server, disk) in (1..).map(ServerId).zip(disks) {
+        if holds(disk) {
+            holders.insert(server);
+        }
+        let activated = disk.configurations(server, config).quorum;
+        if activated.version() > verifier.version() {
+            verifier = activated;
+        }
+    }
+    if verifier.contains_quorum(holders) {
         return Ok(());
     }
     Err(Objection::new(

@@ -3,6 +3,9 @@
 //! A leader that is established has read acknowledgements of its NEWLEADER, in this term as a leader, from other
 //! servers that form a quorum together with it (`waitForNewLeaderAck`; rule 6.7.1). A server that reconnects and
 //! acknowledges again counts once.
+//!
+//! With reconfigurations, it is a quorum of the newest configuration that was activated up to the leader's epoch, its own
+//! one included (rule 5.8.8).
 
 use super::{Declaration, Declared, LooksBack, Objection};
 use crate::minds;
@@ -10,7 +13,7 @@ use crate::vocabulary::config::Config;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ServerId, ServerSet};
 use crate::vocabulary::quorum::QuorumVerifier;
-use crate::vocabulary::zxid::Epoch;
+use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,6 +21,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default, Hash)]
 pub struct LedByQuorum {
     verifier: QuorumVerifier,
+    /// The configurations after the first one that a server has activated, by version.
+    activated: BTreeMap<Zxid, QuorumVerifier>,
     /// For each leader that is not established yet, its epoch and the servers that follow it into that epoch.
     followed: BTreeMap<ServerId, (Epoch, ServerSet)>,
 }
@@ -45,6 +50,9 @@ impl Declared for LedByQuorum {
                 this.followed.remove(server);
             },
             Event::Established { leader, epoch, .. } => this.established(*leader, *epoch),
+            Event::Activated { configuration, .. } => {
+                this.activated.insert(configuration.version(), *configuration);
+            },
         },
     )
     .begin(Self::begin);
@@ -55,17 +63,23 @@ impl LedByQuorum {
         self.verifier = config.quorum_verifier();
     }
 
+    /// Returns the newest configuration that was activated with a version up to `zxid`.
+    fn newest(&self, zxid: Zxid) -> QuorumVerifier {
+        self.activated.range(..=zxid).next_back().map_or(self.verifier, |(_, newest)| *newest)
+    }
+
     fn established(&mut self, leader: ServerId, epoch: Epoch) -> Result<(), Objection> {
         let followed = self.followed.remove(&leader).filter(|(its, _)| *its == epoch);
         let quorum = followed.unwrap_or_default().1.with(leader);
-        // The voters are unknown before the run begins.
-        let voters = self.verifier.voters();
-        if voters.is_empty() || self.verifier.contains_quorum(quorum) {
+        // The voters are unknown before the run begins. The leader has activated its own configuration already.
+        let verifier = self.newest(Zxid::new(epoch, u32::MAX));
+        let voters = verifier.voters();
+        if voters.is_empty() || verifier.contains_quorum(quorum) {
             return Ok(());
         }
         Err(self.objection(format!(
             "{leader} was established as the leader of epoch {epoch} by {} of {} servers.",
-            quorum.len(),
+            quorum.intersection(voters).len(),
             voters.len()
         )))
     }

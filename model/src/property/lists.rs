@@ -1,11 +1,11 @@
 //! Which monitors judge a run: of servers, of the clients of a sweep, of clients outside of the run.
 
 use super::{
-    AccessDecisions, AcknowledgedWrite, Bridge, CommittedPrefix, CompleteLeader, DueContainers,
-    DurableAck, EarlyExpiry, EndedSession, FaithfulClient, KeptPromises, KeptWatches, KnownPackets,
-    LedByQuorum, LiveOwners, Livelock, Monitor, MonotoneZxid, MovedSession, NoExit, NoPhantom,
-    OneLeader, PrefixRead, Protocol, PunctualClient, ReplyOrder, SequenceOrder, SyncedReads,
-    WholeSnapshots,
+    AccessDecisions, AcknowledgedWrite, ActivatedByQuorums, Bridge, CommittedPrefix,
+    CompleteLeader, DueContainers, DurableAck, EarlyExpiry, EndedSession, FaithfulClient,
+    KeptPromises, KeptWatches, KnownPackets, LedByQuorum, LiveOwners, Livelock, Monitor,
+    MonotoneZxid, MovedSession, NoExit, NoPhantom, OneLeader, PrefixRead, Protocol, PunctualClient,
+    ReplyOrder, SequenceOrder, SyncedReads, WholeSnapshots,
 };
 
 type Monitors = Vec<Box<dyn Monitor>>;
@@ -16,7 +16,14 @@ type Monitors = Vec<Box<dyn Monitor>>;
 pub fn zookeeper() -> Monitors {
     let machines: Monitors = vec![Box::new(FaithfulClient::new()), Box::new(PunctualClient::new())];
     let last: Monitors = vec![Box::new(AccessDecisions::new()), Box::new(Bridge::new())];
-    among_servers().into_iter().chain(to_clients()).chain(machines).chain(last).collect()
+    let members: Monitors = vec![Box::new(ActivatedByQuorums::new())];
+    among_servers()
+        .into_iter()
+        .chain(members)
+        .chain(to_clients())
+        .chain(machines)
+        .chain(last)
+        .collect()
 }
 
 /// Returns the monitors of properties that hold for any program. Sweeps check them in addition to [`zookeeper()`] and

@@ -5,6 +5,7 @@
 
 mod access;
 mod acknowledged_write;
+mod activated_by_quorums;
 mod after_faults;
 mod asked_of_servers;
 mod bridge;
@@ -51,6 +52,7 @@ mod whole_snapshots;
 
 pub use access::AccessDecisions;
 pub use acknowledged_write::AcknowledgedWrite;
+pub use activated_by_quorums::ActivatedByQuorums;
 pub use after_faults::AfterFaults;
 pub use asked_of_servers::AskedOfServers;
 pub use bridge::Bridge;

@@ -61,7 +61,7 @@ impl RepeatedVotes {
         if *times <= MOST {
             return Ok(());
         }
-        let (Notification { vote, round, state }, reader, _) = read;
+        let (Notification { vote, round, state, .. }, reader, _) = read;
         let saw = format!(
             "{to}, which is {reader}, has read the same notification of {from} more than {MOST} times in a row: {state}, \
              round {round}, {vote}."
@@ -75,13 +75,18 @@ impl RepeatedVotes {
 mod tests {
     use super::*;
     use crate::vocabulary::packet::Vote;
+    use crate::vocabulary::quorum::Attached;
 
     const ONE: ServerId = ServerId(1);
     const TWO: ServerId = ServerId(2);
 
     fn read(round: u32) -> Read {
-        let notification =
-            Notification { vote: Vote::OF_OBSERVER, round: 3, state: PeerState::Looking };
+        let notification = Notification {
+            vote: Vote::OF_OBSERVER,
+            round: 3,
+            state: PeerState::Looking,
+            configuration: Attached(None),
+        };
         (notification, PeerState::Looking, round)
     }
 

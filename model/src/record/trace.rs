@@ -37,6 +37,8 @@ impl Event {
         match self {
             Event::Established { .. }
             | Event::Unexpected { .. }
+            | Event::Activated { .. }
+            | Event::Designated { .. }
             | Event::LeftRole { .. }
             | Event::Exited { .. }
             | Event::Session { .. }
@@ -56,7 +58,8 @@ impl Event {
                 | TxnBody::SetData { .. }
                 | TxnBody::SetAcl { .. }
                 | TxnBody::Multi(_)
-                | TxnBody::CloseSession { .. } => true,
+                | TxnBody::CloseSession { .. }
+                | TxnBody::Reconfig(_) => true,
                 TxnBody::CreateSession { .. }
                 | TxnBody::Check { .. }
                 | TxnBody::FailedMulti(_)

@@ -2,13 +2,15 @@
 //! finally returns a decision.
 
 use super::context::Context;
+use super::reconfig::Part;
 use crate::vocabulary::config::{self, Config};
 use crate::vocabulary::id::ServerId;
 use crate::vocabulary::packet::{Notification, PeerState, Vote};
+use crate::vocabulary::quorum::Quorums;
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ServerTimer;
-use crate::vocabulary::zxid::Epoch;
+use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::collections::BTreeMap;
 
 /// finalizeWait: the time that a candidate with a quorum waits for a better vote, and the first timeout without any
@@ -36,6 +38,8 @@ pub struct Election {
     finalizing: bool,
     /// The present timeout without notifications.
     patience: Duration,
+    /// The process's part in the configurations.
+    pub(super) part: Part,
 }
 
 /// A vote as received.
@@ -69,9 +73,9 @@ pub struct Decision {
 
 impl Election {
     /// Returns the state of a process that has not taken part in any election yet.
-    pub fn new(id: ServerId) -> Election {
-        let nobody =
-            Vote { peer_epoch: Epoch(0), zxid: crate::vocabulary::zxid::Zxid::ZERO, leader: id };
+    pub(super) fn new(context: &Context<'_>) -> Election {
+        let id = context.id;
+        let nobody = Vote { peer_epoch: Epoch(0), zxid: Zxid::ZERO, leader: id };
         Election {
             id,
             round: 0,
@@ -81,6 +85,7 @@ impl Election {
             established: BTreeMap::new(),
             finalizing: false,
             patience: FINALIZE_WAIT,
+            part: Part::at_start(id, context.configurations(), context.config),
         }
     }
 
@@ -101,7 +106,8 @@ impl Election {
             self.current.0 = own;
         }
         self.round += 1;
-        self.proposal = self.own_vote(own, context.config);
+        self.part.is_designated = false;
+        self.proposal = self.own_vote(own, context);
         self.received.clear();
         self.established.clear();
         self.finalizing = false;
@@ -120,7 +126,8 @@ impl Election {
         own: Vote,
         context: &mut Context<'_>,
     ) -> Option<Decision> {
-        if context.config.is_observer(from) {
+        let voters = context.configurations().voters();
+        if !voters.contains(from) {
             self.answer_observer(from, state, context);
             return None;
         }
@@ -129,7 +136,7 @@ impl Election {
             // Rule 5.2.3: tell the LOOKING server which leader this one follows, with the round of that vote.
             if notification.state == PeerState::Looking && answers {
                 let (vote, round) = self.current;
-                context.mail(from, Notification { vote, round, state });
+                self.mail(from, vote, round, state, context);
             }
             return None;
         }
@@ -148,21 +155,24 @@ impl Election {
             context.disarm(ServerTimer::Finalize);
         }
         context.arm(ServerTimer::Notification, self.patience);
+        if !voters.contains(notification.vote.leader) {
+            // Only a vote of a voter for a voter counts.
+            return None;
+        }
         match notification.state {
             PeerState::Looking => {
                 self.looking(from, notification, own, context);
                 None
             }
-            PeerState::Following | PeerState::Leading => {
-                self.settled(from, notification, context.config)
-            }
-            PeerState::Observing => unreachable!("{from} is a voter"),
+            PeerState::Following | PeerState::Leading => self.settled(from, notification, context),
+            // It observes in a configuration that this server does not know.
+            PeerState::Observing => None,
         }
     }
 
     /// Returns true if this server answers voters. An observer's answers serve nothing (see [`Bug::ObserversAnswer`]).
     fn answers(&self, config: &Config) -> bool {
-        !config.is_observer(self.id) || config.bugs.has(Bug::ObserversAnswer)
+        !self.part.observes() || config.bugs.has(Bug::ObserversAnswer)
     }
 
     /// Answers an observer at once, whatever it sent, and whatever this server's state is (rule 5.7.2).
@@ -172,8 +182,7 @@ impl Election {
             PeerState::Looking if !is_old => self.proposal,
             _ => self.current.0,
         };
-        let notification = Notification { vote, round: self.round, state };
-        context.mail(observer, notification);
+        self.mail(observer, vote, self.round, state, context);
     }
 
     /// Handles the vote of another LOOKING server (rule 5.3.2).
@@ -184,11 +193,11 @@ impl Election {
         own: Vote,
         context: &mut Context<'_>,
     ) {
-        let Notification { vote, round, state } = notification;
+        let Notification { vote, round, state, .. } = notification;
         if round > self.round {
             self.round = round;
             self.received.clear();
-            let own = self.own_vote(own, context.config);
+            let own = self.own_vote(own, context);
             self.proposal = if is_larger(own, vote, context.config) { own } else { vote };
             self.broadcast(context);
         } else if round < self.round {
@@ -202,13 +211,17 @@ impl Election {
     }
 
     /// Returns the vote for itself in this round: the server's history, or a random one.
-    fn own_vote(&self, own: Vote, config: &Config) -> Vote {
-        if config.is_observer(self.id) {
-            return Vote::OF_OBSERVER;
-        }
-        match config.election {
+    /// A server that its configuration does not let vote names no leader; an observer has no history either (rules 5.7.2
+    /// and 5.8.7).
+    fn own_vote(&self, own: Vote, context: &Context<'_>) -> Vote {
+        let vote = match context.config.election {
+            _ if self.part.observes() => Vote { leader: self.id, ..Vote::OF_OBSERVER },
             config::Election::ByLot => Vote::by_lot(self.id, self.round),
             config::Election::Fast | config::Election::Oracle | config::Election::Any => own,
+        };
+        match context.configurations().quorum.voters().contains(self.id) {
+            true => vote,
+            false => Vote { leader: Vote::OF_OBSERVER.leader, ..vote },
         }
     }
 
@@ -217,20 +230,21 @@ impl Election {
         &mut self,
         from: ServerId,
         notification: Notification,
-        config: &Config,
+        context: &Context<'_>,
     ) -> Option<Decision> {
-        let Notification { vote, round, state } = notification;
+        let (config, quorums) = (context.config, context.configurations().quorums());
+        let Notification { vote, round, state, .. } = notification;
         let said = Received { vote, round, state };
         if round == self.round {
             self.received.insert(from, said);
-            if is_agreed(&self.received, &said, config)
+            if is_agreed(&self.received, &said, quorums)
                 && self.leader_is_there(&self.received, vote.leader, round, config)
             {
                 return Some(self.decide(vote, round));
             }
         }
         self.established.insert(from, said);
-        if is_agreed(&self.established, &said, config)
+        if is_agreed(&self.established, &said, quorums)
             && self.leader_is_there(&self.established, vote.leader, round, config)
         {
             self.round = round;
@@ -292,10 +306,11 @@ impl Election {
 
     /// Sends the proposal to every other voter, and a voter's to itself without the network.
     fn broadcast(&mut self, context: &mut Context<'_>) {
-        for to in context.config.voter_ids().filter(|to| *to != self.id) {
+        let voters = context.configurations().voters();
+        for to in voters.without(self.id).iter() {
             self.tell(to, context);
         }
-        if context.config.is_observer(self.id) {
+        if !voters.contains(self.id) {
             return;
         }
         let own = Received { vote: self.proposal, round: self.round, state: PeerState::Looking };
@@ -303,15 +318,55 @@ impl Election {
     }
 
     fn tell(&self, to: ServerId, context: &mut Context<'_>) {
-        let notification =
-            Notification { vote: self.proposal, round: self.round, state: PeerState::Looking };
-        context.mail(to, notification);
+        self.mail(to, self.proposal, self.round, PeerState::Looking, context);
+    }
+
+    /// Sends a notification.
+    fn mail(
+        &self,
+        to: ServerId,
+        vote: Vote,
+        round: u32,
+        state: PeerState,
+        context: &mut Context<'_>,
+    ) {
+        let configuration = context.attached_configuration();
+        context.mail(to, Notification { vote, round, state, configuration });
+    }
+
+    /// Returns the leader of the present vote (`getCurrentVote`).
+    pub(super) fn current_leader(&self) -> ServerId {
+        self.current.0.leader
+    }
+
+    /// Votes for the leader that a reconfiguration designates, in no round and no epoch.
+    pub(super) fn vote_for_designated(&mut self, leader: ServerId, zxid: Zxid) {
+        self.current = (Vote { peer_epoch: Epoch(0), zxid, leader }, 0);
+    }
+
+    /// Returns the leader whom the server follows without an election, or who it is itself, and forgets that there is one
+    /// (`updateServerState`).
+    pub(super) fn take_designated(&mut self) -> Option<ServerId> {
+        std::mem::take(&mut self.part.is_designated).then(|| self.current_leader())
+    }
+
+    /// Begins the rounds of a LOOKING server anew, with a vote for itself.
+    pub(super) fn restart_looking(&mut self, own: Vote, context: &mut Context<'_>) {
+        self.restart(context);
+        self.current = (own, 0);
+    }
+
+    /// Begins the rounds anew: the new connections to other servers carry nothing of the old ones
+    /// (`restartLeaderElection`).
+    pub(super) fn restart(&mut self, context: &mut Context<'_>) {
+        self.round = 0;
+        context.network.forget_mail(self.id);
     }
 
     /// Begins the wait for a better vote if a quorum agrees with the proposal.
     fn consider_quorum(&mut self, context: &mut Context<'_>) {
         let own = Received { vote: self.proposal, round: self.round, state: PeerState::Looking };
-        if is_agreed(&self.received, &own, context.config) {
+        if is_agreed(&self.received, &own, context.configurations().quorums()) {
             self.finalizing = true;
             context.disarm(ServerTimer::Notification);
             context.arm(ServerTimer::Finalize, FINALIZE_WAIT);
@@ -327,10 +382,10 @@ fn is_larger(one: Vote, other: Vote, config: &Config) -> bool {
     }
 }
 
-/// Returns true if a quorum of these votes agrees with `with`.
-fn is_agreed(votes: &BTreeMap<ServerId, Received>, with: &Received, config: &Config) -> bool {
+/// Returns true if a quorum of these votes, of each configuration, agrees with `with`.
+fn is_agreed(votes: &BTreeMap<ServerId, Received>, with: &Received, quorums: Quorums) -> bool {
     let agree = votes.iter().filter(|(_, vote)| vote.agrees(with)).map(|(server, _)| *server);
-    config.quorum_verifier().contains_quorum(agree.collect())
+    quorums.contains_quorum(agree.collect())
 }
 
 /// The timers of an election, which its end disarms.

@@ -15,6 +15,7 @@
 //! | `database`, `log_thread`, `snapshot`, `commit_processor`, `rest` | the tree and committedLog; the log; background snapshots; transactions that are committed and not applied; the rest of the CommitProcessor's work when a role ends |
 //! | `leader/` | `learner_handler` reads a learner's packets; discovery, sync, activation, requests, broadcast |
 //! | `learner/`, `looking`, `role` | the other roles; `role` takes and leaves one |
+//! | `reconfig` | configurations, the server's part in them, and roles without an election |
 //! | `prep`, `outstanding`, `tracker`, `access` | a leader's decisions about requests; changes that are proposed and not applied; sessions; permissions |
 //! | `pipeline`, `attach`, `local`, `read_only`, `read` | clients: the order of commits and replies; handshakes; sessions that only one server knows; serving without a leader; reads |
 
@@ -42,6 +43,7 @@ mod pipeline;
 pub mod prep;
 pub mod read;
 mod read_only;
+mod reconfig;
 pub(crate) mod requests;
 pub mod role;
 mod snapshot;
@@ -130,18 +132,20 @@ impl Server {
         }
         let last = tree.last_processed();
         context.disk.make_mut().check_epochs(last, context.config.bugs)?;
+        context.list_itself();
         let mut server = Server {
             id: context.id,
             start: Server::count_start(context),
             next_session: 1,
             database: Database::of_disk((tree, from), context),
-            election: Election::new(context.id),
+            election: Election::new(context),
             role: Role::Looking,
             thread: PacketThread::default(),
             log: LogThread::default(),
             commits: CommitProcessor::default(),
             clients: Clients::default(),
         };
+        server.database.init_config(context);
         server.look(context);
         Ok(server)
     }

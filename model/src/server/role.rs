@@ -7,6 +7,7 @@ use super::learner::Learner;
 use super::{Context, InRole, Role, Server};
 use crate::vocabulary::effect::{Blocker, Effect};
 use crate::vocabulary::event::{Event, SyncMode, WRITE_FAILED};
+use crate::vocabulary::id::ServerId;
 use crate::vocabulary::note::Note;
 use crate::vocabulary::packet::Vote;
 use crate::vocabulary::release::Bug;
@@ -41,14 +42,40 @@ impl Server {
         self.clients.end_read_only(context);
         let Decision { leader, round } = decision;
         context.effects.event(Event::Elected { server: self.id, leader, round });
-        self.role = if context.config.is_observer(self.id) {
-            Role::Observing(Learner::begin(leader, context))
-        } else if leader == self.id {
+        self.begin_role(leader, context);
+    }
+
+    /// Begins to lead, or to learn from this leader. A server finds the leader's address in its committed configuration
+    /// only (rule 5.8.7).
+    fn begin_role(&mut self, leader: ServerId, context: &mut Context<'_>) {
+        if leader == self.id {
             let leader = Leader::begin(&mut self.database, &mut self.thread, context);
-            Role::Leading(Box::new(leader))
-        } else {
-            Role::Following(Learner::begin(leader, context))
+            self.role = Role::Leading(Box::new(leader));
+            return;
+        }
+        let observes = self.election.part.observes();
+        let has_address = context.configurations().quorum.has_member(leader);
+        let learner = match has_address {
+            true => Learner::begin(leader, observes, context),
+            false => Learner::new(leader),
         };
+        self.role = match observes {
+            true => Role::Observing(learner),
+            false => Role::Following(learner),
+        };
+        if !has_address {
+            self.leave_role("its configuration does not list the leader", context);
+        }
+    }
+
+    /// Begins an election, or the role that a reconfiguration gives the server (`updateServerState`).
+    fn look_or_take_designated_role(&mut self, context: &mut Context<'_>) {
+        let Some(leader) = self.election.take_designated() else {
+            self.look(context);
+            return;
+        };
+        context.effects.event(Event::Designated { server: self.id, leader });
+        self.begin_role(leader, context);
     }
 
     /// Leaves the role if its code demands it.
@@ -103,7 +130,7 @@ impl Server {
             self.thread.exit = Some(Exit::NotLoaded(reason));
             return;
         }
-        self.look(context);
+        self.look_or_take_designated_role(context);
     }
 
     /// Closes the connections of its role, and becomes LOOKING. Returns true if the tree must be loaded from disk, because

@@ -29,6 +29,9 @@ impl Server {
         notification: Notification,
         context: &mut Context<'_>,
     ) {
+        if self.takes_configuration(&notification, context) {
+            return;
+        }
         let own = self.own_vote(context);
         let state = self.peer_state();
         if let Some(decision) = self.election.notification(from, notification, state, own, context)
@@ -96,7 +99,7 @@ impl Server {
                 Ok(())
             }
             (ServerTimer::ConnectLeader, InRole::Following(following)) => {
-                following.learner.connect_to_leader(context);
+                following.learner.connect_to_leader(following.observes, context);
                 Ok(())
             }
             (ServerTimer::InitLimit, InRole::Following(_) | InRole::Leading(_)) => {

@@ -3,7 +3,7 @@
 use super::link::{Link, is_write};
 use super::{LEADER, Service, done};
 use crate::server::access;
-use crate::server::prep::Asker;
+use crate::server::prep::{Asker, Run};
 use crate::server::tracker::Owner;
 use crate::tree::DataTree;
 use crate::vocabulary::effect::{Effects, Status};
@@ -140,6 +140,7 @@ impl Service {
         self.links.sessions[client.index()] = number;
         let timeout = self.config.negotiate(timeout);
         let request = ServerRequest::CreateSession { timeout };
+        let run = Run { config: &self.config, ensemble: None, at: Time::ZERO };
         let log_end = Arc::clone(self.log.last());
         let before = self.number.take();
         let prep = self.prep.make_mut();
@@ -147,7 +148,7 @@ impl Service {
             prep.go_on_from(before);
         }
         let asker = Asker::new(session, Owner::Leader, Arc::from([]));
-        let txn = prep.request(&log_end.tree, &asker, Xid(0), &request, &self.config, Time::ZERO);
+        let txn = prep.request(&log_end.tree, &asker, Xid(0), &request, &run);
         let txn = txn.expect("a search does not use up the zxids of an epoch");
         let _ = self.append(txn, effects);
         let end = self.log.last().zxid();
@@ -291,8 +292,9 @@ impl Service {
         let prep = self.prep.make_mut();
         prep.go_on_from(before);
         let request = ServerRequest::Client(Arc::clone(request));
+        let run = Run { config: &self.config, ensemble: None, at: Time::ZERO };
         let txn = prep
-            .request(&log_end.tree, asker, xid, &request, &self.config, Time::ZERO)
+            .request(&log_end.tree, asker, xid, &request, &run)
             .expect("a search does not use up the zxids of an epoch");
         match &txn.body {
             TxnBody::Error(error) => {

@@ -6,7 +6,8 @@ use crate::vocabulary::acl::AclList;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::fingerprint::Fingerprint;
 use crate::vocabulary::op::{Data, EventType, OpResult, Response};
-use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::path::{CONFIG, RECONFIGURED, ZnodePath};
+use crate::vocabulary::quorum::QuorumVerifier;
 use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::stat::Stat;
 use crate::vocabulary::txn::{Txn, TxnBody};
@@ -107,6 +108,7 @@ impl DataTree {
                 Ok(Response::ContainerDeleted)
             }
             TxnBody::Error(error) => Err(*error),
+            TxnBody::Reconfig(next) => self.reconfigure(txn, *next, changes),
             op => self.apply_op(txn, op, changes).map(Response::Written),
         }
     }
@@ -134,6 +136,19 @@ impl DataTree {
             TxnBody::Check { .. } => Ok(OpResult::Checked),
             _ => unreachable!("prep puts only znode operations here"),
         }
+    }
+
+    /// Replaces the content of `/zookeeper/config`, with the version -1 (rule 5.8.3).
+    fn reconfigure(
+        &mut self,
+        txn: &Txn,
+        next: QuorumVerifier,
+        changes: &mut Vec<Change>,
+    ) -> Result<Response, Error> {
+        let path = ZnodePath::new(CONFIG).expect("a reserved path is valid");
+        let data = Data::from(next.to_string().as_bytes());
+        let stat = self.set_data(txn, &path, &data, RECONFIGURED, changes)?;
+        Ok(Response::Reconfigured(data, stat))
     }
 
     fn set_data(

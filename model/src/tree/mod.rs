@@ -5,6 +5,7 @@
 //! so a transaction can find its own effects in the tree and must then leave them unchanged (rules 1.3.2 and 1.3.3).
 
 mod acl_cache;
+pub(crate) mod answers;
 mod apply;
 mod difference;
 mod lines;
@@ -19,10 +20,11 @@ use crate::vocabulary::acl::AclList;
 use crate::vocabulary::data::Data;
 use crate::vocabulary::fingerprint::Fingerprint;
 use crate::vocabulary::id::SessionId;
-use crate::vocabulary::path::{CONFIG, RESERVED, ZnodePath, parent};
+use crate::vocabulary::path::{CONFIG, RECONFIGURED, RESERVED, ZnodePath, parent};
+use crate::vocabulary::quorum::QuorumVerifier;
 use crate::vocabulary::setup::{Prepared, Setup};
 use crate::vocabulary::stat::Stat;
-use crate::vocabulary::time::Duration;
+use crate::vocabulary::time::{Duration, Time};
 use crate::vocabulary::zxid::Zxid;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
@@ -134,6 +136,16 @@ impl DataTree {
             last_processed: Zxid::ZERO,
             digest: Fingerprint::default(),
         }
+    }
+
+    /// Writes a configuration into `/zookeeper/config`, without a transaction.
+    pub(crate) fn set_config(&mut self, configuration: QuorumVerifier, mzxid: Zxid, at: Time) {
+        let data = Data::from(configuration.to_string().as_bytes());
+        self.change(CONFIG, |entry| {
+            let node = entry.znode();
+            (node.data, node.mzxid, node.mtime) = (data, mzxid, at.milliseconds());
+            node.version = RECONFIGURED;
+        });
     }
 
     /// Returns the zxid of the last applied transaction.
@@ -352,10 +364,19 @@ impl DataTree {
 }
 
 /// Returns a znode's part of the digest. It leaves out the statistics of quotas: servers recount those whenever they
-/// load a tree, so they do not follow from the history (rule 1.10.3).
+/// load a tree, so they do not follow from the history (rule 1.10.3). For the same reason it leaves out what servers write
+/// into `/zookeeper/config` by themselves (rule 5.8.10).
 fn of_znode(path: &str, node: &Znode) -> Fingerprint {
     if quota::is_statistics(path) {
         let told = Znode { data: Data::from([]), ..node.clone() };
+        return Fingerprint::of(&(path, &told));
+    }
+    if path == CONFIG && node.version == RECONFIGURED {
+        let told = Znode {
+            acl: node.acl.clone(),
+            aversion: node.aversion,
+            ..Znode::primordial(AclList::OPEN)
+        };
         return Fingerprint::of(&(path, &told));
     }
     Fingerprint::of(&(path, node))

@@ -7,9 +7,8 @@
 
 use super::{DataTree, Entry};
 use crate::vocabulary::error::Error;
-use crate::vocabulary::op::{Data, ReadOp, ReadResult, Request, Response};
+use crate::vocabulary::op::Data;
 use crate::vocabulary::path::QUOTA as ROOT;
-use crate::vocabulary::stat::Stat;
 use std::fmt;
 use std::sync::Arc;
 
@@ -34,52 +33,6 @@ pub(crate) fn is_statistics(path: &str) -> bool {
 fn subject<'a>(path: &'a str, name: &str) -> Option<&'a str> {
     let subject = path.strip_prefix(ROOT)?.strip_suffix(name)?;
     (!subject.is_empty()).then_some(subject)
-}
-
-/// Returns true if two answers to a request are equal except for the statistics of quotas. These may differ between
-/// servers that loaded a snapshot at different times (rule 1.10.3).
-pub(crate) fn same_answer(
-    request: &Request,
-    one: &Result<Response, Error>,
-    other: &Result<Response, Error>,
-) -> bool {
-    one == other || without_statistics(request, one) == without_statistics(request, other)
-}
-
-/// Returns an answer without the data of statistics and their length.
-fn without_statistics(
-    request: &Request,
-    result: &Result<Response, Error>,
-) -> Result<Response, Error> {
-    let empty = |stat: Stat| Stat { data_length: 0, ..stat };
-    let told = |op: &ReadOp, result: ReadResult| match (op, result) {
-        (ReadOp::GetData { path }, ReadResult::Data(_, stat)) if is_statistics(path) => {
-            ReadResult::Data(Data::from([]), empty(stat))
-        }
-        (_, result) => result,
-    };
-    Ok(match (request, result.clone()?) {
-        (Request::MultiRead(ops), Response::MultiRead(results)) => {
-            let results = ops.iter().zip(results);
-            Response::MultiRead(results.map(|(op, result)| told(op, result)).collect())
-        }
-        (
-            Request::Exists { path, .. }
-            | Request::GetData { path, .. }
-            | Request::GetChildren { path, .. }
-            | Request::GetAcl { path }
-            | Request::SetAcl { path, .. },
-            response,
-        ) if is_statistics(path) => match response {
-            Response::Exists(stat) => Response::Exists(empty(stat)),
-            Response::Data(_, stat) => Response::Data(Data::from([]), empty(stat)),
-            Response::Children(names, stat) => Response::Children(names, empty(stat)),
-            Response::Acl(acl, stat) => Response::Acl(acl, empty(stat)),
-            Response::AclSet(stat) => Response::AclSet(empty(stat)),
-            other => other,
-        },
-        (_, other) => other,
-    })
 }
 
 /// The numbers of a quota znode (`StatsTrack`); -1 means none.
@@ -223,8 +176,6 @@ impl DataTree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vocabulary::acl::AclList;
-    use crate::vocabulary::op::Version;
 
     #[test]
     fn numbers_are_read_and_written_as_servers_do() {
@@ -242,38 +193,6 @@ mod tests {
         assert_eq!(limited_by("/zookeeper/quota/zookeeper_limits"), None);
         assert_eq!(limited_by("/a/zookeeper_limits"), None);
         assert_eq!(counted_by("/zookeeper/quota/a/zookeeper_stats"), Some("/a"));
-    }
-
-    #[test]
-    fn answers_differ_in_statistics_alone() {
-        let statistics = "/zookeeper/quota/a/zookeeper_stats";
-        let stat = |data_length, version| Stat { data_length, version, ..Stat::default() };
-        let data =
-            |text: &str, version| (Data::from(text.as_bytes()), stat(text.len() as u32, version));
-        for (path, may_differ) in [(statistics, true), ("/a", false)] {
-            let ops = vec![ReadOp::GetData { path: path.into() }];
-            let (many, acl) = (Request::MultiRead(ops), AclList::OPEN);
-            let one = Request::GetData { path: path.into(), watch: false };
-            let set_acl = Request::SetAcl { path: path.into(), acl, version: Version::Any };
-            let answer = |request: &Request, text, version| {
-                let (data, stat) = data(text, version);
-                Ok(match request {
-                    Request::MultiRead(_) => {
-                        Response::MultiRead(vec![ReadResult::Data(data, stat)])
-                    }
-                    Request::SetAcl { .. } => Response::AclSet(stat),
-                    _ => Response::Data(data, stat),
-                })
-            };
-            for request in [many, one, set_acl] {
-                let same = |one: &Result<_, _>, other| same_answer(&request, one, &other);
-                let told = answer(&request, "count=1", 3);
-                assert_eq!(same(&told, answer(&request, "count=10", 3)), may_differ, "{request}");
-                assert!(same(&told, told.clone()), "{request}");
-                assert!(!same(&told, answer(&request, "count=1", 4)), "{request}");
-                assert!(!same(&told, Err(Error::NoNode)), "{request}");
-            }
-        }
     }
 
     /// Only the path decides, compared by components; `/zookeeper` is treated like any other path.

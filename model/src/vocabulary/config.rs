@@ -1,12 +1,13 @@
 //! The settings that stay fixed during a run: sizes, limits, timeouts, and the release.
 
 use crate::vocabulary::file_system::{FileSystem, Metadata};
-use crate::vocabulary::id::ServerId;
+use crate::vocabulary::id::{ServerId, ServerSet};
 use crate::vocabulary::quorum::QuorumVerifier;
 use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::session_order::SessionOrder;
 use crate::vocabulary::setup::Setup;
 use crate::vocabulary::time::Duration;
+use crate::vocabulary::zxid::Zxid;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -93,11 +94,15 @@ impl fmt::Display for TxnLogSync {
 /// Configuration of an ensemble and its clients. The names are ZooKeeper's where ZooKeeper has the setting.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Config {
-    /// Number of servers: voters and observers.
+    /// Number of servers: voters, observers, and those that only a reconfiguration makes members.
     pub servers: u8,
-    /// How many of the servers are observers (rule 5.7.1): those with the highest ids.
+    /// How many of the servers are observers (rule 5.7.1): those after the voters.
     #[serde(default, skip_serializing_if = "none")]
     pub observers: u8,
+    /// How many of the servers are in no configuration at first (rule 5.8.2): those with the highest ids, after the
+    /// observers.
+    #[serde(default, skip_serializing_if = "none")]
+    pub joiners: u8,
     /// tickTime.
     pub tick: Duration,
     /// initLimit, ticks.
@@ -198,6 +203,12 @@ pub struct ServerOptions {
     /// `zookeeper.forward_learner_requests_to_commit_processor_disabled` (ZOOKEEPER-3690): a leader does not order a
     /// session's requests after those that the same session sent through a learner (rule 4.5.7).
     pub forward_learner_requests_to_commit_processor_disabled: bool,
+    /// `reconfigEnabled`: the ensemble's members can change (rule 5.8).
+    #[serde(skip_serializing_if = "is_false")]
+    pub reconfig_enabled: bool,
+    /// `standaloneEnabled`: a configuration with a single voter is refused.
+    #[serde(skip_serializing_if = "is_true")]
+    pub standalone_enabled: bool,
 }
 
 /// The least that servers add to `jute.maxbuffer` where they read records, in bytes.
@@ -221,6 +232,8 @@ impl Default for ServerOptions {
             local_sessions: false,
             local_sessions_upgrading: false,
             forward_learner_requests_to_commit_processor_disabled: false,
+            reconfig_enabled: false,
+            standalone_enabled: true,
         }
     }
 }
@@ -277,6 +290,11 @@ fn is_false(set: &bool) -> bool {
     !set
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_true(set: &bool) -> bool {
+    *set
+}
+
 /// The loopback address.
 pub(crate) fn localhost() -> Arc<str> {
     Arc::from("127.0.0.1")
@@ -324,6 +342,7 @@ impl Config {
         Config {
             servers,
             observers: 0,
+            joiners: 0,
             tick: Duration::from_secs(2),
             init_limit: 10,
             sync_limit: 5,
@@ -360,19 +379,33 @@ impl Config {
         self.snap_count != u32::MAX
     }
 
-    /// Which sets of servers are quorums (rule 5.4.1).
+    /// Returns the first configuration: its members, and which sets of them are quorums (rule 5.4.1).
     pub fn quorum_verifier(&self) -> QuorumVerifier {
-        QuorumVerifier::Majority { voters: self.servers - self.observers }
+        let (voters, members) = (self.voters(), self.servers - self.joiners);
+        let observers = ServerSet::first(members).difference(ServerSet::first(voters));
+        QuorumVerifier::new(Zxid::ZERO, ServerSet::first(voters), observers)
     }
 
-    /// Returns true if the server is an observer: it learns what is committed, and takes part in no quorum.
+    /// Returns the configuration in a server's files before its first start. One that is to join lists itself as an observer
+    /// (rule 5.8.2).
+    pub fn first_configuration(&self, server: ServerId) -> QuorumVerifier {
+        let first = self.quorum_verifier();
+        match first.has_member(server) {
+            true => first,
+            false => {
+                QuorumVerifier::new(first.version(), first.voters(), first.observers().with(server))
+            }
+        }
+    }
+
+    /// Returns true if the server begins as an observer: it learns what is committed, and takes part in no quorum.
     pub fn is_observer(&self, server: ServerId) -> bool {
-        server.0 > self.servers - self.observers
+        server.0 > self.voters()
     }
 
-    /// Returns the ids of the servers that vote.
-    pub fn voter_ids(&self) -> impl Iterator<Item = ServerId> + use<> {
-        (1..=self.servers - self.observers).map(ServerId)
+    /// Returns the number of voters of the first configuration.
+    fn voters(&self) -> u8 {
+        self.servers - self.observers - self.joiners
     }
 
     /// Returns the ids of all servers.

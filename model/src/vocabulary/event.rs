@@ -8,6 +8,7 @@ use crate::vocabulary::id::{
 use crate::vocabulary::observation::{Observation, Observed};
 use crate::vocabulary::op::{Data, Request, Response, SessionState, WatchedEvent};
 use crate::vocabulary::packet::ServerPacket;
+use crate::vocabulary::quorum::QuorumVerifier;
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::{Epoch, Zxid};
 use serde::{Deserialize, Serialize};
@@ -298,6 +299,10 @@ pub enum Event {
         /// The packet, in words.
         what: &'static str,
     },
+    /// A server made a newer configuration its committed one (rule 5.8.5).
+    Activated { server: ServerId, configuration: QuorumVerifier },
+    /// A server begins, without an election, to lead or to follow the leader that a reconfiguration designates (rule 5.8.6).
+    Designated { server: ServerId, leader: ServerId },
 }
 
 /// The sessions of a client that are over.
@@ -379,7 +384,9 @@ impl Event {
             | Event::Touched { .. }
             | Event::SyncRead { .. }
             | Event::TakenForExpired { .. }
-            | Event::Unexpected { .. } => None,
+            | Event::Unexpected { .. }
+            | Event::Activated { .. }
+            | Event::Designated { .. } => None,
         }
     }
 

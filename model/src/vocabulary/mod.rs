@@ -21,6 +21,7 @@ pub mod parcel;
 pub mod path;
 pub(crate) mod phrase;
 pub mod quorum;
+pub mod reconfiguration;
 pub mod release;
 pub mod session_order;
 pub mod setup;

@@ -3,6 +3,7 @@
 use crate::vocabulary::acl::AclList;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::SessionId;
+use crate::vocabulary::reconfiguration::Reconfiguration;
 use crate::vocabulary::stat::Stat;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::zxid::Zxid;
@@ -243,6 +244,8 @@ pub enum Request {
     },
     /// End the session.
     CloseSession,
+    /// Replace the ensemble's configuration (rule 5.8.3).
+    Reconfig(Reconfiguration),
 }
 
 impl Request {
@@ -269,6 +272,7 @@ impl Request {
             Request::DeleteContainer { .. } => "deleteContainer",
             Request::Sync { .. } => "sync",
             Request::CloseSession => "closeSession",
+            Request::Reconfig(_) => "reconfig",
         }
     }
 
@@ -291,7 +295,8 @@ impl Request {
             | Request::SetAcl { .. }
             | Request::DeleteContainer { .. }
             | Request::Sync { .. }
-            | Request::CloseSession => false,
+            | Request::CloseSession
+            | Request::Reconfig(_) => false,
         }
     }
 
@@ -302,7 +307,8 @@ impl Request {
             | Request::Multi(_)
             | Request::SetAcl { .. }
             | Request::DeleteContainer { .. }
-            | Request::CloseSession => true,
+            | Request::CloseSession
+            | Request::Reconfig(_) => true,
             Request::Sync { .. } => false,
             read => !read.is_read(),
         }
@@ -326,7 +332,7 @@ impl Request {
             | Request::CheckWatches { path, .. }
             | Request::DeleteContainer { path }
             | Request::Sync { path } => visit(path),
-            Request::WhoAmI | Request::CloseSession => {}
+            Request::WhoAmI | Request::CloseSession | Request::Reconfig(_) => {}
         }
     }
 
@@ -410,6 +416,8 @@ pub enum Response {
     Synced,
     /// To [`Request::CloseSession`].
     Closed,
+    /// To [`Request::Reconfig`]: the text of the configuration, and the Stat of `/zookeeper/config`.
+    Reconfigured(Data, Stat),
 }
 
 /// What happened to a watched znode (rule 3.1.2).

@@ -7,6 +7,7 @@ use crate::vocabulary::fingerprint::StableHasher;
 use crate::vocabulary::id::{ClientConnection, ServerId, SessionId, Xid};
 use crate::vocabulary::op::{Data, Request, Response, WatchedEvent};
 use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::quorum::{Attached, QuorumVerifier};
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::znode::Znode;
@@ -131,6 +132,8 @@ pub enum LearnerPacket {
     FollowerInfo {
         /// The learner's accepted epoch.
         accepted_epoch: Epoch,
+        /// The version of the learner's committed configuration, where reconfigurations are enabled (rule 5.8.9).
+        config_version: Attached<Zxid>,
     },
     /// ACKEPOCH.
     AckEpoch {
@@ -163,6 +166,8 @@ pub enum LearnerPacket {
     ObserverInfo {
         /// The observer's accepted epoch.
         accepted_epoch: Epoch,
+        /// As in FOLLOWERINFO.
+        config_version: Attached<Zxid>,
     },
 }
 
@@ -191,8 +196,8 @@ pub enum LeaderPacket {
     Proposal(Arc<Txn>),
     /// COMMIT.
     Commit(Zxid),
-    /// NEWLEADER.
-    NewLeader(Epoch),
+    /// NEWLEADER, with the last configuration that the leader has seen, where reconfigurations are enabled (rule 5.8.8).
+    NewLeader(Epoch, Attached<QuorumVerifier>),
     /// UPTODATE.
     UpToDate,
     /// PING.
@@ -209,6 +214,10 @@ pub enum LeaderPacket {
     Synced { session: SessionId, xid: Xid },
     /// INFORM: a committed transaction, for an observer (rule 5.7.4).
     Inform(Arc<Txn>),
+    /// COMMITANDACTIVATE: COMMIT of a reconfiguration, with the designated leader (rule 5.8.6).
+    CommitAndActivate { zxid: Zxid, designated: ServerId },
+    /// INFORMANDACTIVATE: INFORM of a reconfiguration, with the designated leader.
+    InformAndActivate { txn: Arc<Txn>, designated: ServerId },
 }
 
 /// A server's state in an election notification.
@@ -259,4 +268,7 @@ pub struct Notification {
     pub round: u32,
     /// The sender's state.
     pub state: PeerState,
+    /// The sender's committed configuration, where reconfigurations are enabled (rule 5.8.7).
+    #[serde(default, skip_serializing_if = "Attached::is_none")]
+    pub configuration: Attached<QuorumVerifier>,
 }

@@ -12,6 +12,8 @@ pub const RESERVED: [&str; 4] = ["/", "/zookeeper", CONFIG, QUOTA];
 
 /// The znode that holds the dynamic configuration.
 pub const CONFIG: &str = "/zookeeper/config";
+/// The data version of that znode once a server has written its configuration there.
+pub(crate) const RECONFIGURED: i32 = -1;
 
 /// The parent of quotas and their statistics.
 pub const QUOTA: &str = "/zookeeper/quota";

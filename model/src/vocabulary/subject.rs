@@ -140,7 +140,10 @@ impl Subjects {
             TxnBody::CloseSession { ephemerals } => {
                 ephemerals.iter().for_each(|path| _ = self.add(path));
             }
-            TxnBody::FailedMulti(_) | TxnBody::CreateSession { .. } | TxnBody::Error(_) => {}
+            TxnBody::FailedMulti(_)
+            | TxnBody::CreateSession { .. }
+            | TxnBody::Error(_)
+            | TxnBody::Reconfig(_) => {}
         }
     }
 
@@ -155,13 +158,18 @@ impl Event {
         let mut all = Subjects::default();
         self.client().into_iter().for_each(|client| _ = all.add(client));
         match self {
-            Event::Elected { server, leader, .. } => _ = all.add(*server).add(*leader),
+            Event::Elected { server, leader, .. } | Event::Designated { server, leader } => {
+                _ = all.add(*server).add(*leader);
+            }
             Event::LeftRole { server, .. }
             | Event::Crashed { server, .. }
             | Event::Restarted { server }
             | Event::Exited { server, .. }
             | Event::EpochUndone { server, .. }
             | Event::Unexpected { server, .. } => _ = all.add(*server),
+            Event::Activated { server, configuration } => {
+                _ = all.add(*server).add(configuration.version());
+            }
             Event::Followed { leader, learner, .. } => _ = all.add(*leader).add(*learner),
             Event::Established { leader, last_zxid, .. } => _ = all.add(*leader).add(*last_zxid),
             Event::Synchronising { leader, learner, .. }

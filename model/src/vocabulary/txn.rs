@@ -4,8 +4,9 @@ use crate::vocabulary::acl::AclList;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{SessionId, Xid};
 use crate::vocabulary::op::Data;
-use crate::vocabulary::path::ZnodePath;
+use crate::vocabulary::path::{CONFIG, ZnodePath};
 use crate::vocabulary::phrase::plural;
+use crate::vocabulary::quorum::QuorumVerifier;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::znode::EphemeralType;
 use crate::vocabulary::zxid::Zxid;
@@ -81,6 +82,8 @@ pub enum TxnBody {
     },
     /// A request that failed validation. It still takes a zxid and a quorum round (rule 1.6.4).
     Error(Error),
+    /// Replace the ensemble's configuration, and the content of `/zookeeper/config` (rule 5.8.3).
+    Reconfig(QuorumVerifier),
 }
 
 impl TxnBody {
@@ -125,11 +128,17 @@ impl fmt::Display for TxnBody {
                 write!(f, "closeSession ({})", plural(ephemerals.len(), "ephemeral"))
             }
             TxnBody::Error(error) => write!(f, "error {error:?}"),
+            TxnBody::Reconfig(next) => write!(f, "reconfig to {}", next.members()),
         }
     }
 }
 
 impl TxnBody {
+    /// Returns true if the transaction replaces the ensemble's configuration.
+    pub fn reconfigures(&self) -> bool {
+        matches!(self, TxnBody::Reconfig(_))
+    }
+
     /// Returns true if the transaction changes this znode or the set of its children, as `prep` tracks them.
     pub fn concerns(&self, znode: &ZnodePath) -> bool {
         let is_it = |path: &ZnodePath| path == znode;
@@ -143,6 +152,7 @@ impl TxnBody {
                 ephemerals.iter().any(|path| is_it(path) || is_below(path))
             }
             TxnBody::Multi(parts) => parts.iter().any(|part| part.concerns(znode)),
+            TxnBody::Reconfig(_) => znode.as_str() == CONFIG,
             TxnBody::CreateSession { .. }
             | TxnBody::Check { .. }
             | TxnBody::FailedMulti(_)

@@ -107,6 +107,14 @@ impl Writer {
         self.buffer(value.as_bytes());
     }
 
+    /// Writes a `ustring` that may be `null`.
+    pub fn text_or_null(&mut self, value: Option<&str>) {
+        match value {
+            Some(value) => self.text(value),
+            None => self.int(-1),
+        }
+    }
+
     /// Writes a `vector`, each element with `element`.
     pub fn vector<T>(
         &mut self,
@@ -184,6 +192,14 @@ impl<'a> Reader<'a> {
     pub fn text(&mut self) -> Result<String, WireError> {
         let length = self.length("text")?.ok_or(WireError::Null)?;
         text(self.take(length, "text")?)
+    }
+
+    /// Reads a `ustring` that may be `null`.
+    pub fn text_or_null(&mut self) -> Result<Option<String>, WireError> {
+        match self.text() {
+            Err(WireError::Null) => Ok(None),
+            read => read.map(Some),
+        }
     }
 
     /// Reads a `ustring`; `null` becomes empty.

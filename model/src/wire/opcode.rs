@@ -14,6 +14,7 @@ pub(super) const GET_CHILDREN_2: i32 = 12;
 pub(super) const CHECK: i32 = 13;
 pub(super) const MULTI: i32 = 14;
 pub(super) const CREATE_2: i32 = 15;
+pub(super) const RECONFIG: i32 = 16;
 pub(super) const CHECK_WATCHES: i32 = 17;
 pub(super) const REMOVE_WATCHES: i32 = 18;
 pub(super) const CREATE_CONTAINER: i32 = 19;

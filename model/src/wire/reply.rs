@@ -191,6 +191,7 @@ fn read_response(
             Response::Synced
         }
         Request::CloseSession => Response::Closed,
+        Request::Reconfig(_) => Response::Reconfigured(read_data(reader)?, read_stat(reader)?),
     })
 }
 
@@ -209,7 +210,8 @@ fn write_response(writer: &mut Writer, response: &Response, request: &Request, o
         (Response::Multi(results), Request::Multi(ops)) => {
             write_results(writer, results, ops, opcodes);
         }
-        (Response::Data(data, stat), Request::GetData { .. }) => {
+        (Response::Data(data, stat), Request::GetData { .. })
+        | (Response::Reconfigured(data, stat), Request::Reconfig(_)) => {
             write_data(writer, data);
             write_stat(writer, stat);
         }

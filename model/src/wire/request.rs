@@ -11,6 +11,8 @@ use super::record::{
 use crate::vocabulary::id::Xid;
 use crate::vocabulary::op::{AddWatchMode, Request, WatcherType};
 use crate::vocabulary::packet::ClientPacket;
+use crate::vocabulary::reconfiguration::Reconfiguration;
+use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
 /// Encodes any packet of a client except the first.
@@ -124,6 +126,7 @@ fn request_code(request: &Request, opcodes: Opcodes) -> i32 {
         Request::DeleteContainer { .. } => opcode::DELETE_CONTAINER,
         Request::Sync { .. } => opcode::SYNC,
         Request::CloseSession => opcode::CLOSE_SESSION,
+        Request::Reconfig(_) => opcode::RECONFIG,
     }
 }
 
@@ -157,6 +160,12 @@ fn write_request(writer: &mut Writer, request: &Request, opcodes: Opcodes) {
         }
         // DeleteContainerRequest has no record of its own: its content is the path as bare bytes.
         Request::DeleteContainer { path } => writer.bytes(path.as_bytes()),
+        Request::Reconfig(Reconfiguration { joining, leaving, members, version }) => {
+            [joining, leaving, members]
+                .into_iter()
+                .for_each(|text| writer.text_or_null(text.as_deref()));
+            writer.long(version.map_or(-1, |version| version.0.cast_signed()));
+        }
         Request::WhoAmI | Request::CloseSession => {}
     }
 }
@@ -201,9 +210,21 @@ fn read_request(reader: &mut Reader, code: i32) -> Result<(Request, Opcodes), Wi
         }
         opcode::SYNC => Request::Sync { path: read_path(reader)? },
         opcode::CLOSE_SESSION => Request::CloseSession,
+        opcode::RECONFIG => Request::Reconfig(read_reconfiguration(reader)?),
         _ => return Err(WireError::Unknown { field: "opcode", number: code.into() }),
     };
     Ok((request, plain_if(code == opcode::GET_CHILDREN)))
+}
+
+fn read_reconfiguration(reader: &mut Reader) -> Result<Reconfiguration, WireError> {
+    Ok(Reconfiguration {
+        joining: reader.text_or_null()?.map(Arc::from),
+        leaving: reader.text_or_null()?.map(Arc::from),
+        members: reader.text_or_null()?.map(Arc::from),
+        version: Some(reader.long()?)
+            .filter(|version| *version != -1)
+            .map(|version| Zxid(version.cast_unsigned())),
+    })
 }
 
 fn plain_if(plain: bool) -> Opcodes {

@@ -2,6 +2,7 @@
 
 use crate::vocabulary::acl::AclList;
 use crate::vocabulary::config::Config;
+use crate::vocabulary::path::CONFIG;
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::txn::{Txn, TxnBody};
 use crate::vocabulary::znode::EphemeralType;
@@ -48,6 +49,7 @@ fn length(body: &TxnBody) -> usize {
         TxnBody::Multi(parts) => vector(parts.iter().map(|part| INT + INT + length(part))),
         TxnBody::FailedMulti(codes) => vector(codes.iter().map(|_code| INT + INT + INT)),
         TxnBody::CreateSession { .. } | TxnBody::Error(_) => INT,
+        TxnBody::Reconfig(next) => text(CONFIG) + text(&next.to_string()) + INT,
         TxnBody::CloseSession { ephemerals } => vector(ephemerals.iter().map(|path| text(path))),
     }
 }

@@ -9,7 +9,7 @@ use vivarium_model::config::Config;
 use vivarium_model::id::{LearnerConnection, ServerId, SessionId, Xid};
 use vivarium_model::op::{CreateMode, Data, Op, Request, Version};
 use vivarium_model::packet::ServerRequest;
-use vivarium_model::server::prep::{Asker, Expiry, Prep};
+use vivarium_model::server::prep::{Asker, Expiry, Prep, Run};
 use vivarium_model::server::tracker::Owner;
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::tree::{DataTree, EphemeralType};
@@ -277,7 +277,13 @@ impl Leader {
     }
 
     fn request(&mut self, asker: &Asker, request: &ServerRequest, at: Time) {
-        let txn = self.prep.request(&self.tree, asker, Xid(1), request, &self.config, at);
+        let txn = self.prep.request(
+            &self.tree,
+            asker,
+            Xid(1),
+            request,
+            &Run { config: &self.config, ensemble: None, at },
+        );
         self.propose(txn.expect("a short run"));
     }
 
@@ -341,6 +347,7 @@ pub(crate) fn kind(body: &TxnBody) -> String {
         TxnBody::Multi(_) => "Multi",
         TxnBody::FailedMulti(_) => "FailedMulti",
         TxnBody::CreateSession { .. } => "CreateSession",
+        TxnBody::Reconfig(_) => "Reconfig",
         TxnBody::CloseSession { ephemerals } if ephemerals.is_empty() => "CloseSession of 0",
         TxnBody::CloseSession { .. } => "CloseSession of some",
         TxnBody::Error(error) => return format!("Error {error:?}"),

@@ -13,6 +13,7 @@ use vivarium_model::packet::{
     ServerRequest, Vote,
 };
 use vivarium_model::path::ZnodePath;
+use vivarium_model::quorum::Attached;
 use vivarium_model::tree::{EphemeralType, Znode};
 use vivarium_model::txn::{Txn, TxnBody};
 use vivarium_model::zxid::{Epoch, Zxid};
@@ -94,7 +95,7 @@ fn the_quorum_protocol() {
     };
     let set = Op::SetData { path: "/a".into(), data: Data::from([]), version: Version::Is(3) };
     let packets = [
-        LearnerPacket::FollowerInfo { accepted_epoch: Epoch(0) },
+        LearnerPacket::FollowerInfo { accepted_epoch: Epoch(0), config_version: Attached(None) },
         LearnerPacket::AckEpoch { current_epoch: Some(Epoch(1)), last_zxid: zxid(4) },
         LearnerPacket::AckEpoch { current_epoch: None, last_zxid: zxid(4) },
         LearnerPacket::Ack(zxid(5)),
@@ -125,7 +126,7 @@ fn the_quorum_protocol() {
             body,
         })),
         LeaderPacket::Commit(zxid(5)),
-        LeaderPacket::NewLeader(Epoch(2)),
+        LeaderPacket::NewLeader(Epoch(2), Attached(None)),
         LeaderPacket::UpToDate,
         LeaderPacket::Ping,
         revalidated(Some(TIMEOUT)),
@@ -139,7 +140,8 @@ fn the_quorum_protocol() {
 fn elections_and_ends() {
     let vote = Vote { peer_epoch: Epoch(1), zxid: zxid(4), leader: ServerId(3) };
     let states = [PeerState::Looking, PeerState::Following, PeerState::Leading];
-    let told = states.map(|state| Notification { vote, round: 2, state });
+    let told =
+        states.map(|state| Notification { vote, round: 2, state, configuration: Attached(None) });
     insta::assert_snapshot!(lines(told));
     let ends = [
         Delivered::Packet(LeaderPacket::UpToDate),

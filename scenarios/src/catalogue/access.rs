@@ -73,6 +73,7 @@ fn build(switches: &Switches) -> Scenario {
         summary: entry().summary.to_string(),
         servers: Choice::OneOf(vec![3, 3, 3, 5]),
         observers: Choice::from(0),
+        joiners: Choice::from(0),
         clients: Choice::from(3..=4),
         rounds: Choice::from(30..=70),
         limits: Limits::Tight,

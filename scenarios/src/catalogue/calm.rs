@@ -54,6 +54,7 @@ fn build(switches: &Switches) -> Scenario {
         summary: entry().summary.to_string(),
         servers: Choice::OneOf(vec![3, 3, 3, 5]),
         observers: Choice::from(0),
+        joiners: Choice::from(0),
         clients: Choice::from(2..=5),
         rounds: Choice::from(1),
         limits: Limits::Steady,

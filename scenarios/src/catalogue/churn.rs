@@ -71,6 +71,7 @@ pub(super) fn scenario(entry: &Entry, switches: &Switches) -> Scenario {
         summary: entry.summary.to_string(),
         servers: Choice::OneOf(vec![3, 3, 3, 5]),
         observers: Choice::from(0),
+        joiners: Choice::from(0),
         clients: Choice::from(2..=4),
         rounds: Choice::from(20..=60),
         limits: Limits::Tight,
@@ -99,7 +100,7 @@ pub(super) fn scenario(entry: &Entry, switches: &Switches) -> Scenario {
 }
 
 /// Does `rounds` random things, one after the other, some of them concurrently.
-async fn churn(zookeeper: ZooKeeper, rounds: u32) -> Result<(), String> {
+pub(super) async fn churn(zookeeper: ZooKeeper, rounds: u32) -> Result<(), String> {
     for _round in 0..rounds {
         zookeeper.connect().await;
         if let Err(error) = act(&zookeeper).await

@@ -27,6 +27,7 @@ mod published_revocable_lock;
 mod published_two_phase_commit;
 mod queue;
 mod recipe;
+mod reconfig;
 mod revocable_lock;
 mod rwlock;
 mod semaphore;
@@ -166,6 +167,7 @@ pub fn catalogue() -> Vec<Entry> {
         persistent_node::entry(),
         churn::entry(),
         observers::entry(),
+        reconfig::entry(),
         watches::entry(),
         calm::entry(),
         access::entry(),
@@ -194,6 +196,7 @@ fn servers_alone(entry: &Entry, smallest: Servers, switches: &Switches) -> Scena
         summary: entry.summary.to_string(),
         servers: Choice::from(u32::from(smallest.budget.servers)),
         observers: Choice::from(0),
+        joiners: Choice::from(0),
         clients: Choice::from(0),
         rounds: Choice::from(0),
         limits: Limits::Varied,

@@ -34,6 +34,7 @@ pub(super) fn scenario(
         summary: entry.summary.to_string(),
         servers: Choice::from(3),
         observers: Choice::from(0),
+        joiners: Choice::from(0),
         clients: Choice::from(2..=4),
         rounds: Choice::from(1..=3),
         limits: Limits::Varied,

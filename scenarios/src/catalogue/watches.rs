@@ -60,6 +60,7 @@ fn build(switches: &Switches) -> Scenario {
         summary: entry().summary.to_string(),
         servers: Choice::OneOf(vec![3, 3, 5]),
         observers: Choice::from(0),
+        joiners: Choice::from(0),
         clients: Choice::from(5..=8),
         rounds: Choice::from(15..=40),
         limits: Limits::Tight,

@@ -262,7 +262,7 @@ pub(super) fn request_placed(request: &Request, root: &str) -> Request {
         Request::CheckWatches { path, kind } => Request::CheckWatches { path: at(&path), kind },
         Request::DeleteContainer { path } => Request::DeleteContainer { path: at(&path) },
         Request::Sync { path } => Request::Sync { path: at(&path) },
-        request @ (Request::WhoAmI | Request::CloseSession) => request,
+        request @ (Request::WhoAmI | Request::CloseSession | Request::Reconfig(_)) => request,
     }
 }
 

@@ -63,6 +63,7 @@ pub struct Test {
     programs: Programs,
     servers: Choice,
     observers: Choice,
+    joiners: Choice,
     /// The caller's value; `None` for the default.
     clients: Option<Choice>,
     client_options: ClientOptions,
@@ -172,6 +173,7 @@ impl Test {
             programs,
             servers: Choice::from(3),
             observers: Choice::from(0),
+            joiners: Choice::from(0),
             clients: None,
             client_options: ClientOptions::new(),
             server_options: ServerOptions::default(),
@@ -203,6 +205,15 @@ impl Test {
     #[must_use]
     pub fn observers(mut self, observers: impl Into<Choice>) -> Test {
         self.observers = observers.into();
+        self
+    }
+
+    /// Sets the number of servers that are in no configuration at first, in addition to the others: a number or a range. A
+    /// `reconfig` can make them members, where [`ServerOptions::reconfig_enabled`] is set; each starts as an observer. They have
+    /// the highest ids. Searches have none.
+    #[must_use]
+    pub fn joiners(mut self, joiners: impl Into<Choice>) -> Test {
+        self.joiners = joiners.into();
         self
     }
 
@@ -417,6 +428,7 @@ impl Test {
             summary: String::new(),
             servers: self.servers,
             observers: self.observers,
+            joiners: self.joiners,
             clients,
             rounds: self.rounds,
             limits: Limits::Varied,

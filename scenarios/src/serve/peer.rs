@@ -296,5 +296,6 @@ fn four_letters(request: &Request) -> &'static str {
         Request::CheckWatches { .. } => "CHEW",
         Request::Sync { .. } => "SYNC",
         Request::CloseSession => "CLOS",
+        Request::Reconfig(_) => "RECO",
     }
 }

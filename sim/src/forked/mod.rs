@@ -39,9 +39,11 @@ impl<'a> Recording<'a> {
     /// One sentence that says what is wrong with the case.
     pub fn new(scenario: &'a Scenario, case: &'a Case) -> Result<Recording<'a>, String> {
         let (run, _) = recorded(scenario, case)?;
+        let voters = run.config.quorum_verifier().voters().len() as u32;
         let sized = Scenario {
-            servers: Choice::from(u32::from(run.config.servers - run.config.observers)),
+            servers: Choice::from(voters),
             observers: Choice::from(u32::from(run.config.observers)),
+            joiners: Choice::from(u32::from(run.config.joiners)),
             clients: Choice::from(u32::from(run.clients())),
             rounds: Choice::from(run.rounds),
             ..scenario.clone()

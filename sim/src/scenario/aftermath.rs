@@ -140,12 +140,18 @@ fn left(
     let on = random.chance(scenario.faults.rate(kind).share(kind));
     let voters = config.quorum_verifier().voters().len() as u64;
     let minority = voters.saturating_sub(1) / 2 - others.len() as u64;
-    if !on || !scenario.faults.has(kind) || minority == 0 {
+    // Which servers are no quorum is not known before the reconfigurations are.
+    let is_known = !config.options.reconfig_enabled;
+    if !on || !scenario.faults.has(kind) || minority == 0 || !is_known {
         return Vec::new();
     }
     let wanted = random.between(1, minority);
-    let mut rest: Vec<ServerId> =
-        config.voter_ids().filter(|server| !others.contains(server)).collect();
+    let mut rest: Vec<ServerId> = config
+        .quorum_verifier()
+        .voters()
+        .iter()
+        .filter(|server| !others.contains(server))
+        .collect();
     let mut chosen = Vec::new();
     while (chosen.len() as u64) < wanted && !rest.is_empty() {
         let server = rest.swap_remove(random.below(rest.len() as u64) as usize);

@@ -43,6 +43,9 @@ pub struct Scenario {
     pub servers: Choice,
     /// The number of observers, which come in addition and have the highest ids. A search has none.
     pub observers: Choice,
+    /// The number of servers that no configuration names at first, and that a `reconfig` can make members (rule 5.8.2). They
+    /// have the highest ids of all. A search has none.
+    pub joiners: Choice,
     /// The number of client machines.
     pub clients: Choice,
     /// How often each program repeats its task.
@@ -116,13 +119,15 @@ impl Scenario {
         let most = |choice: &Choice| choice.range().map_or(u32::MAX, |(_, most)| most);
         let voters = most(&self.servers);
         bounds::choice("observers", &self.observers, 0, u32::from(SWEPT_SERVERS) - voters)?;
+        let members = voters + most(&self.observers);
+        bounds::choice("joiners", &self.joiners, 0, u32::from(SWEPT_SERVERS) - members)?;
         bounds::choice("clients", &self.clients, 1, SWEPT_CLIENTS.into())?;
         self.settings.check()?;
         bounds::choice("rounds", &self.rounds, 1, u32::MAX)?;
         bounds::some_time("finishes_within", self.progress_bound)?;
         self.faults.check()?;
         self.has_what_faults_need()?;
-        let servers = voters + most(&self.observers);
+        let servers = members + most(&self.joiners);
         self.script.check(servers, most(&self.clients), self.chaos)?;
         match self.faults == FaultSet::NONE && self.script == Script::default() {
             true => Ok(()),

@@ -9,6 +9,7 @@ use crate::seeded::plan::Plan;
 use crate::seeded::timings::Timings;
 use crate::seeded::transport::Transport;
 use std::fmt;
+use vivarium_model::config::Config;
 use vivarium_model::config::Election;
 use vivarium_model::file_system::Metadata;
 use vivarium_model::time::Duration;
@@ -48,6 +49,14 @@ impl Drawn {
     }
 }
 
+/// Says how many of the servers do not vote at first.
+fn roles_of_servers(config: &Config) -> String {
+    let said = [(config.observers, "observers"), (config.joiners, "to join")];
+    let said = said.iter().filter(|(number, _)| *number > 0);
+    let said: Vec<String> = said.map(|(number, what)| format!("{number} of them {what}")).collect();
+    if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) }
+}
+
 impl fmt::Display for Drawn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Run { config, roles, rounds, chaos, .. } = &self.run;
@@ -56,10 +65,7 @@ impl fmt::Display for Drawn {
             f,
             "sizes              {} servers{}, {} clients, {} rounds",
             config.servers,
-            match config.observers {
-                0 => String::new(),
-                observers => format!(" ({observers} of them observers)"),
-            },
+            roles_of_servers(config),
             self.run.clients(),
             rounds
         )?;

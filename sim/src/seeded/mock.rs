@@ -79,6 +79,7 @@ pub(crate) fn scenario(faults: FaultSet) -> Scenario {
         summary: "clients create znodes".into(),
         servers: Choice::from(3),
         observers: Choice::from(0),
+        joiners: Choice::from(0),
         clients: Choice::from(2..=4),
         rounds: Choice::from(50..=400),
         limits: Limits::Varied,
@@ -392,7 +393,7 @@ impl Look for Mock {
     }
 
     fn quorum_verifier(&self) -> QuorumVerifier {
-        QuorumVerifier::Majority { voters: self.servers() }
+        QuorumVerifier::majority(self.servers())
     }
 
     fn clients(&self) -> u8 {

@@ -26,12 +26,14 @@ impl Drawn {
         let random = &mut seeds.stream("options", 0);
         let voters = scenario.servers.draw_small(random, 1);
         let observers = scenario.observers.draw_small(&mut seeds.stream("observers", 0), 0);
-        let servers = voters + observers;
+        let joiners = scenario.joiners.draw_small(&mut seeds.stream("joiners", 0), 0);
+        let servers = voters + observers + joiners;
         let clients = scenario.clients.draw_small(random, 0);
         let rounds = scenario.rounds.draw(random);
         let mut config =
             draw_config(servers, clients, scenario.limits, &mut seeds.stream("config", 0));
         config.observers = observers;
+        config.joiners = joiners;
         config.txn_log_sync =
             draw_txn_log_sync(scenario.limits, &mut seeds.stream("txn log sync", 0));
         config.metadata = draw_metadata(&mut seeds.stream("metadata", 0));

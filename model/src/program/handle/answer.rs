@@ -80,7 +80,8 @@ fn response_fits(request: &Request, response: &Response) -> bool {
         )
         | (Request::DeleteContainer { .. }, Response::ContainerDeleted)
         | (Request::Sync { .. }, Response::Synced)
-        | (Request::CloseSession, Response::Closed) => true,
+        | (Request::CloseSession, Response::Closed)
+        | (Request::Reconfig(_), Response::Reconfigured(..)) => true,
         _ => false,
     }
 }

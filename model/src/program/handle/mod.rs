@@ -41,6 +41,7 @@ pub mod port;
 pub mod process;
 mod program;
 mod read;
+mod reconfig;
 mod request;
 mod run_queue;
 #[cfg(feature = "world")]

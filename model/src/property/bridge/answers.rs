@@ -12,7 +12,7 @@ use super::account::{Account, Client, Connection};
 use crate::server::local::creates_ephemeral;
 use crate::service::link::{Link, is_refused, is_write, with_identity};
 use crate::service::log::{Entry, Log};
-use crate::tree::quota;
+use crate::tree::answers::same_answer;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{ClientId, SessionId, Xid};
@@ -409,7 +409,7 @@ fn check_write(entry: &Entry, session: SessionId, reply: &Reply<'_>) -> Result<(
                     instead of answering"
             .to_string());
     }
-    if quota::same_answer(request, result, &applied.result) {
+    if same_answer(request, result, &applied.result) {
         return Ok(());
     }
     let (said, should) = told_apart(result, &applied.result);
@@ -419,7 +419,7 @@ fn check_write(entry: &Entry, session: SessionId, reply: &Reply<'_>) -> Result<(
 /// Fails unless a read shows the tree at the reply's zxid.
 fn check_read(reply: &Reply<'_>, expected: &Result<Response, Error>) -> Result<(), String> {
     let Reply { zxid, request, result, .. } = *reply;
-    if quota::same_answer(request, result, expected) {
+    if same_answer(request, result, expected) {
         return Ok(());
     }
     let (said, should) = told_apart(result, expected);

@@ -20,14 +20,16 @@
 use super::Bridge;
 use super::account::{Account, Write};
 use crate::property::Saw;
-use crate::server::prep::{Asker, Prep};
+use crate::server::prep::{Asker, Prep, Run};
 use crate::server::tracker::Owner;
 use crate::service::link::is_write;
 use crate::tree::DataTree;
+use crate::vocabulary::config::Config;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{ClientId, LearnerConnection, ServerId, SessionId, Xid};
 use crate::vocabulary::op::Request;
 use crate::vocabulary::packet::ServerRequest;
+use crate::vocabulary::reconfiguration::Reconfiguration;
 use crate::vocabulary::time::Time;
 use crate::vocabulary::txn::{Txn, TxnBody};
 use crate::vocabulary::zxid::Epoch;
@@ -115,7 +117,7 @@ impl Bridge {
         let tree = &self.log.last().tree;
         let asker = Asker::new(txn.session, Owner::Leader, Arc::from([]));
         let mut prep = Prep::new(Epoch(1), tree);
-        let expected = prep.request(tree, &asker, txn.cxid, &request, &self.config, Time::ZERO);
+        let expected = prep.request(tree, &asker, txn.cxid, &request, &run(&self.config));
         compare(txn, &expected.expect("an epoch has many zxids").body, "the deletion")
     }
 
@@ -169,12 +171,15 @@ impl Bridge {
         if is_global || account.may_be_local() {
             account.is_next(at, txn)?;
         }
+        if let Request::Reconfig(asked) = &*write.request {
+            return check_reconfiguration(asked, txn);
+        }
         let request = ServerRequest::Client(Arc::clone(&write.request));
         let decide = |local, owner| {
             let asker = Asker::new(txn.session, owner, Arc::clone(&write.auth));
             let asker = Asker { local, ..asker };
             let mut prep = Prep::new(Epoch(1), tree);
-            let expected = prep.request(tree, &asker, txn.cxid, &request, &self.config, Time::ZERO);
+            let expected = prep.request(tree, &asker, txn.cxid, &request, &run(&self.config));
             expected.expect("an epoch has many zxids")
         };
         let what = format!("request {} ({})", txn.cxid.0, write.request);
@@ -268,6 +273,22 @@ impl Account {
             ))),
             None => Ok(()),
         }
+    }
+}
+
+/// Returns what `prep` needs besides the database. The service grain has no ensemble that could be reconfigured.
+fn run(config: &Config) -> Run<'_> {
+    Run { config, ensemble: None, at: Time::ZERO }
+}
+
+/// Fails unless the transaction is what a leader may make of this reconfiguration. Which error it gives, and which members it
+/// finds, depends on configurations that are in no transaction (rule 5.8.8); so only the change is compared: made once more,
+/// it changes nothing.
+fn check_reconfiguration(asked: &Reconfiguration, txn: &Txn) -> Result<(), Saw> {
+    match &txn.body {
+        TxnBody::Error(_) => Ok(()),
+        TxnBody::Reconfig(next) if asked.of(*next, txn.zxid) == Ok(*next) => Ok(()),
+        _ => Err(Saw::from(format!("{txn} was committed for a request of another configuration."))),
     }
 }
 

@@ -65,9 +65,10 @@ impl Prefix {
             Request::DeleteContainer { path } => Request::DeleteContainer { path: below(&path)? },
             Request::Sync { path } => Request::Sync { path: below(&path)? },
             // Apache's client leaves these unchanged.
-            other @ (Request::GetEphemerals { .. } | Request::WhoAmI | Request::CloseSession) => {
-                other
-            }
+            other @ (Request::GetEphemerals { .. }
+            | Request::WhoAmI
+            | Request::CloseSession
+            | Request::Reconfig(_)) => other,
         };
         Ok(Arc::new(whole))
     }

@@ -12,7 +12,7 @@ fn vote(leader: ServerId, counter: u32) -> Vote {
 }
 
 fn said(state: PeerState, vote: Vote, round: u32) -> Notification {
-    Notification { vote, round, state }
+    Notification { vote, round, state, configuration: crate::vocabulary::quorum::Attached(None) }
 }
 
 /// Returns the verdict on a decision of server 1 for `leader`. Server 1 has the vote `own` for itself, proposes

@@ -15,12 +15,12 @@
 use super::read_only::ReadOnlySessions;
 use super::{Declaration, Declared, LooksBack};
 use crate::minds;
-use crate::tree::{Change, DataTree, quota};
+use crate::tree::{Change, DataTree, answers};
 use crate::vocabulary::config::Config;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::op::{Data, EventType, Request, Response};
-use crate::vocabulary::path::{ZnodePath, parent};
+use crate::vocabulary::path::{CONFIG, ZnodePath, parent};
 use crate::vocabulary::stat::Stat;
 use crate::vocabulary::txn::{Txn, TxnBody};
 use crate::vocabulary::zxid::Zxid;
@@ -168,6 +168,7 @@ impl PrefixRead {
             TxnBody::SetData { path, .. } | TxnBody::SetAcl { path, .. } => {
                 self.refresh(tree, zxid, path)
             }
+            TxnBody::Reconfig(_) => self.refresh(tree, zxid, CONFIG),
             TxnBody::Multi(parts) => {
                 for part in parts {
                     self.touch(tree, zxid, part);
@@ -222,9 +223,9 @@ impl PrefixRead {
             // The bridge judges the connection's identities; here, an ACL can refuse a read only if the znode exists.
             (_, Err(Error::NoAuth), _, Some(_)) => true,
             (_, Err(Error::NoNode), _, None) => true,
-            // The content of a quota's statistics is not part of the history (rule 1.10.3).
-            (_, Ok(_), _, Some(_)) if quota::is_statistics(path) => {
-                quota::same_answer(request, result, &self.expected(request, path, zxid))
+            // Not all of it is part of the history (rules 1.10.3 and 5.8.10).
+            (_, Ok(_), _, Some(_)) if answers::is_beside_history(path) => {
+                answers::same_answer(request, result, &self.expected(request, path, zxid))
             }
             (Request::Exists { .. }, Ok(Response::Exists(stat)), _, Some(content)) => {
                 *stat == content.stat

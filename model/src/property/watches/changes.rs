@@ -4,7 +4,7 @@ use crate::vocabulary::acl::{Acl, AclList, Id, Permissions};
 use crate::vocabulary::config::Config;
 use crate::vocabulary::id::SessionId;
 use crate::vocabulary::op::EventType;
-use crate::vocabulary::path::parent;
+use crate::vocabulary::path::{CONFIG, parent};
 use crate::vocabulary::txn::{Txn, TxnBody};
 use crate::vocabulary::znode::EphemeralType;
 use crate::vocabulary::zxid::Zxid;
@@ -106,6 +106,10 @@ impl Changes {
                 } else {
                     self.hidden.insert(path)
                 };
+            }
+            TxnBody::Reconfig(_) => {
+                let path = Arc::from(CONFIG);
+                self.change(txn.zxid, &path, EventType::NodeDataChanged, true, all);
             }
             TxnBody::Multi(bodies) => bodies.iter().for_each(|body| self.body(txn, body, all)),
             TxnBody::CloseSession { .. } => {

@@ -11,6 +11,7 @@ use crate::vocabulary::error::Error;
 use crate::vocabulary::event::{Event, SyncMode, WRITE_FAILED};
 use crate::vocabulary::id::{ClientId, ServerId, SessionId, Xid};
 use crate::vocabulary::op::{EventType, Request, SessionState, WatchedEvent};
+use crate::vocabulary::quorum::QuorumVerifier;
 use crate::vocabulary::step::{Step, Tail};
 use crate::vocabulary::time::{Duration, Time};
 use crate::vocabulary::txn::{Txn, TxnBody};
@@ -78,6 +79,20 @@ named! {
         ObserverBySnap = "observer synchronised by SNAP",
         /// A session was connected to an observer after a server that votes, or the other way round.
         MovedToObserver = "session moved to or from an observer",
+        /// A reconfiguration was committed.
+        Reconfigured = "reconfiguration committed",
+        /// A new leader completed a reconfiguration of an earlier one, without a transaction.
+        ConfigurationCompleted = "reconfiguration completed by a new leader",
+        /// A reconfiguration designated another leader, which led without an election.
+        LeaderDesignated = "leader designated by a reconfiguration",
+        /// A server that was in no configuration at first became a voter.
+        ServerJoined = "server joined the voters",
+        /// A voter of the first configuration became an observer.
+        VoterObserves = "voter became an observer",
+        /// A reconfiguration was refused because another one was in progress.
+        ReconfigInProgress = "refused with ReconfigInProgress",
+        /// A reconfiguration was refused because no quorum of the new configuration was synchronised.
+        NewConfigNoQuorum = "refused with NewConfigNoQuorum",
     }
 }
 
@@ -192,6 +207,9 @@ pub struct MarkCounter {
     leader: Option<ServerId>,
     newest_epoch: Option<Epoch>,
     dead: BTreeSet<ServerId>,
+    first_configuration: QuorumVerifier,
+    /// The version of the newest configuration that is committed, or was completed.
+    newest_configuration: Zxid,
     /// Servers elected while the previous leader was dead, and not yet established.
     successors: BTreeSet<ServerId>,
     /// For each client that is setting its watches again: the paths of its exist, child and data watches.
@@ -208,7 +226,8 @@ impl MarkCounter {
     /// Returns a counter with all counts 0.
     pub fn new(config: &Config) -> MarkCounter {
         let first_observer = config.server_ids().find(|server| config.is_observer(*server));
-        MarkCounter { first_observer, ..MarkCounter::default() }
+        let first_configuration = config.quorum_verifier();
+        MarkCounter { first_observer, first_configuration, ..MarkCounter::default() }
     }
 
     fn is_observer(&self, server: ServerId) -> bool {
@@ -254,8 +273,11 @@ impl MarkCounter {
                 if result.is_ok() && matches!(**request, Request::RemoveWatches { .. }) {
                     self.count(Mark::WatchRemoved);
                 }
-                if *result == Err(Error::NoAuth) {
-                    self.count(Mark::RefusedByAcl);
+                match result {
+                    Err(Error::NoAuth) => self.count(Mark::RefusedByAcl),
+                    Err(Error::ReconfigInProgress) => self.count(Mark::ReconfigInProgress),
+                    Err(Error::NewConfigNoQuorum) => self.count(Mark::NewConfigNoQuorum),
+                    _ => {}
                 }
                 self.creates.remove(&(*session, *xid));
                 if self.waiting.remove(&(*session, *xid)) {
@@ -270,6 +292,9 @@ impl MarkCounter {
             }
             Event::Committed { leader, txn } => {
                 self.proposed.entry(*leader).or_default()[1] = txn.zxid;
+                if let TxnBody::Reconfig(next) = txn.body {
+                    self.reconfigured(next);
+                }
                 self.committed(txn);
                 if let TxnBody::CreateSession { timeout } = txn.body
                     && !self.sessions.contains_key(&txn.session)
@@ -310,6 +335,10 @@ impl MarkCounter {
             Event::Session { session: Some(session), server, state, .. } => {
                 self.session(*session, *server, *state);
             }
+            Event::Activated { configuration, .. } => self.activated(*configuration),
+            Event::Designated { server, leader } if server == leader => {
+                self.count(Mark::LeaderDesignated);
+            }
             _ => self.server(event),
         }
     }
@@ -318,6 +347,26 @@ impl MarkCounter {
     pub fn finish(&mut self, _view: View<'_>) {
         for create in std::mem::take(&mut self.creates).into_values() {
             self.decide(create);
+        }
+    }
+
+    fn reconfigured(&mut self, next: QuorumVerifier) {
+        self.count(Mark::Reconfigured);
+        self.newest_configuration = next.version();
+        let first = self.first_configuration;
+        if next.voters().iter().any(|server| !first.has_member(server)) {
+            self.count(Mark::ServerJoined);
+        }
+        if !next.observers().intersection(first.voters()).is_empty() {
+            self.count(Mark::VoterObserves);
+        }
+    }
+
+    fn activated(&mut self, configuration: QuorumVerifier) {
+        let version = configuration.version();
+        if version > self.newest_configuration && !version.is_opening() {
+            self.newest_configuration = version;
+            self.count(Mark::ConfigurationCompleted);
         }
     }
 

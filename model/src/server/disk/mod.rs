@@ -4,9 +4,11 @@
 //! Append and fsync are separate: a reader in the same process sees what was appended, but a crash keeps only what
 //! was fsynced, and any prefix of the rest.
 
+mod configurations;
 mod renames;
 mod snapshots;
 
+pub use configurations::Configurations;
 pub use renames::Undone;
 pub(crate) use snapshots::first_tree;
 pub use snapshots::{Snapshot, Truncated};
@@ -14,6 +16,7 @@ pub use snapshots::{Snapshot, Truncated};
 use super::committed_log::is_gap;
 use crate::tree::DataTree;
 use crate::vocabulary::file_system::FileSystem;
+use crate::vocabulary::quorum::Attached;
 use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::setup::Setup;
 use crate::vocabulary::step::{Tail, Unwritten};
@@ -52,6 +55,8 @@ pub struct Disk {
     file_system: FileSystem,
     /// Number of processes that have started on this disk, used in session ids instead of the boot time (rule 2.2.1).
     starts: u16,
+    /// The files of the configurations, once one of them has changed.
+    configurations: Attached<Configurations>,
 }
 
 impl Disk {
@@ -71,6 +76,7 @@ impl Disk {
             renames: Renames::default(),
             file_system: FileSystem::default(),
             starts: 0,
+            configurations: Attached::default(),
         }
     }
 

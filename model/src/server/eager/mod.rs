@@ -329,8 +329,7 @@ impl Server {
         let Role::Leading(leader) = &self.role else { return false };
         let both = ServerSet::default().with(self.id).with(connection.learner);
         let has_quorum = || {
-            leader.verifier.contains_quorum(both)
-                || outlook.threats.are_over() && hold().is_followed
+            leader.quorums.contains_quorum(both) || outlook.threats.are_over() && hold().is_followed
         };
         outlook.stays(Flaw::StreamThoughLeaving)
             && has_quorum()
@@ -372,7 +371,7 @@ impl Learner {
                     || !bugs.has(Bug::InterruptedTruncKeepsTree)
                     || outlook.has(Flaw::CommitThoughTreeIsKept)
             }
-            (Phase::Synchronising, LeaderPacket::NewLeader(_)) => {
+            (Phase::Synchronising, LeaderPacket::NewLeader(..)) => {
                 outlook.has(Flaw::NewLeaderAtOnce)
             }
             (Phase::AwaitingUpToDate, LeaderPacket::Commit(_)) => true,

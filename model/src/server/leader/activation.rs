@@ -5,7 +5,7 @@ use super::state::{HandlerPhase, Phase};
 use crate::server::context::Context;
 use crate::server::prep::Prep;
 use crate::vocabulary::event::Event;
-use crate::vocabulary::id::{LearnerConnection, ServerSet};
+use crate::vocabulary::id::LearnerConnection;
 use crate::vocabulary::packet::LeaderPacket;
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::timer::ServerTimer;
@@ -36,7 +36,7 @@ impl Leading<'_> {
         }
         if leader.phase == Phase::Broadcast {
             self.release_handlers(context);
-        } else if context.config.is_observer(connection.learner) {
+        } else if leader.handler_mut(connection).observes.0 {
             // Nothing waits for an observer (rule 5.7.3).
         } else if zxid == leader.epoch.opening() {
             let (id, learner, epoch) = (context.id, connection.learner, leader.epoch);
@@ -66,7 +66,6 @@ impl Leading<'_> {
         let epoch = leader.epoch;
         let history = tree.last_processed();
         leader.phase = Phase::Broadcast;
-        leader.new_leader_acks = ServerSet::default();
         leader.acked_again = 0;
         leader.last_committed = epoch.opening();
         tree.set_last_processed(epoch.opening());
@@ -75,16 +74,28 @@ impl Leading<'_> {
         for (session, timeout) in tree.sessions().iter().filter(|_| !never_ends) {
             context.arm(ServerTimer::SessionExpiry(*session), *timeout);
         }
+        self.complete_reconfiguration(context);
         self.election.established_in(epoch, context.config);
         context.disarm(ServerTimer::InitLimit);
         context.arm(ServerTimer::Ping, context.config.tick / 2);
         // Tells monitors the last transaction that the activation commits.
         let (server, last_zxid) = (context.id, history);
         context.effects.event(Event::Established { leader: server, epoch, last_zxid });
+        let tree = &self.database.tree;
         let (zxid, digest) = (tree.last_processed(), tree.digest());
         context.effects.event(Event::Serving { server, zxid, digest });
         self.watch_containers(context);
         self.release_handlers(context);
+    }
+
+    /// Commits the last configuration that the leader has seen, without a transaction (`startZkServer`, ZOOKEEPER-1324; rule
+    /// 5.8.8): a quorum of it has acknowledged NEWLEADER, which carries it.
+    fn complete_reconfiguration(&mut self, context: &mut Context<'_>) {
+        let acks = std::mem::take(&mut self.leader.new_leader_acks);
+        if context.config.options.reconfig_enabled {
+            let (next, last) = (context.configurations().last_seen, self.leader.last_proposed);
+            self.activate_configuration(next, acks, last, context);
+        }
     }
 
     /// Lets the handlers that waited for the leader's start send UPTODATE, and read on.

@@ -16,12 +16,14 @@ use std::sync::Arc;
 impl Leading<'_> {
     /// Proposes a transaction: sends it to every learner and to the log.
     pub(super) fn propose(&mut self, txn: Arc<Txn>, context: &mut Context<'_>) {
+        let quorums = self.quorums_to_propose(&txn, context);
         let leader = &mut *self.leader;
         leader.last_proposed = txn.zxid;
         leader.outstanding.push_back(Proposal {
             txn: Arc::clone(&txn),
             acks: ServerSet::default(),
             syncs: Vec::new(),
+            quorums,
         });
         leader.forward(LeaderPacket::Proposal(Arc::clone(&txn)), context);
         if context.config.bugs.has(Bug::PlantedInformedEarly) {
@@ -42,7 +44,7 @@ impl Leading<'_> {
         if server == context.id && context.config.bugs.has(Bug::PlantedLeaderNotCounted) {
             return;
         }
-        if zxid.is_opening() || zxid <= leader.last_committed {
+        if zxid.is_opening() || zxid <= leader.last_committed || !leader.may_commit.0 {
             return;
         }
         let Some(first) = leader.outstanding.front() else { return };
@@ -53,26 +55,36 @@ impl Leading<'_> {
         proposal.acks.insert(server);
         // tryToCommit: never before its predecessor; a later proposal is tried again by its own next
         // ack only (rule 4.4.4).
-        if at == 0 && leader.verifier.contains_quorum(proposal.acks) {
-            self.commit_first(context);
+        if at == 0 && leader.first_has_quorum() && self.commit_first(context).reconfigures() {
+            // What was proposed after a reconfiguration may have its acknowledgements already.
+            while self.leader.may_commit.0 && self.leader.first_has_quorum() {
+                self.commit_first(context);
+            }
         }
     }
 
-    fn commit_first(&mut self, context: &mut Context<'_>) {
+    fn commit_first(&mut self, context: &mut Context<'_>) -> TxnBody {
         let leader = &mut *self.leader;
-        let Proposal { txn, syncs, .. } = leader.outstanding.pop_front().expect("it has a quorum");
+        let Proposal { txn, syncs, acks, .. } =
+            leader.outstanding.pop_front().expect("it has a quorum");
         leader.last_committed = txn.zxid;
-        leader.forward(LeaderPacket::Commit(txn.zxid), context);
-        if !context.config.bugs.has(Bug::PlantedInformedEarly) {
-            leader.inform(&txn, context);
-        }
         context.effects.event(Event::Committed { leader: context.id, txn: Arc::clone(&txn) });
+        if let TxnBody::Reconfig(next) = txn.body {
+            self.commit_reconfiguration(&txn, next, acks, context);
+        } else {
+            leader.forward(LeaderPacket::Commit(txn.zxid), context);
+            if !context.config.bugs.has(Bug::PlantedInformedEarly) {
+                leader.inform(&txn, context);
+            }
+        }
+        let body = txn.body.clone();
         self.commits.push(Committed::Txn(txn), context);
         for (connection, session, xid) in syncs {
             if self.leader.handlers.contains_key(&connection) {
                 context.to_learner(connection, LeaderPacket::Synced { session, xid });
             }
         }
+        body
     }
 
     /// Handles the application of a transaction to the leader's tree: outstanding changes up to it are dropped.
@@ -87,9 +99,9 @@ impl Leading<'_> {
 
 impl Leader {
     /// Sends a packet to every forwarding follower.
-    fn forward(&mut self, packet: LeaderPacket, context: &mut Context<'_>) {
+    pub(super) fn forward(&mut self, packet: LeaderPacket, context: &mut Context<'_>) {
         for (connection, handler) in &mut self.handlers {
-            if handler.is_forwarding() && !context.config.is_observer(connection.learner) {
+            if handler.is_forwarding() && !handler.observes.0 {
                 handler.send(*connection, packet.clone(), context);
             }
         }
@@ -97,10 +109,21 @@ impl Leader {
 
     /// Sends a committed transaction to every observer that is synchronised, or is being (rule 5.7.4).
     fn inform(&mut self, txn: &Arc<Txn>, context: &mut Context<'_>) {
+        self.send_to_observers(&LeaderPacket::Inform(Arc::clone(txn)), context);
+    }
+
+    /// Sends a packet to every observer that is synchronised, or is being.
+    pub(super) fn send_to_observers(&mut self, packet: &LeaderPacket, context: &mut Context<'_>) {
         for (connection, handler) in &mut self.handlers {
-            if handler.is_forwarding() && context.config.is_observer(connection.learner) {
-                handler.send(*connection, LeaderPacket::Inform(Arc::clone(txn)), context);
+            if handler.is_forwarding() && handler.observes.0 {
+                handler.send(*connection, packet.clone(), context);
             }
         }
+    }
+
+    /// Returns true if the quorums of the first outstanding proposal have acknowledged it.
+    fn first_has_quorum(&self) -> bool {
+        let first = self.outstanding.front();
+        first.is_some_and(|first| self.quorums_of(first).contains_quorum(first.acks))
     }
 }

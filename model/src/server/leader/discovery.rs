@@ -1,15 +1,24 @@
 //! Discovery: the leader finds the new epoch, and checks that no counted learner is ahead of it (rule 6.3).
 
 use super::Leading;
-use super::state::{HandlerPhase, Leader, Phase};
+use super::state::{HandlerPhase, Observes, Phase};
 use crate::server::context::{Context, Leave, Stays};
-use crate::vocabulary::config::Config;
+use crate::server::disk::Configurations;
 use crate::vocabulary::file_system::Writing;
 use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet};
 use crate::vocabulary::note::Note;
 use crate::vocabulary::packet::LeaderPacket;
+use crate::vocabulary::quorum::Attached;
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::zxid::{Epoch, Zxid};
+
+/// FOLLOWERINFO or OBSERVERINFO.
+pub(super) struct LearnerInfo {
+    pub(super) accepted_epoch: Epoch,
+    pub(super) config_version: Attached<Zxid>,
+    /// True for OBSERVERINFO.
+    pub(super) observes: bool,
+}
 
 impl Leading<'_> {
     /// Begins discovery: the leader accepts learners, and proposes an epoch above its own accepted one.
@@ -19,14 +28,22 @@ impl Leading<'_> {
         self.epoch_to_propose(context.id, context.disk.accepted_epoch(), context);
     }
 
-    /// Handles FOLLOWERINFO. A leader steps down if a follower has accepted a newer epoch than the leader's.
+    /// Handles FOLLOWERINFO. A leader steps down if a follower has accepted a newer epoch than the leader's, and refuses one
+    /// that knows of a newer committed configuration (rule 5.8.9).
     pub(super) fn follower_info(
         &mut self,
         connection: LearnerConnection,
-        accepted_epoch: Epoch,
+        info: LearnerInfo,
         context: &mut Context<'_>,
     ) -> Stays {
+        let LearnerInfo { accepted_epoch, config_version, observes } = info;
         let leader = &mut *self.leader;
+        leader.handler_mut(connection).observes = Observes(observes);
+        let version = context.configurations().quorum.version();
+        if config_version.0.is_some_and(|activated| activated > version) {
+            self.drop_handler(connection, context);
+            return Ok(());
+        }
         let is_too_late = leader.phase != Phase::Discovery && accepted_epoch > leader.epoch;
         if is_too_late && !context.config.bugs.has(Bug::LeaderIgnoresNewerEpoch) {
             return Err(Leave("a follower has accepted a newer epoch"));
@@ -49,12 +66,10 @@ impl Leading<'_> {
         }
         let leader = &mut *self.leader;
         leader.epoch = leader.epoch.max(accepted.next());
-        if counts(server, context.config) {
+        if counts(server, context) {
             leader.connecting.insert(server);
         }
-        if leader.connecting.contains(context.id)
-            && is_quorum(leader, leader.connecting, context.config)
-        {
+        if leader.connecting.contains(context.id) && is_quorum(leader.connecting, context) {
             self.thread.write(Writing::AcceptedEpoch, context);
         }
     }
@@ -69,6 +84,12 @@ impl Leading<'_> {
         }
         leader.phase = Phase::AwaitingEpochAcks;
         leader.last_proposed = leader.epoch.opening();
+        // The first configuration gets a version as soon as a leader has established it (ZOOKEEPER-1783).
+        let Configurations { quorum, last_seen } = context.configurations();
+        if quorum.version() == Zxid::ZERO && last_seen.version() == Zxid::ZERO {
+            context.see_configuration(quorum.with_version(leader.epoch.opening()));
+        }
+        leader.quorums = context.configurations().quorums();
         // The set is not read any more, and later learners are not added. Clearing it avoids distinguishing states by
         // it. (The same applies below, and at the activation.)
         leader.connecting = ServerSet::default();
@@ -108,7 +129,7 @@ impl Leading<'_> {
                 self.drop_handler(connection, context);
                 return;
             }
-            if counts(connection.learner, context.config) {
+            if counts(connection.learner, context) {
                 leader.electing.insert(connection.learner);
             }
         }
@@ -125,7 +146,7 @@ impl Leading<'_> {
     /// learners, and the main thread writes the current epoch.
     fn consider_election(&mut self, context: &mut Context<'_>) {
         let leader = &mut *self.leader;
-        let is_quorum = is_quorum(leader, leader.electing, context.config)
+        let is_quorum = is_quorum(leader.electing, context)
             || context.config.bugs.has(Bug::PlantedEpochWithoutQuorum);
         if leader.election_finished || !leader.electing.contains(context.id) || !is_quorum {
             return;
@@ -148,14 +169,17 @@ impl Leading<'_> {
 }
 
 /// Returns true if discovery counts this server (see [`Bug::ObserversCounted`]).
-fn counts(server: ServerId, config: &Config) -> bool {
-    !config.is_observer(server) || config.bugs.has(Bug::ObserversCounted)
+fn counts(server: ServerId, context: &Context<'_>) -> bool {
+    let voters = context.configurations().quorum.voters();
+    voters.contains(server) || context.config.bugs.has(Bug::ObserversCounted)
 }
 
-/// Returns true if these servers, which discovery counts, are a quorum.
-fn is_quorum(leader: &Leader, counted: ServerSet, config: &Config) -> bool {
-    match config.bugs.has(Bug::ObserversCounted) {
-        true => counted.len() > leader.verifier.voters().len() / 2,
-        false => leader.verifier.contains_quorum(counted),
+/// Returns true if these servers, which discovery counts, are a quorum of the committed configuration. One that is only
+/// proposed is not asked (rule 5.8.8).
+fn is_quorum(counted: ServerSet, context: &Context<'_>) -> bool {
+    let verifier = context.configurations().quorum;
+    match context.config.bugs.has(Bug::ObserversCounted) {
+        true => counted.len() > verifier.voters().len() / 2,
+        false => verifier.contains_quorum(counted),
     }
 }

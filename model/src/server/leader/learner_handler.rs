@@ -2,6 +2,7 @@
 //! it on according to the handler's phase.
 
 use super::Leading;
+use super::discovery::LearnerInfo;
 use super::state::{Handler, HandlerPhase};
 use crate::network::Delivered;
 use crate::server::context::{Context, Stays};
@@ -49,10 +50,17 @@ impl Leading<'_> {
         match (&handler.phase, packet) {
             (
                 HandlerPhase::AwaitingInfo,
-                LearnerPacket::FollowerInfo { accepted_epoch }
-                | LearnerPacket::ObserverInfo { accepted_epoch },
+                LearnerPacket::FollowerInfo { accepted_epoch, config_version },
             ) => {
-                return self.follower_info(connection, accepted_epoch, context);
+                let info = LearnerInfo { accepted_epoch, config_version, observes: false };
+                return self.follower_info(connection, info, context);
+            }
+            (
+                HandlerPhase::AwaitingInfo,
+                LearnerPacket::ObserverInfo { accepted_epoch, config_version },
+            ) => {
+                let info = LearnerInfo { accepted_epoch, config_version, observes: true };
+                return self.follower_info(connection, info, context);
             }
             (
                 HandlerPhase::AwaitingEpochAck,

@@ -3,13 +3,14 @@
 //! A learner's packets are read by its handler (`learner_handler`), which passes them on according to its phase:
 //! `discovery` collects accepted epochs and epoch acks, `sync` synchronises learners, `activation` begins the
 //! established phase, `requests` makes transactions from sessions' requests, `broadcast` proposes, counts acks and
-//! commits.
+//! commits, `reconfiguration` replaces the configuration.
 
 mod activation;
 mod broadcast;
 mod containers;
 mod discovery;
 mod learner_handler;
+mod reconfiguration;
 mod requests;
 mod state;
 mod sync;
@@ -60,7 +61,8 @@ impl Leader {
         context.open_snapshot(database.tree.last_processed());
         thread.write(Writing::LeadSnapshot, context);
         let summary = (context.disk.current_epoch(), database.tree.last_processed());
-        Leader::new(summary, context.config.quorum_verifier())
+        // The configurations may change until discovery ends.
+        Leader::new(summary, context.configurations().quorums())
     }
 }
 
@@ -126,7 +128,7 @@ impl Leading<'_> {
             for (connection, _) in leader.handlers.iter().filter(|(_, it)| !it.is_overdue) {
                 synced.insert(connection.learner);
             }
-            if !leader.verifier.contains_quorum(synced) {
+            if !context.configurations().quorums().contains_quorum(synced) {
                 return Err(Leave("not sufficient followers synced"));
             }
         }

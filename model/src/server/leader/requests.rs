@@ -3,7 +3,7 @@
 
 use super::Leading;
 use crate::server::context::{Context, Leave, Stays};
-use crate::server::prep::{Asker, Expiry};
+use crate::server::prep::{Asker, Expiry, Run};
 use crate::server::tracker::Owner;
 use crate::vocabulary::id::{LearnerConnection, SessionId, Xid};
 use crate::vocabulary::packet::{LeaderPacket, ServerRequest};
@@ -24,8 +24,10 @@ impl Leading<'_> {
         context: &mut Context<'_>,
     ) -> Stays {
         let session = asker.session;
+        let ensemble = self.ensemble(context);
         let (prep, tree) = (self.leader.prep_mut(), &self.database.tree);
-        let txn = prep.request(tree, asker, xid, request, context.config, context.at);
+        let of_run = Run { config: context.config, ensemble, at: context.at };
+        let txn = prep.request(tree, asker, xid, request, &of_run);
         match request {
             ServerRequest::CreateSession { timeout } => {
                 context.arm(ServerTimer::SessionExpiry(session), *timeout);

@@ -8,7 +8,7 @@ use crate::vocabulary::file_system::Writing;
 use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet, SessionId, Xid};
 use crate::vocabulary::packet::LeaderPacket;
 use crate::vocabulary::path::ZnodePath;
-use crate::vocabulary::quorum::QuorumVerifier;
+use crate::vocabulary::quorum::{Attached, Quorums};
 use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::{ServerTimer, Watched};
@@ -89,6 +89,8 @@ pub(in crate::server) struct Handler {
     pub(super) sync_limit: SyncLimitCheck,
     /// What the learner has acknowledged before the handler's release.
     pub(in crate::server) early: Early,
+    /// What the learner is to this handler, for as long as it lives.
+    pub(super) observes: Observes,
     /// True if it was silent in broadcast for so long that the ping round does not count it (rule 6.7.3).
     pub(super) is_overdue: bool,
 }
@@ -193,6 +195,33 @@ pub(super) struct Proposal {
     pub(super) acks: ServerSet,
     /// pendingSyncs: the syncs to answer after its commit.
     pub(super) syncs: Vec<(LearnerConnection, SessionId, Xid)>,
+    /// The quorums that it needs: those of the configurations at the time of the proposal, where reconfigurations are
+    /// enabled (rule 5.8.6).
+    pub(super) quorums: Attached<Quorums>,
+}
+
+/// `allowedToCommit`. True, it adds nothing to a state's hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MayCommit(pub(super) bool);
+
+impl Hash for MayCommit {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if !self.0 {
+            self.0.hash(state);
+        }
+    }
+}
+
+/// Whether a handler's learner has sent OBSERVERINFO. False, it adds nothing to a state's hash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::server) struct Observes(pub(in crate::server) bool);
+
+impl Hash for Observes {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if self.0 {
+            self.0.hash(state);
+        }
+    }
 }
 
 /// A leader's memory besides the database.
@@ -217,8 +246,10 @@ pub struct Leader {
     pub(super) last_proposed: Zxid,
     pub(super) last_committed: Zxid,
     pub(super) prep: Option<Box<Prep>>,
-    /// Which servers must agree.
-    pub(in crate::server) verifier: QuorumVerifier,
+    /// Which servers must acknowledge its NEWLEADER, and its proposals where reconfigurations are not enabled.
+    pub(in crate::server) quorums: Quorums,
+    /// False once it has committed a reconfiguration that designates another leader (rule 5.8.6).
+    pub(super) may_commit: MayCommit,
     pub(super) containers: Containers,
     /// Alternates with each ping round; every second round counts synchronised learners (rule 6.7.3).
     pub(super) skip_tick: bool,
@@ -226,7 +257,7 @@ pub struct Leader {
 
 impl Leader {
     /// One that has just been elected, with this (currentEpoch, last zxid).
-    pub(super) fn new(summary: (Epoch, Zxid), verifier: QuorumVerifier) -> Leader {
+    pub(super) fn new(summary: (Epoch, Zxid), quorums: Quorums) -> Leader {
         Leader {
             phase: Phase::Preparing,
             epoch: Epoch(0),
@@ -241,7 +272,8 @@ impl Leader {
             last_proposed: Zxid::ZERO,
             last_committed: Zxid::ZERO,
             prep: None,
-            verifier,
+            quorums,
+            may_commit: MayCommit(true),
             containers: Containers::default(),
             skip_tick: true,
         }
@@ -301,7 +333,7 @@ impl Leader {
     /// Returns true if an ack of this zxid by this server would commit it.
     pub(in crate::server) fn would_commit(&self, server: ServerId, zxid: Zxid) -> bool {
         let first = self.outstanding.front().filter(|first| first.txn.zxid == zxid);
-        first.is_some_and(|first| self.verifier.contains_quorum(first.acks.with(server)))
+        first.is_some_and(|first| self.quorums_of(first).contains_quorum(first.acks.with(server)))
     }
 
     /// Returns true if its own ack of NEWLEADER would complete its quorum.
@@ -312,9 +344,14 @@ impl Leader {
     /// Whether a quorum has acknowledged its NEWLEADER if these servers have. Under [`Bug::PlantedAckedTwice`] each ack that
     /// came again counts as that of a server whose ack is missing.
     pub(super) fn has_quorum_of_votes(&self, acks: ServerSet) -> bool {
-        let missing = self.verifier.voters().difference(acks).iter();
+        let missing = self.quorums.voters().difference(acks).iter();
         let counted_again = missing.take(usize::from(self.acked_again));
-        self.verifier.contains_quorum(counted_again.fold(acks, ServerSet::with))
+        self.quorums.contains_quorum(counted_again.fold(acks, ServerSet::with))
+    }
+
+    /// Returns the quorums that a proposal needs.
+    pub(super) fn quorums_of(&self, proposal: &Proposal) -> Quorums {
+        proposal.quorums.0.unwrap_or(self.quorums)
     }
 
     /// Returns true if it refuses a learner that has accepted this epoch, and continues to lead.

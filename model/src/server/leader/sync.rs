@@ -7,6 +7,7 @@ use crate::server::context::Context;
 use crate::vocabulary::event::{Event, SyncMode};
 use crate::vocabulary::id::LearnerConnection;
 use crate::vocabulary::packet::LeaderPacket;
+use crate::vocabulary::quorum::Attached;
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::step::Step;
 use crate::vocabulary::zxid::{Epoch, Zxid};
@@ -52,7 +53,7 @@ impl Leading<'_> {
             handler.send(connection, LeaderPacket::Commit(txn.zxid), context);
         }
         // An observer gets no proposal that is not committed (rule 5.7.4).
-        let is_observer = context.config.is_observer(connection.learner);
+        let is_observer = handler.observes.0;
         for proposal in leader.outstanding.iter().filter(|_| !is_observer) {
             if proposal.txn.zxid > plan.sent {
                 handler.send(connection, LeaderPacket::Proposal(proposal.txn.clone()), context);
@@ -129,6 +130,8 @@ impl Handler {
         for packet in queued {
             context.to_learner(connection, packet);
         }
-        context.to_learner(connection, LeaderPacket::NewLeader(epoch));
+        let reconfigures = context.config.options.reconfig_enabled;
+        let last_seen = reconfigures.then(|| context.configurations().last_seen);
+        context.to_learner(connection, LeaderPacket::NewLeader(epoch, Attached(last_seen)));
     }
 }

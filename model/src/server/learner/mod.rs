@@ -1,6 +1,7 @@
 //! A follower or an observer: discovery, synchronisation and broadcast from the learner's side (rules 5.5, 5.7, 6.3, 6.6 and
 //! 4.5).
 
+mod reconfiguration;
 mod state;
 mod sync;
 
@@ -18,10 +19,11 @@ use crate::vocabulary::event::Event;
 use crate::vocabulary::file_system::Writing;
 use crate::vocabulary::id::{LearnerConnection, ServerId};
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
+use crate::vocabulary::quorum::{Attached, QuorumVerifier};
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ServerTimer;
-use crate::vocabulary::txn::Txn;
+use crate::vocabulary::txn::{Txn, TxnBody};
 use crate::vocabulary::zxid::{Epoch, Zxid};
 use crate::wire::txn::can_read;
 use std::sync::Arc;
@@ -46,14 +48,22 @@ pub(in crate::server) struct Following<'a> {
 
 impl Learner {
     /// Begins to follow or to observe an elected leader: connects to it.
-    pub(in crate::server) fn begin(leader: ServerId, context: &mut Context<'_>) -> Learner {
+    pub(in crate::server) fn begin(
+        leader: ServerId,
+        observes: bool,
+        context: &mut Context<'_>,
+    ) -> Learner {
         let mut learner = Learner::new(leader);
-        learner.connect_to_leader(context);
+        learner.connect_to_leader(observes, context);
         learner
     }
 
     /// Opens the connection and sends FOLLOWERINFO (rule 6.3.4), or OBSERVERINFO (rule 5.7.3).
-    pub(in crate::server) fn connect_to_leader(&mut self, context: &mut Context<'_>) {
+    pub(in crate::server) fn connect_to_leader(
+        &mut self,
+        observes: bool,
+        context: &mut Context<'_>,
+    ) {
         assert!(self.can_connect(), "{}: it is connected to its leader", context.id);
         if !context.config.election.is_oracle() {
             self.attempts += 1;
@@ -61,9 +71,11 @@ impl Learner {
         let connection = context.network.open_learner(context.id, self.leader);
         self.connection = Some(connection);
         let accepted_epoch = context.disk.accepted_epoch();
-        let info = match context.config.is_observer(context.id) {
-            true => LearnerPacket::ObserverInfo { accepted_epoch },
-            false => LearnerPacket::FollowerInfo { accepted_epoch },
+        let version = context.attached_configuration().0.map(QuorumVerifier::version);
+        let config_version = Attached(version);
+        let info = match observes {
+            true => LearnerPacket::ObserverInfo { accepted_epoch, config_version },
+            false => LearnerPacket::FollowerInfo { accepted_epoch, config_version },
         };
         context.to_leader(connection, info);
         self.be_patient(context);
@@ -102,7 +114,9 @@ impl Following<'_> {
             Delivered::End { .. } => Err(Leave("the connection to the leader ended")),
             Delivered::Packet(packet) => {
                 learner.be_patient(context);
-                if let LeaderPacket::Proposal(txn) | LeaderPacket::Inform(txn) = &packet
+                if let LeaderPacket::Proposal(txn)
+                | LeaderPacket::Inform(txn)
+                | LeaderPacket::InformAndActivate { txn, .. } = &packet
                     && !can_read(context.config, txn)
                 {
                     return Err(Leave("a packet of its leader is longer than it reads"));
@@ -113,6 +127,11 @@ impl Following<'_> {
     }
 
     fn leader_packet(&mut self, packet: LeaderPacket, context: &mut Context<'_>) -> Stays {
+        if let LeaderPacket::Proposal(txn) = &packet
+            && let TxnBody::Reconfig(next) = txn.body
+        {
+            context.see_configuration(next);
+        }
         let learner = &mut *self.learner;
         match (&mut learner.phase, packet) {
             (Phase::Discovery, LeaderPacket::LeaderInfo { epoch }) => {
@@ -166,10 +185,34 @@ impl Following<'_> {
                 learner.committed.push_back(txn.zxid);
                 learner.not_logged.push_back(txn);
             }
-            (Phase::Synchronising, LeaderPacket::NewLeader(epoch)) => {
+            (Phase::Synchronising, LeaderPacket::NewLeader(epoch, configuration)) => {
+                if let Some(last_seen) = configuration.0 {
+                    context.see_configuration(last_seen);
+                }
+                learner.new_leader_configuration = configuration;
                 self.new_leader(epoch, context);
             }
-            (Phase::AwaitingUpToDate, LeaderPacket::UpToDate) => self.up_to_date(context),
+            (
+                Phase::Synchronising | Phase::AwaitingUpToDate,
+                LeaderPacket::CommitAndActivate { zxid, designated },
+            ) => {
+                self.activate_while_synchronising(zxid, designated, context)?;
+                return self.leader_packet(LeaderPacket::Commit(zxid), context);
+            }
+            (
+                Phase::Synchronising | Phase::AwaitingUpToDate,
+                LeaderPacket::InformAndActivate { txn, designated },
+            ) => {
+                self.activate_informed(&txn, designated, context)?;
+                return self.leader_packet(LeaderPacket::Inform(txn), context);
+            }
+            (Phase::AwaitingUpToDate, LeaderPacket::UpToDate) => return self.up_to_date(context),
+            (Phase::Broadcast, LeaderPacket::CommitAndActivate { zxid, designated }) => {
+                return self.commit_and_activate(zxid, designated, context);
+            }
+            (Phase::Broadcast, LeaderPacket::InformAndActivate { txn, designated }) => {
+                return self.inform_and_activate(txn, designated, context);
+            }
             (Phase::Broadcast, packet) => self.broadcast_packet(packet, context),
             (Phase::Synchronising | Phase::AwaitingUpToDate, LeaderPacket::Ping) => {}
             (phase, packet) => {
@@ -247,7 +290,7 @@ impl Following<'_> {
 
     /// Handles COMMIT, which must match the head of pendingTxns (rule 4.5.2). The transaction can be applied even
     /// before its own fsync has completed.
-    fn commit_pending(&mut self, zxid: Zxid, context: &mut Context<'_>) {
+    pub(super) fn commit_pending(&mut self, zxid: Zxid, context: &mut Context<'_>) {
         let learner = &mut *self.learner;
         let Some(head) = learner.pending.front() else { return };
         assert_eq!(head.zxid, zxid, "{}: UNMATCHED_TXN_COMMIT", context.id);

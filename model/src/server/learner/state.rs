@@ -6,6 +6,7 @@ use crate::vocabulary::acl::Id;
 use crate::vocabulary::event::SyncMode;
 use crate::vocabulary::id::{ClientConnection, LearnerConnection, ServerId, SessionId, Xid};
 use crate::vocabulary::packet::{LearnerPacket, ServerRequest};
+use crate::vocabulary::quorum::{Attached, QuorumVerifier};
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::{Epoch, Zxid};
 use std::collections::{BTreeSet, VecDeque};
@@ -53,6 +54,8 @@ pub struct Learner {
     /// True if the learner could not execute a TRUNC: its next ACKEPOCH requests a SNAP by claiming an empty history.
     /// Only when repaired (see [`crate::vocabulary::release::Bug::SnapKeepsOldLog`]).
     pub(super) ask_for_snapshot: bool,
+    /// The configuration in NEWLEADER, which UPTODATE activates (rule 5.8.8).
+    pub(super) new_leader_configuration: Attached<QuorumVerifier>,
 }
 
 impl Learner {
@@ -70,6 +73,7 @@ impl Learner {
             pending: VecDeque::new(),
             touched: BTreeSet::new(),
             ask_for_snapshot: false,
+            new_leader_configuration: Attached(None),
         }
     }
 

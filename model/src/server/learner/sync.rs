@@ -3,7 +3,7 @@
 
 use super::Following;
 use super::state::Phase;
-use crate::server::context::{Context, Exit};
+use crate::server::context::{Context, Exit, Stays};
 use crate::tree::DataTree;
 use crate::vocabulary::event::{Event, SyncMode};
 use crate::vocabulary::file_system::Writing;
@@ -65,7 +65,7 @@ impl Following<'_> {
         learner.not_logged.clear();
         learner.committed.clear();
         learner.attempts = 0;
-        learner.connect_to_leader(context);
+        learner.connect_to_leader(self.observes, context);
     }
 
     /// Handles a COMMIT before NEWLEADER. In SNAP and TRUNC mode it is applied to memory immediately, because the
@@ -287,7 +287,8 @@ impl Following<'_> {
     }
 
     /// Handles UPTODATE: begins to serve, logs the proposals, and commits what is committed (rule 6.6.4).
-    pub(super) fn up_to_date(&mut self, context: &mut Context<'_>) {
+    pub(super) fn up_to_date(&mut self, context: &mut Context<'_>) -> Stays {
+        self.activate_new_leaders(context)?;
         let learner = &mut *self.learner;
         let connection = learner.connected();
         let epoch = learner.epoch;
@@ -320,11 +321,12 @@ impl Following<'_> {
         });
         if self.observes {
             self.commit_kept(informed, committed, context);
-            return;
+            return Ok(());
         }
         for zxid in committed {
             self.commit_pending(zxid, context);
         }
+        Ok(())
     }
 
     /// Logs and commits what an observer has kept until UPTODATE (rule 5.7.5).

@@ -1,7 +1,8 @@
 //! The checks of one request, in the order of rule 1.6.2, and its records.
 
-use super::Asker;
+use super::{Asker, Ensemble};
 use crate::server::access;
+use crate::server::disk::Configurations;
 use crate::server::outstanding::{OutstandingChanges, Record};
 use crate::server::tracker::{Owner, SessionTracker};
 use crate::tree::{DataTree, EphemeralType};
@@ -10,7 +11,8 @@ use crate::vocabulary::config::Config;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::SessionId;
 use crate::vocabulary::op::{CreateMode, Data, Op, Request, Version};
-use crate::vocabulary::path::{RESERVED, ZnodePath};
+use crate::vocabulary::path::{CONFIG, RECONFIGURED, RESERVED, ZnodePath};
+use crate::vocabulary::reconfiguration::Reconfiguration;
 use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::txn::TxnBody;
@@ -29,6 +31,7 @@ pub(super) struct Change<'a> {
     pub zxid: Zxid,
     pub asker: &'a Asker,
     pub config: &'a Config,
+    pub ensemble: Option<Ensemble>,
 }
 
 impl Change<'_> {
@@ -44,6 +47,7 @@ impl Change<'_> {
             }
             // The session is not checked, because the request comes from the leader itself.
             Request::DeleteContainer { path } => self.delete_container(path),
+            Request::Reconfig(asked) => self.reconfigure(asked),
             read => unreachable!("{read} needs no transaction"),
         }
     }
@@ -239,6 +243,38 @@ impl Change<'_> {
         let record = Record { aversion, acl: kept, ..record };
         self.outstanding.add(self.zxid, path.clone(), Some(record));
         Ok(TxnBody::SetAcl { path, acl, aversion })
+    }
+
+    /// Checks a reconfiguration in the order of rule 5.8.3.
+    fn reconfigure(&mut self, asked: &Reconfiguration) -> Result<TxnBody, Error> {
+        if !self.config.options.reconfig_enabled {
+            return Err(Error::ReconfigDisabled);
+        }
+        self.check_session()?;
+        let Some(Ensemble { configurations, synced }) = self.ensemble else {
+            return Err(Error::Unimplemented);
+        };
+        let Configurations { quorum, last_seen } = configurations;
+        if last_seen.version() != quorum.version() {
+            return Err(Error::ReconfigInProgress);
+        }
+        if asked.version.is_some_and(|version| version != last_seen.version()) {
+            return Err(Error::BadVersion);
+        }
+        let next = asked.of(last_seen, self.zxid)?;
+        let least = if self.config.options.standalone_enabled { 2 } else { 1 };
+        if next.voters().len() < least {
+            return Err(Error::BadArguments);
+        }
+        if !next.contains_quorum(synced) {
+            return Err(Error::NewConfigNoQuorum);
+        }
+        let (path, record) = self.find(CONFIG)?;
+        self.may(&record, Permissions::WRITE)?;
+        let data_length = next.to_string().len() as u32;
+        let record = Record { version: RECONFIGURED, data_length, ..record };
+        self.outstanding.add(self.zxid, path, Some(record));
+        Ok(TxnBody::Reconfig(next))
     }
 
     fn check(&mut self, path: &Arc<str>, version: Version) -> Result<TxnBody, Error> {

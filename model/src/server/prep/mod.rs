@@ -14,12 +14,13 @@
 
 mod change;
 
+use crate::server::disk::Configurations;
 use crate::server::outstanding::OutstandingChanges;
 use crate::server::tracker::{Owner, SessionTracker};
 use crate::tree::DataTree;
 use crate::vocabulary::acl::{AclList, Id};
 use crate::vocabulary::config::Config;
-use crate::vocabulary::id::{SessionId, Xid};
+use crate::vocabulary::id::{ServerSet, SessionId, Xid};
 use crate::vocabulary::op::{CreateMode, Data, Request};
 use crate::vocabulary::packet::ServerRequest;
 use crate::vocabulary::time::Time;
@@ -52,6 +53,26 @@ impl Asker {
     pub fn nobody() -> Asker {
         Asker::new(SessionId(0), Owner::Leader, Arc::from([]))
     }
+}
+
+/// What a request's effect depends on besides the database.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// The settings of the run.
+    pub config: &'a Config,
+    /// The ensemble of the leader; `None` where it cannot be reconfigured, as at a standalone server.
+    pub ensemble: Option<Ensemble>,
+    /// The time of the transaction.
+    pub at: Time,
+}
+
+/// What a reconfiguration depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Ensemble {
+    /// The leader's configurations.
+    pub configurations: Configurations,
+    /// The leader, and the followers from whom a packet has arrived recently.
+    pub synced: ServerSet,
 }
 
 /// The first stage of a leader's pipeline. It is dropped when the leadership ends, with everything outstanding.
@@ -95,8 +116,7 @@ impl Prep {
         asker: &Asker,
         xid: Xid,
         request: &ServerRequest,
-        config: &Config,
-        at: Time,
+        run: &Run<'_>,
     ) -> Option<Arc<Txn>> {
         let zxid = self.next_zxid()?;
         let session = asker.session;
@@ -114,12 +134,14 @@ impl Prep {
             }
             ServerRequest::Client(request) => {
                 let Prep { outstanding, sessions, .. } = self;
-                let mut change = Change { tree, outstanding, sessions, zxid, asker, config };
+                let Run { config, ensemble, .. } = *run;
+                let mut change =
+                    Change { tree, outstanding, sessions, zxid, asker, config, ensemble };
                 let body = change.request(request).unwrap_or_else(TxnBody::Error);
                 change.refuse_if_too_long(body)
             }
         };
-        Some(self.transaction(zxid, session, xid, body, at))
+        Some(self.transaction(zxid, session, xid, body, run.at))
     }
 
     /// Makes a write without a client: the creation of a znode named after its zxid, by session 0, which is not
@@ -129,7 +151,9 @@ impl Prep {
         let path: Arc<str> = Arc::from(format!("/{}-{}", zxid.epoch(), zxid.counter()));
         let asker = Asker::nobody();
         let Prep { outstanding, sessions, .. } = self;
-        let mut change = Change { tree, outstanding, sessions, zxid, asker: &asker, config };
+        let ensemble = None;
+        let mut change =
+            Change { tree, outstanding, sessions, zxid, asker: &asker, config, ensemble };
         let mode = CreateMode::Persistent;
         let body = change.create(&path, &Data::from([]), mode, &AclList::OPEN);
         let body = body.unwrap_or_else(TxnBody::Error);

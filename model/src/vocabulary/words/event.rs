@@ -30,6 +30,17 @@ fn sentence(event: &Event) -> String {
             format!("{client} (session {session}) reads that its identity was accepted")
         }
         Event::Unexpected { server, what } => format!("{server} reads {what}"),
+        Event::Activated { server, configuration } => format!(
+            "{server} activates the configuration of {} ({})",
+            configuration.version(),
+            configuration.members()
+        ),
+        Event::Designated { server, leader } if server == leader => {
+            format!("{server} is designated: LEADING without an election")
+        }
+        Event::Designated { server, leader } => {
+            format!("{server} follows the designated {leader} without an election")
+        }
         Event::LeftRole { server, reason } => format!("{server} goes back to LOOKING: {reason}"),
         Event::Followed { leader, learner, epoch } => {
             format!("{leader} reads that {learner} follows it into epoch {epoch}")

@@ -64,6 +64,7 @@ impl Display for Request {
             Request::DeleteContainer { path } => write!(f, "deleteContainer {path}"),
             Request::Sync { path } => write!(f, "sync {path}"),
             Request::CloseSession => f.write_str("closeSession"),
+            Request::Reconfig(asked) => write!(f, "reconfig {asked}"),
         }
     }
 }
@@ -92,6 +93,7 @@ impl Display for Response {
             Response::ContainerDeleted => f.write_str("deleted"),
             Response::Synced => f.write_str("synced"),
             Response::Closed => f.write_str("closed"),
+            Response::Reconfigured(_, stat) => write!(f, "reconfigured, version {}", stat.mzxid),
         }
     }
 }

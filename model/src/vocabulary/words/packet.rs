@@ -85,10 +85,10 @@ impl Display for ServerRequest {
 impl Display for LearnerPacket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LearnerPacket::FollowerInfo { accepted_epoch } => {
+            LearnerPacket::FollowerInfo { accepted_epoch, .. } => {
                 write!(f, "FOLLOWERINFO(acceptedEpoch {accepted_epoch})")
             }
-            LearnerPacket::ObserverInfo { accepted_epoch } => {
+            LearnerPacket::ObserverInfo { accepted_epoch, .. } => {
                 write!(f, "OBSERVERINFO(acceptedEpoch {accepted_epoch})")
             }
             LearnerPacket::AckEpoch { current_epoch: Some(epoch), last_zxid } => {
@@ -128,7 +128,13 @@ impl Display for LeaderPacket {
             LeaderPacket::Proposal(txn) => write!(f, "PROPOSAL {txn}"),
             LeaderPacket::Commit(zxid) => write!(f, "COMMIT {zxid}"),
             LeaderPacket::Inform(txn) => write!(f, "INFORM {txn}"),
-            LeaderPacket::NewLeader(epoch) => write!(f, "NEWLEADER epoch {epoch}"),
+            LeaderPacket::NewLeader(epoch, _) => write!(f, "NEWLEADER epoch {epoch}"),
+            LeaderPacket::CommitAndActivate { zxid, designated } => {
+                write!(f, "COMMITANDACTIVATE {zxid}, designated {designated}")
+            }
+            LeaderPacket::InformAndActivate { txn, designated } => {
+                write!(f, "INFORMANDACTIVATE {txn}, designated {designated}")
+            }
             LeaderPacket::UpToDate => f.write_str("UPTODATE"),
             LeaderPacket::Ping => f.write_str("PING"),
             LeaderPacket::Revalidated { session, timeout: Some(timeout), .. } => {

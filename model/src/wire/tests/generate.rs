@@ -8,6 +8,7 @@ use crate::vocabulary::op::{
     Request, Response, Version, WatchedEvent, WatcherType,
 };
 use crate::vocabulary::packet::{ClientPacket, ServerPacket};
+use crate::vocabulary::reconfiguration::Reconfiguration;
 use crate::vocabulary::stat::Stat;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::zxid::Zxid;
@@ -155,7 +156,16 @@ pub(super) fn request() -> impl Strategy<Value = Request> {
         path().prop_map(|path| Request::DeleteContainer { path }),
         path().prop_map(|path| Request::Sync { path }),
         Just(Request::CloseSession),
+        reconfiguration().prop_map(Request::Reconfig),
     ]
+}
+
+fn reconfiguration() -> impl Strategy<Value = Reconfiguration> {
+    let text = || option::of(path());
+    let version = option::of((0..u64::MAX).prop_map(Zxid));
+    (text(), text(), text(), version).prop_map(|(joining, leaving, members, version)| {
+        Reconfiguration { joining, leaving, members, version }
+    })
 }
 
 fn xid() -> impl Strategy<Value = Xid> {
@@ -302,6 +312,9 @@ fn response(request: &Request, opcodes: Opcodes) -> BoxedStrategy<Response> {
         Request::DeleteContainer { .. } => Just(Response::ContainerDeleted).boxed(),
         Request::Sync { .. } => Just(Response::Synced).boxed(),
         Request::CloseSession => Just(Response::Closed).boxed(),
+        Request::Reconfig(_) => {
+            (data(), stat()).prop_map(|(data, stat)| Response::Reconfigured(data, stat)).boxed()
+        }
     }
 }
 

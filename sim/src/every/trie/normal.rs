@@ -65,7 +65,8 @@ fn without(response: &Response, unseen: Unseen) -> Response {
         | Response::Watches
         | Response::ContainerDeleted
         | Response::Synced
-        | Response::Closed => response.clone(),
+        | Response::Closed
+        | Response::Reconfigured(..) => response.clone(),
     }
 }
 

@@ -130,6 +130,9 @@ impl Variation {
             Response::Children(names, stat) => {
                 Response::Children(self.sorted(names), self.stat(stat))
             }
+            Response::Reconfigured(text, stat) => {
+                Response::Reconfigured(text.clone(), self.stat(stat))
+            }
             Response::Acl(acl, stat) => Response::Acl(acl.clone(), self.stat(stat)),
             Response::AclSet(stat) => Response::AclSet(self.stat(stat)),
             Response::MultiRead(results) => {

@@ -1,0 +1,220 @@
+//! Dynamic reconfiguration at one server (rule 5.8): the configurations that it has seen and activated, its own part in
+//! them, and the roles that it takes without an election.
+
+use super::Server;
+use super::context::Context;
+use super::database::Database;
+use super::disk::Configurations;
+use super::election::{Election, TIMERS};
+use crate::vocabulary::config::Config;
+use crate::vocabulary::event::Event;
+use crate::vocabulary::id::ServerId;
+use crate::vocabulary::packet::Notification;
+use crate::vocabulary::quorum::{Attached, QuorumVerifier};
+use crate::vocabulary::zxid::Zxid;
+use std::hash::{Hash, Hasher};
+
+/// What a server learns or votes as (`LearnerType`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum LearnerType {
+    /// A voter, or a server that no configuration names.
+    Participant,
+    /// An observer.
+    Observer,
+}
+
+/// A process's own part in the configurations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) learner_type: LearnerType,
+    /// `reconfigFlag`: the server takes its next role without an election, by its present vote.
+    pub(super) is_designated: bool,
+    /// The part never changes where no reconfiguration is possible.
+    is_fixed: bool,
+}
+
+impl Hash for Part {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if !self.is_fixed {
+            (self.learner_type, self.is_designated).hash(state);
+        }
+    }
+}
+
+impl Part {
+    /// Returns the part of a process that starts with these files.
+    pub(super) fn at_start(
+        server: ServerId,
+        configurations: Configurations,
+        config: &Config,
+    ) -> Part {
+        let learner_type = match configurations.quorum.voters().contains(server) {
+            true => LearnerType::Participant,
+            false => LearnerType::Observer,
+        };
+        let is_fixed = !config.options.reconfig_enabled;
+        Part { learner_type, is_designated: false, is_fixed }
+    }
+
+    /// Returns true if the process observes, or would.
+    pub(super) fn observes(self) -> bool {
+        self.learner_type == LearnerType::Observer
+    }
+
+    /// Takes the part that a configuration gives the server (`updateLearnerType`); without a place in it, the server is a
+    /// participant without a vote. Returns true if the part is another one.
+    fn update(&mut self, server: ServerId, configuration: QuorumVerifier) -> bool {
+        let next = match configuration.observers().contains(server) {
+            true => LearnerType::Observer,
+            false => LearnerType::Participant,
+        };
+        let changes = self.learner_type != next;
+        self.learner_type = next;
+        self.is_designated |= changes;
+        changes
+    }
+}
+
+/// The leader that the activation of a configuration names.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Designated {
+    pub(super) leader: ServerId,
+    /// The zxid of the vote for it.
+    pub(super) zxid: Zxid,
+}
+
+impl Context<'_> {
+    /// Returns the configurations of this server.
+    pub(super) fn configurations(&self) -> Configurations {
+        self.disk.configurations(self.id, self.config)
+    }
+
+    /// Returns the server's committed configuration for a packet, where reconfigurations are enabled.
+    pub(super) fn attached_configuration(&self) -> Attached<QuorumVerifier> {
+        Attached(self.config.options.reconfig_enabled.then(|| self.configurations().quorum))
+    }
+
+    /// Has the operator list a server that its files do not list any more, as an observer: it would not start otherwise
+    /// (rule 5.8.2).
+    pub(super) fn list_itself(&mut self) {
+        let Configurations { quorum, last_seen } = self.configurations();
+        if self.config.options.reconfig_enabled && !quorum.has_member(self.id) {
+            let observers = quorum.observers().with(self.id);
+            let quorum = QuorumVerifier::new(quorum.version(), quorum.voters(), observers);
+            self.disk.make_mut().write_configurations(Configurations { quorum, last_seen });
+        }
+    }
+
+    /// Records a configuration that a leader proposes (`setLastSeenQuorumVerifier`), even an older one: no TRUNC takes one
+    /// back, so the next leader's NEWLEADER does (rule 5.8.4).
+    pub(super) fn see_configuration(&mut self, seen: QuorumVerifier) {
+        let configurations = self.configurations();
+        if self.config.options.reconfig_enabled
+            && configurations.last_seen.version() != seen.version()
+        {
+            let last_seen = seen;
+            self.disk
+                .make_mut()
+                .write_configurations(Configurations { last_seen, ..configurations });
+        }
+    }
+
+    /// Makes a configuration the committed one, unless the server has it or a newer one (`setQuorumVerifier`). Returns the
+    /// previous one.
+    fn commit_configuration(&mut self, next: QuorumVerifier) -> QuorumVerifier {
+        let Configurations { quorum, last_seen } = self.configurations();
+        if next.version() > quorum.version() {
+            let last_seen = if next.version() > last_seen.version() { next } else { last_seen };
+            self.disk.make_mut().write_configurations(Configurations { quorum: next, last_seen });
+        }
+        quorum
+    }
+}
+
+impl Election {
+    /// Activates a configuration (`processReconfig`; rule 5.8.5). Returns true if it changes the server's part or its
+    /// leader, so that a learner must leave its role. `designated` is the leader that the present leader names;
+    /// `restarts` is true if a change of members begins the election's rounds anew.
+    pub(super) fn process_reconfig(
+        &mut self,
+        next: QuorumVerifier,
+        designated: Option<Designated>,
+        restarts: bool,
+        database: &mut Database,
+        context: &mut Context<'_>,
+    ) -> bool {
+        if !context.config.options.reconfig_enabled {
+            return false;
+        }
+        let previous = context.commit_configuration(next);
+        database.init_config(context);
+        if previous.version() >= next.version() {
+            return false;
+        }
+        let (server, id) = (context.id, context.id);
+        context.effects.event(Event::Activated { server, configuration: next });
+        if previous.is_same(next) {
+            return false;
+        }
+        if restarts {
+            self.restart(context);
+        }
+        let other_part = self.part.update(id, next);
+        let other_leader = match designated {
+            Some(designated) => self.update_vote(designated),
+            None => {
+                let leader = self.current_leader();
+                self.part.is_designated = false;
+                !previous.voters().contains(leader) || !next.voters().contains(leader)
+            }
+        };
+        other_part || other_leader
+    }
+
+    /// Votes for the designated leader, unless the server does already.
+    fn update_vote(&mut self, Designated { leader, zxid }: Designated) -> bool {
+        let changes = self.current_leader() != leader;
+        if changes {
+            self.vote_for_designated(leader, zxid);
+            self.part.is_designated = true;
+        }
+        changes
+    }
+}
+
+impl Server {
+    /// Activates the configuration of a notification that a LOOKING server reads, if it is newer than its own. With other
+    /// members, the server begins its election anew and drops the notification; returns true then (rule 5.8.7).
+    pub(super) fn takes_configuration(
+        &mut self,
+        notification: &Notification,
+        context: &mut Context<'_>,
+    ) -> bool {
+        let previous = context.configurations().quorum;
+        let newer = notification.configuration.0.filter(|it| it.version() > previous.version());
+        let (Some(next), true) = (newer, self.is_looking()) else { return false };
+        let Server { election, database, .. } = self;
+        let _major = election.process_reconfig(next, None, false, database, context);
+        if previous.is_same(next) {
+            return false;
+        }
+        for timer in TIMERS {
+            context.disarm(timer);
+        }
+        let own = self.own_vote(context);
+        self.election.restart_looking(own, context);
+        self.look(context);
+        true
+    }
+}
+
+impl Database {
+    /// Writes the committed configuration into `/zookeeper/config` (`initConfigInZKDatabase`), at whatever zxid the tree
+    /// is (rule 5.8.10).
+    pub(super) fn init_config(&mut self, context: &Context<'_>) {
+        if context.config.options.reconfig_enabled {
+            let configuration = context.configurations().quorum;
+            self.tree_mut().set_config(configuration, configuration.version(), context.at);
+        }
+    }
+}
