@@ -9,10 +9,12 @@
 use super::Objection;
 use crate::ensemble::Ensemble;
 use crate::property::Saw;
+use crate::server::disk::Configurations;
 use crate::vocabulary::config::{self, Config};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ServerId, ServerSet};
 use crate::vocabulary::packet::{Notification, PeerState, Vote};
+use crate::vocabulary::quorum::{Attached, QuorumVerifier};
 use crate::vocabulary::step::Step;
 use crate::vocabulary::timer::{ServerTimer, Timer};
 use std::collections::BTreeSet;
@@ -44,6 +46,8 @@ struct Candidate {
     waits: bool,
     /// The notification that it reads in this step, with the sender.
     reads: Option<(ServerId, Notification)>,
+    /// Its configurations: those whose votes and quorums count for it.
+    configurations: Configurations,
 }
 
 impl Elections {
@@ -57,11 +61,11 @@ impl Elections {
     /// Records, before a step, which server can end its election in it, and the notification that the server reads.
     pub fn before(&mut self, step: &Step, ensemble: &Ensemble) {
         self.stands = match step {
-            // Whatever an observer sends is no vote (rule 5.7.2).
-            Step::Vote { from, .. } if ensemble.config().is_observer(*from) => None,
             Step::Vote { from, to } => {
                 let waits = ensemble.network().waiting_mail(*from, *to);
-                waits.and_then(|said| candidate(*to, Some((*from, said)), ensemble))
+                let stands = waits.and_then(|said| candidate(*to, Some((*from, said)), ensemble));
+                // Whatever a server sends that does not vote is no vote (rules 5.7.2 and 5.8.7).
+                stands.filter(|stood| stood.configurations.voters().contains(*from))
             }
             Step::Fire(Timer::Server(server, ServerTimer::Finalize)) => {
                 candidate(*server, None, ensemble)
@@ -77,17 +81,25 @@ impl Elections {
     pub fn after(&mut self, events: &[Event], config: &Config) -> Result<(), Objection> {
         if let Some(stood) = self.stands
             && let Some(said) = stood.reads
+            && !stood.begins_anew(events)
         {
-            self.reads(stood, said, config)?;
+            self.reads(stood, said)?;
         }
         for event in events {
             match event {
+                Event::Activated { server, configuration }
+                    if self
+                        .stands
+                        .is_some_and(|stood| stood.has_others(*server, *configuration)) =>
+                {
+                    self.read[server.index()].clear();
+                }
                 Event::LeftRole { server, .. }
                 | Event::Crashed { server, .. }
                 | Event::Restarted { server }
                 | Event::Exited { server, .. } => self.read[server.index()].clear(),
                 Event::Elected { server, leader, round } if !config.election.is_oracle() => {
-                    self.decided(*server, *leader, *round, config).map_err(|why| {
+                    self.decided(*server, *leader, *round).map_err(|why| {
                         let saw = why.within(|why| {
                             format!("{server} ended its election with {leader} as the leader of round {round}: {why}.")
                         });
@@ -102,7 +114,8 @@ impl Elections {
 
     /// Records, after a step and before its elections are judged, the votes that servers have cast in it.
     pub fn casts(&mut self, step: &Step, events: &[Event], ensemble: &Ensemble) {
-        if ensemble.config().observers == 0 {
+        let config = ensemble.config();
+        if config.observers == 0 && !config.options.reconfig_enabled {
             return;
         }
         let reader = match step {
@@ -122,28 +135,24 @@ impl Elections {
 
     /// Returns true if a quorum has sent votes for its proposal in its round, and each of these servers has cast that vote in
     /// this round, or has decided so.
-    fn is_cast(&self, stood: &Candidate, config: &Config) -> bool {
+    fn is_cast(&self, stood: &Candidate) -> bool {
         let Candidate { proposal, round, .. } = *stood;
         let casts = |(from, said): &&(ServerId, Notification)| {
             is_for(said, proposal, round)
                 && (said.state != PeerState::Looking
                     || self.cast[from.index()].contains(&(round, proposal)))
         };
-        let cast = servers(self.read[stood.server.index()].iter().filter(casts), None);
-        config.quorum_verifier().contains_quorum(cast)
+        let read = self.read[stood.server.index()].iter().filter(casts);
+        let cast = servers(read, Some(stood.server));
+        stood.configurations.quorums().contains_quorum(cast)
     }
 
     /// Records a notification that a looking server reads. While the server waits for a better vote, it drops every
     /// other notification, even one of a later round (rule 5.3.3).
-    fn reads(
-        &mut self,
-        stood: Candidate,
-        said: (ServerId, Notification),
-        config: &Config,
-    ) -> Result<(), Objection> {
+    fn reads(&mut self, stood: Candidate, said: (ServerId, Notification)) -> Result<(), Objection> {
         let Candidate { server, proposal, waits, .. } = stood;
         if waits && !is_larger(said.1.vote, proposal) {
-            return match self.has_quorum(&stood, config) {
+            return match self.has_quorum(&stood) {
                 true => Ok(()),
                 false => Err(Objection::new(
                     NAME,
@@ -156,42 +165,36 @@ impl Elections {
                 .about(said.0)),
             };
         }
+        // A vote for a server that does not vote is dropped (rule 5.8.7).
+        let is_valid = stood.configurations.voters().contains(said.1.vote.leader);
         let read = &mut self.read[server.index()];
-        if !read.contains(&said) {
+        if is_valid && !read.contains(&said) {
             read.push(said);
         }
         Ok(())
     }
 
     /// Returns true if a quorum has sent votes for its proposal in its round.
-    fn has_quorum(&self, stood: &Candidate, config: &Config) -> bool {
+    fn has_quorum(&self, stood: &Candidate) -> bool {
         let same = |said: &&(ServerId, Notification)| is_for(&said.1, stood.proposal, stood.round);
         let agree = self.read[stood.server.index()].iter().filter(same);
-        config.quorum_verifier().contains_quorum(servers(agree, Some(stood.server)))
+        let agree = servers(agree, Some(stood.server));
+        stood.configurations.quorums().contains_quorum(agree)
     }
 
-    fn decided(
-        &self,
-        server: ServerId,
-        leader: ServerId,
-        round: u32,
-        config: &Config,
-    ) -> Result<(), Saw> {
+    fn decided(&self, server: ServerId, leader: ServerId, round: u32) -> Result<(), Saw> {
         let Some(stood) = self.stands.filter(|stood| stood.server == server) else {
             return Err("it had neither read a notification nor waited for a better vote".into());
         };
         let read = &self.read[server.index()];
-        if stood.round == round
-            && stood.proposal.leader == leader
-            && self.has_quorum(&stood, config)
-        {
-            if config.is_observer(server) && !self.is_cast(&stood, config) {
+        if stood.round == round && stood.proposal.leader == leader && self.has_quorum(&stood) {
+            if !stood.votes() && !self.is_cast(&stood) {
                 let why = Saw::from(format!("no quorum has voted so ({})", stood.proposal));
                 return Err(why.about(stood.proposal.zxid));
             }
             return largest(&stood, read);
         }
-        joins(&stood, read, leader, round, config)
+        joins(&stood, read, leader, round)
     }
 }
 
@@ -202,13 +205,43 @@ fn candidate(
 ) -> Option<Candidate> {
     let looking = ensemble.server(server).filter(|process| process.is_looking())?;
     let round = looking.round();
+    let mut configurations = ensemble.disk(server).configurations(server, ensemble.config());
+    if let Some((_, Notification { configuration: Attached(Some(next)), .. })) = reads
+        && configurations.quorum.is_same(next)
+    {
+        configurations.take(next);
+    }
     let own = match ensemble.config().election {
-        _ if ensemble.config().is_observer(server) => Vote::OF_OBSERVER,
+        _ if looking.observes() => Vote { leader: server, ..Vote::OF_OBSERVER },
         config::Election::ByLot => Vote::by_lot(server, round),
         _ => looking.vote(ensemble.disk(server).current_epoch()),
     };
     let (proposal, waits) = (looking.proposal(), looking.waits_for_better());
-    Some(Candidate { server, own, proposal, round, waits, reads })
+    let mut stood = Candidate { server, own, proposal, round, waits, reads, configurations };
+    if !stood.votes() {
+        stood.own.leader = Vote::OF_OBSERVER.leader;
+    }
+    Some(stood)
+}
+
+impl Candidate {
+    /// Returns true if its committed configuration lets it vote.
+    fn votes(&self) -> bool {
+        self.configurations.quorum.voters().contains(self.server)
+    }
+
+    /// Returns true if this configuration, which `server` activates, makes the server begin its election anew.
+    fn has_others(&self, server: ServerId, next: QuorumVerifier) -> bool {
+        server == self.server && !self.configurations.quorum.is_same(next)
+    }
+
+    /// Returns true if the step makes the server begin its election anew.
+    fn begins_anew(&self, events: &[Event]) -> bool {
+        events.iter().any(|event| match event {
+            Event::Activated { server, configuration } => self.has_others(*server, *configuration),
+            _ => false,
+        })
+    }
 }
 
 /// Returns the senders of these notifications, with one server added.
@@ -249,13 +282,12 @@ fn is_larger(one: Vote, other: Vote) -> bool {
 }
 
 /// Fails unless a quorum of servers that have decided names this leader in one epoch, and the leader itself says that
-/// it leads (rule 5.3.4).
+/// it leads (rule 5.3.4). The quorum is of the committed configuration (rule 5.8.7).
 fn joins(
     stood: &Candidate,
     read: &[(ServerId, Notification)],
     leader: ServerId,
     round: u32,
-    config: &Config,
 ) -> Result<(), Saw> {
     let has_quorum = |vote: Vote| {
         let agrees = |said: &Notification| {
@@ -265,7 +297,7 @@ fn joins(
         };
         let own = (stood.proposal == vote && stood.round == round).then_some(stood.server);
         let agree = servers(read.iter().filter(|(_, said)| agrees(said)), own);
-        config.quorum_verifier().contains_quorum(agree)
+        stood.configurations.quorum.contains_quorum(agree)
     };
     let mut settled = read.iter().filter(|(_, said)| {
         said.state != PeerState::Looking && said.vote.leader == leader && said.round == round

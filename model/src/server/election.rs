@@ -127,11 +127,16 @@ impl Election {
         context: &mut Context<'_>,
     ) -> Option<Decision> {
         let voters = context.configurations().voters();
+        let answers = self.answers(context);
         if !voters.contains(from) {
-            self.answer_observer(from, state, context);
+            // A server that does not vote asks only while it is LOOKING (see [`Bug::ObserversAnswer`]).
+            if notification.state == PeerState::Looking && answers
+                || context.config.bugs.has(Bug::ObserversAnswer)
+            {
+                self.answer_observer(from, state, context);
+            }
             return None;
         }
-        let answers = self.answers(context.config);
         if state != PeerState::Looking {
             // Rule 5.2.3: tell the LOOKING server which leader this one follows, with the round of that vote.
             if notification.state == PeerState::Looking && answers {
@@ -170,9 +175,11 @@ impl Election {
         }
     }
 
-    /// Returns true if this server answers voters. An observer's answers serve nothing (see [`Bug::ObserversAnswer`]).
-    fn answers(&self, config: &Config) -> bool {
-        !self.part.observes() || config.bugs.has(Bug::ObserversAnswer)
+    /// Returns true if this server answers voters. The answers of a server that does not vote serve nothing (see
+    /// [`Bug::ObserversAnswer`]).
+    fn answers(&self, context: &Context<'_>) -> bool {
+        let votes = context.configurations().quorum.voters().contains(self.id);
+        votes || context.config.bugs.has(Bug::ObserversAnswer)
     }
 
     /// Answers an observer at once, whatever it sent, and whatever this server's state is (rule 5.7.2).
@@ -232,7 +239,12 @@ impl Election {
         notification: Notification,
         context: &Context<'_>,
     ) -> Option<Decision> {
-        let (config, quorums) = (context.config, context.configurations().quorums());
+        let (config, configurations) = (context.config, context.configurations());
+        // Who follows an established leader needs no quorum of a configuration that may never be committed.
+        let quorums = match config.bugs.has(Bug::UncommittedConfigKeepsOut) {
+            true => configurations.quorums(),
+            false => Quorums::of(configurations.quorum),
+        };
         let Notification { vote, round, state, .. } = notification;
         let said = Received { vote, round, state };
         if round == self.round {

@@ -79,6 +79,11 @@ impl Server {
         matches!(self.role, Role::Looking)
     }
 
+    /// Returns true if it observes, or would after its election.
+    pub(crate) fn observes(&self) -> bool {
+        self.election.part.observes()
+    }
+
     /// Returns the round of its election, without the oracle.
     pub fn round(&self) -> u32 {
         self.election.round()

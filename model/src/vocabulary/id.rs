@@ -46,9 +46,10 @@ impl ServerSet {
         self.0 &= !(1 << server.index());
     }
 
-    /// Returns true if the set contains `server`.
+    /// Returns true if the set contains `server`. No set contains server 0, the leader in the vote of a server that does not
+    /// vote.
     pub fn contains(self, server: ServerId) -> bool {
-        self.0 & (1 << server.index()) != 0
+        server.0 > 0 && self.0 & (1 << server.index()) != 0
     }
 
     /// Returns the number of servers in the set.

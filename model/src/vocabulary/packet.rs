@@ -198,8 +198,9 @@ pub enum LeaderPacket {
     Commit(Zxid),
     /// NEWLEADER, with the last configuration that the leader has seen, where reconfigurations are enabled (rule 5.8.8).
     NewLeader(Epoch, Attached<QuorumVerifier>),
-    /// UPTODATE.
-    UpToDate,
+    /// UPTODATE; repaired, with the leader's committed configuration, where reconfigurations are enabled (see
+    /// [`Bug::UncommittedConfigActivated`](crate::vocabulary::release::Bug::UncommittedConfigActivated)).
+    UpToDate(Attached<QuorumVerifier>),
     /// PING.
     Ping,
     /// The answer to REVALIDATE.

@@ -127,7 +127,7 @@ fn the_quorum_protocol() {
         })),
         LeaderPacket::Commit(zxid(5)),
         LeaderPacket::NewLeader(Epoch(2), Attached(None)),
-        LeaderPacket::UpToDate,
+        LeaderPacket::UpToDate(Attached(None)),
         LeaderPacket::Ping,
         revalidated(Some(TIMEOUT)),
         revalidated(None),
@@ -144,7 +144,7 @@ fn elections_and_ends() {
         states.map(|state| Notification { vote, round: 2, state, configuration: Attached(None) });
     insta::assert_snapshot!(lines(told));
     let ends = [
-        Delivered::Packet(LeaderPacket::UpToDate),
+        Delivered::Packet(LeaderPacket::UpToDate(Attached(None))),
         Delivered::End { accepted: true },
         Delivered::End { accepted: false },
     ];

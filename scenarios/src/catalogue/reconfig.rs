@@ -109,6 +109,13 @@ async fn change(
         Err(error) => return Ok(Err(error)),
     };
     not_older(present, *answered)?;
+    if zookeeper.random().await % 4 == 0 {
+        // Of two at once, the leader refuses the later one.
+        let (own, other) = (zookeeper.clone(), draw(zookeeper, servers, present).await);
+        zookeeper.spawn(async move {
+            let _ = own.reconfig(other).await;
+        });
+    }
     let asked = draw(zookeeper, servers, present).await;
     match zookeeper.reconfig(asked).await {
         Ok((text, stat)) => {

@@ -91,12 +91,34 @@ pub(super) fn selection<'a>(
         }
         None => {}
     }
+    match of_reconfiguration(bugs) {
+        Some(_) if names.is_empty() => selected.retain(is_reconfigured),
+        Some(bug) => {
+            if let Some(without) = selected.iter().find(|selected| !is_reconfigured(selected)) {
+                return Err(format!(
+                    "`{bug}` needs reconfigurations, and `{}` has none: run `vivarium run reconfig --bug {bug}`",
+                    without.entry.name
+                ));
+            }
+        }
+        None => {}
+    }
     Ok(selected)
 }
 
 /// Returns the first of these bugs that shows only in ensembles with observers.
 fn of_observers(bugs: &[String]) -> Option<&String> {
     bugs.iter().find(|name| Bug::OF_OBSERVERS.iter().any(|bug| bug.name() == *name))
+}
+
+/// Returns the first of these bugs that shows only where the configuration changes.
+fn of_reconfiguration(bugs: &[String]) -> Option<&String> {
+    bugs.iter().find(|name| Bug::OF_RECONFIGURATION.iter().any(|bug| bug.name() == *name))
+}
+
+/// Returns true if the configuration can change in the scenario.
+fn is_reconfigured(selected: &Selected<'_>) -> bool {
+    selected.scenario.settings.servers.reconfig_enabled
 }
 
 /// Returns true if the scenario can have an observer.

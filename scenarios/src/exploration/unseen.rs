@@ -25,6 +25,9 @@ pub(super) fn check(
         Explored::Programs { .. } if Bug::OF_OBSERVERS.contains(&bug) => {
             Some("the service grain has no servers; sweep `observers` with that defect".to_string())
         }
+        Explored::Programs { .. } if Bug::OF_RECONFIGURATION.contains(&bug) => {
+            Some("the service grain has no servers; sweep `reconfig` with that defect".to_string())
+        }
         Explored::Programs { .. } => {
             Some("the service grain has no servers; sweep it with that defect".to_string())
         }
@@ -114,6 +117,9 @@ impl Exploration {
             }
             bug if Bug::OF_OBSERVERS.contains(&bug) => {
                 Some("it takes observers, and a search has none; sweep `observers` with it")
+            }
+            bug if Bug::OF_RECONFIGURATION.contains(&bug) => {
+                Some("it takes reconfigurations, and a search has none; sweep `reconfig` with it")
             }
             bug if !is_among_servers(bug) => {
                 let swept = swept_in(bug);

@@ -237,6 +237,9 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
                 bug if Bug::OF_OBSERVERS.contains(&bug) => {
                     "the service grain has no servers; sweep `observers` with that defect"
                 }
+                bug if Bug::OF_RECONFIGURATION.contains(&bug) => {
+                    "the service grain has no servers; sweep `reconfig` with that defect"
+                }
                 _ => no_servers,
             };
             assert_eq!(sentence, unseen(bug, "lock", why));
@@ -245,6 +248,9 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
                 Bug::PlantedLeaderNotCounted => "every server comes back in it; sweep `",
                 bug if Bug::OF_OBSERVERS.contains(&bug) => {
                     "it takes observers, and a search has none; sweep `"
+                }
+                bug if Bug::OF_RECONFIGURATION.contains(&bug) => {
+                    "it takes reconfigurations, and a search has none; sweep `"
                 }
                 _ => "it takes clients, and here are servers alone; sweep `",
             };

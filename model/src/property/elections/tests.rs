@@ -15,6 +15,11 @@ fn said(state: PeerState, vote: Vote, round: u32) -> Notification {
     Notification { vote, round, state, configuration: crate::vocabulary::quorum::Attached(None) }
 }
 
+fn three() -> Configurations {
+    let quorum = QuorumVerifier::majority(3);
+    Configurations { quorum, last_seen: quorum }
+}
+
 /// Returns the verdict on a decision of server 1 for `leader`. Server 1 has the vote `own` for itself, proposes
 /// `proposal`, and has read `read`.
 fn decides(
@@ -27,7 +32,15 @@ fn decides(
     let mut elections = Elections::new(&config);
     elections.read[ONE.index()] = read.to_vec();
     let (round, waits, reads) = (ROUND, false, None);
-    elections.stands = Some(Candidate { server: ONE, own, proposal, round, waits, reads });
+    elections.stands = Some(Candidate {
+        server: ONE,
+        own,
+        proposal,
+        round,
+        waits,
+        reads,
+        configurations: three(),
+    });
     let elected = Event::Elected { server: ONE, leader, round: ROUND };
     match elections.after(&[elected], &config) {
         Ok(()) => "it has the votes".to_string(),
@@ -118,6 +131,7 @@ fn what_was_read_before_it_looked_does_not_count() {
         round: ROUND,
         waits: false,
         reads,
+        configurations: three(),
     };
     let mut elections = Elections::new(&config);
     elections.stands = Some(reads(Some((TWO, said(Looking, best, ROUND)))));
@@ -143,7 +157,15 @@ fn what_is_dropped_while_it_waits_for_a_better_vote() {
     let config = Config::new(3, 0);
     let (best, other) = (vote(TWO, 9), vote(THREE, 5));
     let stands = |proposal, round, waits, reads| {
-        Some(Candidate { server: ONE, own: vote(ONE, 1), proposal, round, waits, reads })
+        Some(Candidate {
+            server: ONE,
+            own: vote(ONE, 1),
+            proposal,
+            round,
+            waits,
+            reads,
+            configurations: three(),
+        })
     };
     let agrees = (TWO, said(Looking, best, ROUND));
     let next = |vote, round| Some((THREE, said(Looking, vote, round)));

@@ -23,6 +23,16 @@ impl Configurations {
         Quorums { committed: self.quorum, next: is_newer.then_some(self.last_seen) }
     }
 
+    /// Makes a newer configuration the committed one, and the last one seen if it is newer than that, too.
+    pub(crate) fn take(&mut self, next: QuorumVerifier) {
+        if next.version() > self.quorum.version() {
+            self.quorum = next;
+            if next.version() > self.last_seen.version() {
+                self.last_seen = next;
+            }
+        }
+    }
+
     /// Returns the servers whose votes count here (`getCurrentAndNextConfigVoters`).
     pub fn voters(self) -> ServerSet {
         self.last_seen.voters().iter().fold(self.quorum.voters(), ServerSet::with)

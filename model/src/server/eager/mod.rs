@@ -376,7 +376,7 @@ impl Learner {
             }
             (Phase::AwaitingUpToDate, LeaderPacket::Commit(_)) => true,
             // Proposals queued meanwhile are appended to the log now, and stay there.
-            (Phase::AwaitingUpToDate, LeaderPacket::UpToDate) => {
+            (Phase::AwaitingUpToDate, LeaderPacket::UpToDate(_)) => {
                 self.not_logged.is_empty() || outlook.has(Flaw::UpToDateThoughProposed)
             }
             (Phase::Broadcast, LeaderPacket::Commit(_)) => {

@@ -100,11 +100,12 @@ impl Leading<'_> {
 
     /// Lets the handlers that waited for the leader's start send UPTODATE, and read on.
     fn release_handlers(&mut self, context: &mut Context<'_>) {
+        let committed = context.attached_configuration();
         let mut early = Vec::new();
         for (connection, handler) in &mut self.leader.handlers {
             if handler.phase == HandlerPhase::AwaitingStart {
                 handler.enter(HandlerPhase::Broadcast, *connection, context);
-                context.to_learner(*connection, LeaderPacket::UpToDate);
+                context.to_learner(*connection, LeaderPacket::UpToDate(committed));
                 early.extend(handler.early.0.drain(..).map(|zxid| (*connection, zxid)));
             }
         }

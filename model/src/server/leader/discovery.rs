@@ -8,7 +8,7 @@ use crate::vocabulary::file_system::Writing;
 use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet};
 use crate::vocabulary::note::Note;
 use crate::vocabulary::packet::LeaderPacket;
-use crate::vocabulary::quorum::Attached;
+use crate::vocabulary::quorum::{Attached, Quorums};
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::zxid::{Epoch, Zxid};
 
@@ -89,7 +89,10 @@ impl Leading<'_> {
         if quorum.version() == Zxid::ZERO && last_seen.version() == Zxid::ZERO {
             context.see_configuration(quorum.with_version(leader.epoch.opening()));
         }
-        leader.quorums = context.configurations().quorums();
+        leader.quorums = match context.config.bugs.has(Bug::PlantedNewLeaderOfOldQuorum) {
+            true => Quorums::of(context.configurations().quorum),
+            false => context.configurations().quorums(),
+        };
         // The set is not read any more, and later learners are not added. Clearing it avoids distinguishing states by
         // it. (The same applies below, and at the activation.)
         leader.connecting = ServerSet::default();

@@ -206,7 +206,9 @@ impl Following<'_> {
                 self.activate_informed(&txn, designated, context)?;
                 return self.leader_packet(LeaderPacket::Inform(txn), context);
             }
-            (Phase::AwaitingUpToDate, LeaderPacket::UpToDate) => return self.up_to_date(context),
+            (Phase::AwaitingUpToDate, LeaderPacket::UpToDate(committed)) => {
+                return self.up_to_date(committed, context);
+            }
             (Phase::Broadcast, LeaderPacket::CommitAndActivate { zxid, designated }) => {
                 return self.commit_and_activate(zxid, designated, context);
             }

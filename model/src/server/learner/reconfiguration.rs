@@ -5,7 +5,8 @@ use super::Following;
 use crate::server::context::{Context, Leave, Stays};
 use crate::server::reconfig::Designated;
 use crate::vocabulary::id::ServerId;
-use crate::vocabulary::quorum::QuorumVerifier;
+use crate::vocabulary::quorum::{Attached, QuorumVerifier};
+use crate::vocabulary::release::Bug;
 use crate::vocabulary::txn::{Txn, TxnBody};
 use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
@@ -44,9 +45,19 @@ impl Following<'_> {
         self.activate_or_leave(reconfiguration(txn), Some(designated), context)
     }
 
-    /// Activates the configuration of NEWLEADER (UPTODATE).
-    pub(super) fn activate_new_leaders(&mut self, context: &mut Context<'_>) -> Stays {
-        match self.learner.new_leader_configuration.0.take() {
+    /// Handles UPTODATE: activates the leader's committed configuration. In HEAD it is that of NEWLEADER, which may be
+    /// proposed only (see [`Bug::UncommittedConfigActivated`]).
+    pub(super) fn activate_new_leaders(
+        &mut self,
+        committed: Attached<QuorumVerifier>,
+        context: &mut Context<'_>,
+    ) -> Stays {
+        let last_seen = self.learner.new_leader_configuration.0.take();
+        let next = match context.config.bugs.has(Bug::UncommittedConfigActivated) {
+            true => last_seen,
+            false => committed.0,
+        };
+        match next {
             Some(next) => self.activate_or_leave(next, None, context),
             None => Ok(()),
         }

@@ -8,6 +8,7 @@ use crate::tree::DataTree;
 use crate::vocabulary::event::{Event, SyncMode};
 use crate::vocabulary::file_system::Writing;
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket};
+use crate::vocabulary::quorum::{Attached, QuorumVerifier};
 use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::timer::ServerTimer;
 use crate::vocabulary::txn::Txn;
@@ -287,8 +288,12 @@ impl Following<'_> {
     }
 
     /// Handles UPTODATE: begins to serve, logs the proposals, and commits what is committed (rule 6.6.4).
-    pub(super) fn up_to_date(&mut self, context: &mut Context<'_>) -> Stays {
-        self.activate_new_leaders(context)?;
+    pub(super) fn up_to_date(
+        &mut self,
+        committed: Attached<QuorumVerifier>,
+        context: &mut Context<'_>,
+    ) -> Stays {
+        self.activate_new_leaders(committed, context)?;
         let learner = &mut *self.learner;
         let connection = learner.connected();
         let epoch = learner.epoch;

@@ -359,5 +359,27 @@ named! {
         /// A learner's snapshot of a SNAP is not fsynced when it acknowledges NEWLEADER (up to 3.5.9; rule 6.6.5;
         /// ZOOKEEPER-2872). A power loss can take everything that the SNAP brought. Repaired: it is fsynced.
         SnapNotFsynced => "NEWLEADER is acknowledged before the snapshot of a SNAP is fsynced (ZOOKEEPER-2872)",
+
+        // ---- reconfiguration ----
+        /// A learner that synchronises with an established leader activates, at UPTODATE, the last configuration that the
+        /// leader has proposed, committed or not: NEWLEADER carries it (HEAD; rule 5.8.8). Such learners decide by its
+        /// quorums alone, beside servers that know only the one before. Repaired: UPTODATE activates what the leader has
+        /// committed.
+        UncommittedConfigActivated =>
+            "a learner activates a configuration that is proposed and not committed (HEAD)",
+
+        /// A server that has read a reconfiguration which was never committed follows an established leader only with
+        /// quorums of both configurations (HEAD; rule 5.8.7). Where no quorum of the second one votes, it looks for a leader
+        /// for ever. Repaired: the votes of servers that follow or lead need a quorum of the committed configuration.
+        UncommittedConfigKeepsOut =>
+            "a server needs a quorum of a configuration that was never committed to find its leader (HEAD)",
+
+        // ---- planted in reconfigurations ----
+        /// Planted: a reconfiguration, and what follows it, needs the quorum of the committed configuration alone.
+        PlantedOldQuorumEnough => "planted: the old quorum alone commits a reconfiguration",
+        /// Planted: a new leader needs no quorum of the configuration that it completes.
+        PlantedNewLeaderOfOldQuorum => "planted: a new leader completes a reconfiguration without a quorum of it",
+        /// Planted: a server that reads a newer configuration in a notification leaves it.
+        PlantedConfigurationLeft => "planted: a LOOKING server keeps its configuration beside a newer one",
     }
 }

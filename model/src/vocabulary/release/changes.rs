@@ -135,4 +135,6 @@ pub const CHANGES: &[Change] = &[
         .since(&[v(4, 10), v(5, 3), v(6, 0)])
         .until(&[v(5, 10), v(6, 3), v(7, 0)]),
     always(Bug::SnapNotFsynced).tracked(2872).until(&[v(5, 10), v(6, 0)]),
+    always(Bug::UncommittedConfigActivated).since(&[v(5, 0)]),
+    always(Bug::UncommittedConfigKeepsOut).since(&[v(5, 0)]),
 ];

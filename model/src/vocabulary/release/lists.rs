@@ -19,7 +19,7 @@ impl Bug {
     ];
 
     /// Deviations that are planted to test that sweeps find them.
-    pub const PLANTED_FOR_SWEEPS: [Bug; 31] = [
+    pub const PLANTED_FOR_SWEEPS: [Bug; 34] = [
         Bug::PlantedInformedEarly,
         Bug::PlantedInformsForgotten,
         Bug::PlantedDeafLeader,
@@ -51,6 +51,9 @@ impl Bug {
         Bug::PlantedContainersAtOnce,
         Bug::PlantedTtlSinceCreation,
         Bug::PlantedContainersStay,
+        Bug::PlantedOldQuorumEnough,
+        Bug::PlantedNewLeaderOfOldQuorum,
+        Bug::PlantedConfigurationLeft,
     ];
 
     /// Errors of a client machine that are planted to test that its program's observations reveal them.
@@ -156,6 +159,15 @@ impl Bug {
         Bug::ObserversCounted,
         Bug::PlantedInformedEarly,
         Bug::PlantedInformsForgotten,
+    ];
+
+    /// Defects that show only where the configuration changes.
+    pub const OF_RECONFIGURATION: [Bug; 5] = [
+        Bug::UncommittedConfigActivated,
+        Bug::UncommittedConfigKeepsOut,
+        Bug::PlantedOldQuorumEnough,
+        Bug::PlantedNewLeaderOfOldQuorum,
+        Bug::PlantedConfigurationLeft,
     ];
 
     /// Returns the defects of releases: all except the planted ones.

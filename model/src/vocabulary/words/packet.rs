@@ -135,7 +135,7 @@ impl Display for LeaderPacket {
             LeaderPacket::InformAndActivate { txn, designated } => {
                 write!(f, "INFORMANDACTIVATE {txn}, designated {designated}")
             }
-            LeaderPacket::UpToDate => f.write_str("UPTODATE"),
+            LeaderPacket::UpToDate(_) => f.write_str("UPTODATE"),
             LeaderPacket::Ping => f.write_str("PING"),
             LeaderPacket::Revalidated { session, timeout: Some(timeout), .. } => {
                 write!(f, "REVALIDATE session {session}: valid, timeout {timeout:?}")

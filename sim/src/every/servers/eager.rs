@@ -114,7 +114,10 @@ where
                 let tells = match next {
                     Next::End => true,
                     Next::Packet(packet) => {
-                        matches!(packet, LeaderPacket::LeaderInfo { .. } | LeaderPacket::UpToDate)
+                        matches!(
+                            packet,
+                            LeaderPacket::LeaderInfo { .. } | LeaderPacket::UpToDate(_)
+                        )
                     }
                 };
                 let may = match next {
