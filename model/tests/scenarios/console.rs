@@ -15,6 +15,9 @@ use vivarium_model::host::Operation;
 use vivarium_model::id::{ClientId, ServerId};
 use vivarium_model::named::UnknownName;
 use vivarium_model::op::{CreateMode, Data, Op, Request, Version};
+use vivarium_model::path::CONFIG;
+use vivarium_model::quorum::QuorumVerifier;
+use vivarium_model::reconfiguration::Reconfiguration;
 use vivarium_model::release::{Bug, Release};
 use vivarium_model::step::Step;
 use vivarium_model::timer::{ServerTimer, Timer};
@@ -27,14 +30,14 @@ type Command = fn(&mut Console, &[&str]) -> Result<(), String>;
 pub(crate) const COMMANDS: &[(&str, &str, Command)] = &[
     (
         "ensemble",
-        "servers=3 [observers=1] clients=1 commit-log=500 snap-count=100000 piece=4 [txn-log-sync] [head] [read-only [strict-clients]] \
+        "servers=3 [observers=1] [joiners=1] [reconfig] clients=1 commit-log=500 snap-count=100000 piece=4 [txn-log-sync] [head] [read-only [strict-clients]] \
 [local-sessions [upgrading]] [not-forwarded] [max-buffer=n] [ordered] [bug=<name> ...]",
         ensemble,
     ),
     ("begin", "until every server serves; then client n starts, at server n", begin),
     (
         "client",
-        "1: create|set|restrict|delete|get|exists|children|sync|connect|close ... [long] [for=<user>]",
+        "1: create|set|restrict|delete|get|exists|children|sync|config|reconfig [+4|+4o|-2 ...]|connect|close ... [long] [for=<user>]",
         client,
     ),
     ("run", "[until serving|leader|connected] [quietly]: all that is due", run),
@@ -200,6 +203,10 @@ pub(crate) fn value<T: std::str::FromStr>(
 fn ensemble(console: &mut Console, words: &[&str]) -> Result<(), String> {
     let mut config = Config::new(value(words, "servers", 3)?, value(words, "clients", 0)?);
     config.observers = value(words, "observers", 0)?;
+    config.joiners = value(words, "joiners", 0)?;
+    // Without ACLs every client is an operator.
+    config.options.reconfig_enabled = words.contains(&"reconfig");
+    config.options.skip_acl = config.options.reconfig_enabled;
     config.commit_log_count = value(words, "commit-log", config.commit_log_count)?;
     // Stories have few znodes and short logs, so they state explicitly that a leader sends from its log on disk.
     config.txn_log_sync =
@@ -291,6 +298,8 @@ fn client(console: &mut Console, words: &[&str]) -> Result<(), String> {
         "exists" => ask(Request::Exists { path: path.into(), watch }),
         "children" => ask(Request::GetChildren { path: path.into(), watch }),
         "sync" => ask(Request::Sync { path: Arc::from(path) }),
+        "config" => ask(Request::GetData { path: CONFIG.into(), watch }),
+        "reconfig" => ask(Request::Reconfig(reconfiguration(&words[2..])?)),
         "connect" => Operation::Connect,
         "close" => Operation::Close,
         other => return Err(format!("clients cannot {other}")),
@@ -304,6 +313,26 @@ fn client(console: &mut Console, words: &[&str]) -> Result<(), String> {
         while console.step(input)? == Status::Done {}
     }
     Ok(())
+}
+
+/// Reads `+4` (joins as a participant), `+4o` (as an observer) and `-2` (leaves).
+fn reconfiguration(words: &[&str]) -> Result<Reconfiguration, String> {
+    let (mut joining, mut leaving) = (Vec::new(), Vec::new());
+    for word in words {
+        let number = |text: &str| text.parse().map_err(|_| format!("{word} is no server"));
+        match (word.strip_prefix('+'), word.strip_prefix('-')) {
+            (Some(server), _) => {
+                let (id, observes) = match server.strip_suffix('o') {
+                    Some(id) => (id, true),
+                    None => (server, false),
+                };
+                joining.push(QuorumVerifier::line(ServerId(number(id)?), observes));
+            }
+            (_, Some(server)) => leaving.push(number(server)?),
+            _ => return Err(format!("{word} is no change of the members")),
+        }
+    }
+    Ok(Reconfiguration::incremental(joining.iter().map(String::as_str), leaving))
 }
 
 fn run(console: &mut Console, words: &[&str]) -> Result<(), String> {

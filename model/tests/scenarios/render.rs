@@ -68,6 +68,17 @@ pub(crate) fn event(event: &Event, all: bool) -> Option<String> {
         Event::Notified { client, event, .. } => {
             format!("{client}: event {:?} {} (zxid {})", event.kind, event.path, event.zxid)
         }
+        Event::Activated { server, configuration } => format!(
+            "{server} activates the configuration of {}: {}",
+            configuration.version(),
+            configuration.members()
+        ),
+        Event::Designated { server, leader } if server == leader => {
+            format!("{server} leads, as the reconfiguration designates it")
+        }
+        Event::Designated { server, leader } => {
+            format!("{server} follows the designated server {}", leader.0)
+        }
         _ => return None,
     })
 }
