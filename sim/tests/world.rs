@@ -23,6 +23,7 @@ fn scenario(faults: FaultSet) -> Scenario {
         summary: "clients create, change and delete znodes".into(),
         servers: Choice::OneOf(vec![3, 3, 5]),
         observers: Choice::from(0),
+        joiners: Choice::from(0),
         clients: Choice::from(2..=4),
         rounds: Choice::from(10..=40),
         limits: Limits::Varied,
