@@ -2,7 +2,7 @@
 //! finally returns a decision.
 
 use super::context::Context;
-use super::reconfig::Part;
+use super::part::Part;
 use crate::vocabulary::config::{self, Config};
 use crate::vocabulary::id::ServerId;
 use crate::vocabulary::packet::{Notification, PeerState, Vote};

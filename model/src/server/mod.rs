@@ -15,7 +15,7 @@
 //! | `database`, `log_thread`, `snapshot`, `commit_processor`, `rest` | the tree and committedLog; the log; background snapshots; transactions that are committed and not applied; the rest of the CommitProcessor's work when a role ends |
 //! | `leader/` | `learner_handler` reads a learner's packets; discovery, sync, activation, requests, broadcast |
 //! | `learner/`, `looking`, `role` | the other roles; `role` takes and leaves one |
-//! | `reconfig` | configurations, the server's part in them, and roles without an election |
+//! | `reconfig`, `part` | configurations, the server's part in them, and roles without an election |
 //! | `prep`, `outstanding`, `tracker`, `access` | a leader's decisions about requests; changes that are proposed and not applied; sessions; permissions |
 //! | `pipeline`, `attach`, `local`, `read_only`, `read` | clients: the order of commits and replies; handshakes; sessions that only one server knows; serving without a leader; reads |
 
@@ -39,6 +39,7 @@ mod log_thread;
 mod looking;
 pub mod oracle;
 pub mod outstanding;
+mod part;
 mod pipeline;
 pub mod prep;
 pub mod read;

@@ -15,12 +15,8 @@ use vivarium_model::wire::{Password, WireError};
 /// The largest frame of a client (`jute.maxbuffer`).
 const LARGEST: usize = 0x000f_ffff;
 
-/// The opcode of `reconfig`.
-const RECONFIG: i32 = 16;
-
-/// ZooKeeper's codes of errors for refused operations.
+/// ZooKeeper's code of the error for an operation that is not known.
 const UNIMPLEMENTED: i32 = -6;
-const RECONFIG_DISABLED: i32 = -123;
 
 /// The most that is read at once.
 const READ: usize = 64 * 1024;
@@ -166,14 +162,9 @@ impl Connection {
         Ok(true)
     }
 
-    /// Answers an operation that is not known, as a server does without the setting that allows it: `reconfig` is
-    /// disabled. Another one ends the connection after its answer.
+    /// Answers an operation that is not known, and ends the connection after the answer.
     fn refuse(&self, frame: &[u8], error: WireError) -> Result<(), Ends> {
-        let (xid, opcode) = unknown_operation(frame, &error).ok_or(Ends::NoFrame)?;
-        if opcode == RECONFIG {
-            self.peer.queue(&encode_refusal(xid, RECONFIG_DISABLED));
-            return Ok(());
-        }
+        let (xid, _) = unknown_operation(frame, &error).ok_or(Ends::NoFrame)?;
         self.peer.queue(&encode_refusal(xid, UNIMPLEMENTED));
         self.peer.end();
         Ok(())
