@@ -11,6 +11,7 @@
 //! | [`production`] | a program or recipe in a service, on real servers |
 //! | [`any_client`] | the modelled ensemble on sockets, for programs in any language |
 //! | [`real_servers`] | the model against real servers, and defects of today's ZooKeeper |
+//! | [`which_zookeeper`] | what each release of ZooKeeper can lose |
 //! | [`published_fixes`] | repairs of public bug reports that are violated too |
 //! | [`compared`] | the recipes of Curator, kazoo and zookeeper-client under the same faults |
 
@@ -44,6 +45,7 @@ chapters! {
     production: "production.md",
     any_client: "any-client.md",
     real_servers: "real-servers.md",
+    which_zookeeper: "which-zookeeper.md",
     published_fixes: "what-published-fixes-miss.md",
     compared: "compared.md",
 }

@@ -76,7 +76,7 @@ pub mod fuzz;
 #[cfg(feature = "live")]
 #[doc(hidden)]
 pub mod live;
-#[cfg(all(feature = "catalogue", feature = "explore"))]
+#[cfg(all(feature = "conform", feature = "explore"))]
 #[doc(hidden)]
 pub mod museum;
 #[cfg(feature = "serve")]

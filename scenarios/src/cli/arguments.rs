@@ -4,6 +4,7 @@ use super::budget::BudgetArguments;
 use super::coverage::CoverageArguments;
 use super::explain::ExplainArguments;
 use super::merge::MergeArguments;
+use super::museum::MuseumArguments;
 use super::output::Failure;
 use super::outputs::OutputArguments;
 use super::pictures::PictureArguments;
@@ -66,35 +67,6 @@ pub(super) enum Command {
     Watch(WatchArguments),
     /// List the scenarios; with a name, that scenario's mutants, faults and marks
     List(ListArguments),
-}
-
-#[derive(Args, Debug)]
-pub(super) struct MuseumArguments {
-    /// Which exhibits: names of defects or mutants, or numbers of issues as 4643 [default: the defects that releases have]
-    #[arg(value_name = "NAME")]
-    pub(super) names: Vec<String>,
-    /// All exhibits: also mutants of recipes, and defects planted to test the checkers
-    #[arg(long, conflicts_with_all = ["names", "release"])]
-    pub(super) all: bool,
-    /// Only the defects that this release has (see `vivarium list releases`)
-    #[arg(long, value_name = "RELEASE")]
-    pub(super) release: Option<String>,
-    /// Check that all exhibits, or those named, are found within their budgets: one line for each that is not
-    #[arg(long, conflicts_with = "json")]
-    pub(super) check: bool,
-    /// Look at no more than so many seeds for each, in place of its own budget
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(super) seeds: Option<String>,
-    /// Look for the smallest run of each that a sweep finds, for at most this long [default: 10]
-    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, conflicts_with = "check")]
-    #[arg(default_missing_value = "")]
-    pub(super) minimise: Option<String>,
-    /// How many seeds at a time [default: one per core]
-    #[arg(long, value_name = "J", allow_hyphen_values = true)]
-    pub(super) jobs: Option<String>,
-    /// Report as JSON
-    #[arg(long)]
-    pub(super) json: bool,
 }
 
 #[derive(Args, Debug)]

@@ -1,19 +1,51 @@
 //! `vivarium museum`: the known defects, each found again by the seeds or the search that show it.
 
-use super::arguments::MuseumArguments;
 use super::output::emit;
 use super::progress::Meter;
 use super::select::{self, nearest};
 use super::{guard, minimise};
 use crate::catalogue::Entry;
 use crate::minimising;
-use crate::museum::{Budget, Exhibit, MUSEUM, Missed, Published, Shown, show};
+use crate::museum::{Budget, Exhibit, MUSEUM, Missed, Published, Shown, page, show};
+use clap::Args;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 use vivarium_model::release::Release;
 use vivarium_reports::numbers::{grouped, span};
 use vivarium_reports::table::{WIDTH, of_names};
 use vivarium_sim::HostKind;
+
+#[derive(Args, Debug)]
+pub(super) struct MuseumArguments {
+    /// Which exhibits: names of defects or mutants, or numbers of issues as 4643 [default: the defects that releases have]
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// All exhibits: also mutants of recipes, and defects planted to test the checkers
+    #[arg(long, conflicts_with_all = ["names", "release"])]
+    all: bool,
+    /// Only the defects that this release has (see `vivarium list releases`)
+    #[arg(long, value_name = "RELEASE")]
+    release: Option<String>,
+    /// Check that all exhibits, or those named, are found within their budgets: one line for each that is not
+    #[arg(long, conflicts_with = "json")]
+    check: bool,
+    /// Look at no more than this number of seeds for each, if its own budget is larger
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    seeds: Option<String>,
+    /// Look for the smallest run of each that a sweep finds, for at most this long [default: 10]
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, conflicts_with = "check")]
+    #[arg(default_missing_value = "")]
+    minimise: Option<String>,
+    /// How many seeds at a time [default: one per core]
+    #[arg(long, value_name = "J", allow_hyphen_values = true)]
+    jobs: Option<String>,
+    /// Print the page that says what each release can lose (scenarios/guide/which-zookeeper.md) instead
+    #[arg(long, exclusive = true)]
+    page: bool,
+    /// Report as JSON
+    #[arg(long)]
+    json: bool,
+}
 
 /// An exhibit, and what looking for it gave.
 #[derive(Serialize)]
@@ -44,6 +76,9 @@ struct Row {
 
 /// Runs the command and returns the exit code: 1 if an exhibit is not found.
 pub(super) fn museum(arguments: &MuseumArguments, entries: &[Entry]) -> Result<u8, String> {
+    if arguments.page {
+        return Ok(emit(&page(), 0));
+    }
     let exhibits = chosen(arguments)?;
     let budget =
         Budget { jobs: select::jobs(arguments.jobs.as_deref())?, seeds: seeds(arguments)? };

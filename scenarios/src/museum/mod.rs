@@ -6,12 +6,20 @@
 //! is known to show the defect, and normally ends there. When the model changes, runs change too: then the sweep
 //! continues for as long as it takes, up to a bound of at least five times the mean distance between two violating seeds
 //! (measured over 20,000 seeds of `churn`). It is slower then, and a new first seed makes it fast again.
+//!
+//! [`page()`] says of each release what its defects can lose: from the table of releases, `losses`, the findings and
+//! `harmed`.
 
 mod exhibits;
+mod harmed;
+mod losses;
+mod page;
 mod published;
 mod show;
 
 pub use exhibits::MUSEUM;
+pub use harmed::{HARMED, Harm};
+pub use page::page;
 pub use published::{PUBLISHED, Published};
 pub use show::{Budget, Missed, Shown, show};
 

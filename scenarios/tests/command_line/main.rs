@@ -236,7 +236,8 @@ fn harm_by_a_release_is_told_with_the_defects_that_it_takes() {
     let outcome = vivarium(&["recipes", "counter", "--release", "head", "--seeds", "300"]);
     assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
     assert!(outcome.stdout.contains("not without this defect"), "{}", outcome.stdout);
-    assert!(outcome.stdout.contains("RefuseNewerZxid ("), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("RenameUnsynced ("), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains(" of 20)"), "{}", outcome.stdout);
     assert!(!outcome.stdout.contains("S7 contiguous log"), "{}", outcome.stdout);
     let repaired = ["recipes", "counter", "--release", "repaired", "--seeds", "300"];
     let outcome = vivarium(&[&repaired[..], &["--max-states", "10"]].concat());

@@ -2,6 +2,8 @@
 
 use super::{refused, vivarium};
 use serde_json::Value;
+use std::fs;
+use std::path::Path;
 
 #[test]
 fn a_row_has_the_issue_the_releases_and_what_finds_the_defect() {
@@ -90,4 +92,20 @@ fn what_is_no_exhibit_is_refused() {
         refused(&["museum", "--all", "NoGuid"]),
         "`--all` and `[NAME]...` do not go together: leave out one of them"
     );
+}
+
+/// After a change of the tables: `vivarium museum --page > scenarios/guide/which-zookeeper.md`.
+#[test]
+fn the_page_in_the_guide_is_what_the_command_prints() {
+    let outcome = vivarium(&["museum", "--page"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("guide/which-zookeeper.md");
+    let file = fs::read_to_string(file).expect("it is there");
+    for (number, (printed, kept)) in (1..).zip(outcome.stdout.lines().zip(file.lines())) {
+        assert_eq!(printed, kept, "line {number}");
+    }
+    assert_eq!(outcome.stdout, file);
+    for release in vivarium_model::release::Release::ALL.into_iter().filter_map(|it| it.number()) {
+        assert!(file.contains(&format!("\n## {release}\n")), "{release}");
+    }
 }
