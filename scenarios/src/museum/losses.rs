@@ -115,7 +115,7 @@ const OF_FINDINGS: &[(&str, Consequence)] = &[
     ("observers-answer", Availability),
 ];
 
-/// The defects that are no findings: they are known, and repaired in later releases.
+/// The defects that are no findings: they are known, and mostly repaired in later releases.
 #[rustfmt::skip]
 const OWN: &[(Bug, Consequence, &str)] = &[
     (Bug::ObserversCounted, Lost, "A write that was answered is replaced by another one, after two leaders have had the same epoch in an ensemble with observers."),
@@ -129,6 +129,7 @@ const OWN: &[(Bug, Consequence, &str)] = &[
     (Bug::GapsAreReplayed, Diverged, "A server whose log lacks transactions starts, and serves a tree without them."),
     (Bug::InterruptedSnapKeepsTree, Diverged, "One server serves a tree that the ensemble never had, after its leader has failed while it sent a snapshot."),
     (Bug::SnapNotFsynced, Diverged, "What a server has received as a snapshot is gone there, after its power has failed."),
+    (Bug::UncommittedConfigActivated, Diverged, "Servers act on a reconfiguration that was never committed, so two groups of servers can each have a leader, where servers joined or came back while it was under way."),
     (Bug::ExistsAsksNoAcl, Promise, "A client without READ on a znode gets its Stat by exists."),
     (Bug::EventsAskNoAcl, Promise, "A client without READ on a znode is notified of its changes."),
     (Bug::MultiTellsNoStat, Promise, "A create2 in a multi returns no Stat."),
@@ -137,6 +138,7 @@ const OWN: &[(Bug, Consequence, &str)] = &[
     (Bug::RecursiveWatchIsChildWatch, Promise, "A client with a recursive watch is also notified as if it had a child watch."),
     (Bug::CheckWatchesSeesOthers, Promise, "checkWatches finds a watch that only another client has."),
     (Bug::NoPersistentWatcherTypes, Promise, "A client cannot remove its persistent watches: the request is answered MarshallingError."),
+    (Bug::UncommittedConfigKeepsOut, Availability, "A server looks for a leader for ever, after it has read a reconfiguration that was never committed."),
     (Bug::MissedWakeUp, Availability, "A server stops to answer, although a commit waits, until another event arrives."),
     (Bug::ProposalsAckedFirst, Availability, "A new leader gives up after initLimit ticks although a majority follows it, and no server serves meanwhile."),
     (Bug::PendingClearedAtNewLeader, Availability, "A server that joins under load leaves its leader by an exception, again and again."),
