@@ -72,13 +72,13 @@ impl ActivatedByQuorums {
         }
         self.newest = next;
         let acked = self.acked.get(&version).copied().unwrap_or_default();
-        let followed = self.followed.get(&server).map(|followed| followed.with(server));
+        let followed = self.followed.get(&server).copied().unwrap_or_default().with(server);
         self.acked.retain(|zxid, _| *zxid > version);
         let has_both = |servers| before.contains_quorum(servers) && next.contains_quorum(servers);
-        if has_both(acked) || followed.is_some_and(has_both) {
+        if has_both(acked) || has_both(followed) {
             return Ok(());
         }
-        let supporters = followed.unwrap_or(acked);
+        let supporters = if acked.is_empty() { followed } else { acked };
         Err(self
             .objection(format!(
                 "{server} activates the configuration of {version} ({}) with {supporters}, not with quorums of it and of the one before ({}).",
@@ -164,8 +164,12 @@ mod tests {
         };
         completes(&[THREE]).accepts(activated(TWO, next(z(1, 5))));
         completes(&[ONE, FOUR]).accepts(activated(TWO, next(z(1, 5))));
+        completes(&[]).objects(activated(TWO, next(z(1, 5))));
         completes(&[ONE]).objects(activated(TWO, next(z(1, 5))));
         completes(&[FOUR]).objects(activated(TWO, next(z(1, 5))));
+        let mut alone = Trial::new(ActivatedByQuorums::new());
+        alone.monitor.begin(&Arc::new(Config::new(1, 0)));
+        alone.accepts(activated(ONE, QuorumVerifier::majority(1).with_version(z(1, 0))));
         let mut left = completes(&[THREE]);
         left.accepts(Event::LeftRole { server: TWO, reason: "a test" });
         left.objects(activated(TWO, next(z(1, 5))));

@@ -107,8 +107,12 @@ impl Case {
         if self.config.servers == 0 {
             return Err("its ensemble has no servers".to_string());
         }
-        if self.config.observers >= self.config.servers {
-            return Err("its ensemble has no voters: all of its servers are observers".to_string());
+        let voters = self.config.servers.checked_sub(self.config.observers);
+        if voters.and_then(|rest| rest.checked_sub(self.config.joiners)).is_none_or(|it| it == 0) {
+            return Err(
+                "its ensemble has no voters: all of its servers are observers, or are to join"
+                    .to_string(),
+            );
         }
         self.check_sizes()?;
         for (index, client) in self.config.clients.iter().enumerate() {
@@ -273,6 +277,18 @@ mod tests {
             (Time(2), Step::Fsync(ServerId(2))),
         ];
         assert_eq!(case(steps).check(), Ok(()));
+    }
+
+    #[test]
+    fn an_ensemble_without_voters_is_refused() {
+        for (observers, joiners) in [(3, 0), (0, 3), (1, 2), (2, 2), (255, 1), (1, 255)] {
+            let mut without = case(Vec::new());
+            (without.config.observers, without.config.joiners) = (observers, joiners);
+            assert_eq!(
+                without.check().unwrap_err(),
+                "its ensemble has no voters: all of its servers are observers, or are to join"
+            );
+        }
     }
 
     #[test]

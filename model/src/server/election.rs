@@ -217,8 +217,7 @@ impl Election {
         self.consider_quorum(context);
     }
 
-    /// Returns the vote for itself in this round: the server's history, or a random one.
-    /// A server that its configuration does not let vote names no leader; an observer has no history either (rules 5.7.2
+    /// Returns the vote for itself in this round: the server's history, or a random one. A server that its configuration does not let vote names no leader; an observer has no history either (rules 5.7.2
     /// and 5.8.7).
     fn own_vote(&self, own: Vote, context: &Context<'_>) -> Vote {
         let vote = match context.config.election {
@@ -319,7 +318,9 @@ impl Election {
     /// Sends the proposal to every other voter, and a voter's to itself without the network.
     fn broadcast(&mut self, context: &mut Context<'_>) {
         let voters = context.configurations().voters();
-        for to in voters.without(self.id).iter() {
+        // A configuration may list a server that no machine is.
+        let is_there = |to: &ServerId| to.0 <= context.config.servers;
+        for to in voters.without(self.id).iter().filter(is_there) {
             self.tell(to, context);
         }
         if !voters.contains(self.id) {

@@ -140,7 +140,7 @@ impl Service {
         self.links.sessions[client.index()] = number;
         let timeout = self.config.negotiate(timeout);
         let request = ServerRequest::CreateSession { timeout };
-        let run = Run { config: &self.config, ensemble: None, at: Time::ZERO };
+        let run = Run { config: &self.config, view: None, at: Time::ZERO };
         let log_end = Arc::clone(self.log.last());
         let before = self.number.take();
         let prep = self.prep.make_mut();
@@ -292,7 +292,7 @@ impl Service {
         let prep = self.prep.make_mut();
         prep.go_on_from(before);
         let request = ServerRequest::Client(Arc::clone(request));
-        let run = Run { config: &self.config, ensemble: None, at: Time::ZERO };
+        let run = Run { config: &self.config, view: None, at: Time::ZERO };
         let txn = prep
             .request(&log_end.tree, asker, xid, &request, &run)
             .expect("a search does not use up the zxids of an epoch");

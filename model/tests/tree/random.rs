@@ -282,7 +282,7 @@ impl Leader {
             asker,
             Xid(1),
             request,
-            &Run { config: &self.config, ensemble: None, at },
+            &Run { config: &self.config, view: None, at },
         );
         self.propose(txn.expect("a short run"));
     }

@@ -12,6 +12,7 @@ use std::net::ToSocketAddrs;
 use std::time::Duration;
 use vivarium_model::path::ZnodePath;
 use vivarium_model::release::{Bug, Release};
+use vivarium_sim::Scenario;
 
 /// The default number of seeds.
 const SEEDS: u64 = 3;
@@ -35,6 +36,7 @@ pub(super) fn live(arguments: &LiveArguments, entries: &[Entry]) -> Result<u8, S
     select::has_seeds(entry)?;
     has_no_modelled_defect(entry, arguments)?;
     let scenario = select::selected(entry, &arguments.bugs)?.scenario;
+    has_no_reconfigurations(&scenario)?;
     let seeds = match &arguments.seeds {
         None => SeedRange::count(SEEDS),
         Some(seeds) => SeedRange::parse(seeds),
@@ -81,6 +83,19 @@ fn has_no_modelled_defect(entry: &Entry, arguments: &LiveArguments) -> Result<()
              choose that by `--zookeeper RELEASE`"
         )),
         None => Ok(()),
+    }
+}
+
+/// Fails if the scenario changes the ensemble's members: the servers that are started here have `reconfigEnabled` off, and
+/// their addresses are not those that the program writes.
+fn has_no_reconfigurations(scenario: &Scenario) -> Result<(), String> {
+    match scenario.settings.servers.reconfig_enabled {
+        true => Err(format!(
+            "`{}` changes the members of an ensemble, which the real servers of `vivarium live` do not allow: sweep it by \
+             `vivarium run {0}`",
+            scenario.name
+        )),
+        false => Ok(()),
     }
 }
 

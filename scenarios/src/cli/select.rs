@@ -79,51 +79,49 @@ pub(super) fn selection<'a>(
     }
     let selected = chosen.into_iter().map(|entry| selected(entry, bugs));
     let mut selected: Vec<Selected<'a>> = selected.collect::<Result<_, _>>()?;
-    match of_observers(bugs) {
-        Some(_) if names.is_empty() => selected.retain(has_observers),
-        Some(bug) => {
-            if let Some(without) = selected.iter().find(|selected| !has_observers(selected)) {
-                return Err(format!(
-                    "`{bug}` needs observers, and `{}` has none: run `vivarium run observers --bug {bug}`",
-                    without.entry.name
-                ));
-            }
+    for need in &NEEDS {
+        let Some(bug) = need.of(bugs) else { continue };
+        if names.is_empty() {
+            selected.retain(|selected| (need.is_met)(&selected.scenario));
+        } else if let Some(without) = selected.iter().find(|it| !(need.is_met)(&it.scenario)) {
+            let (without, Need { what, swept, .. }) = (without.entry.name, need);
+            return Err(format!(
+                "`{bug}` needs {what}, and `{without}` has none: run `vivarium run {swept} --bug {bug}`"
+            ));
         }
-        None => {}
-    }
-    match of_reconfiguration(bugs) {
-        Some(_) if names.is_empty() => selected.retain(is_reconfigured),
-        Some(bug) => {
-            if let Some(without) = selected.iter().find(|selected| !is_reconfigured(selected)) {
-                return Err(format!(
-                    "`{bug}` needs reconfigurations, and `{}` has none: run `vivarium run reconfig --bug {bug}`",
-                    without.entry.name
-                ));
-            }
-        }
-        None => {}
     }
     Ok(selected)
 }
 
-/// Returns the first of these bugs that shows only in ensembles with observers.
-fn of_observers(bugs: &[String]) -> Option<&String> {
-    bugs.iter().find(|name| Bug::OF_OBSERVERS.iter().any(|bug| bug.name() == *name))
+/// What some defects need to show.
+struct Need {
+    bugs: &'static [Bug],
+    what: &'static str,
+    /// The scenario that has it.
+    swept: &'static str,
+    is_met: fn(&Scenario) -> bool,
 }
 
-/// Returns the first of these bugs that shows only where the configuration changes.
-fn of_reconfiguration(bugs: &[String]) -> Option<&String> {
-    bugs.iter().find(|name| Bug::OF_RECONFIGURATION.iter().any(|bug| bug.name() == *name))
-}
+const NEEDS: [Need; 2] = [
+    Need {
+        bugs: &Bug::OF_OBSERVERS,
+        what: "observers",
+        swept: "observers",
+        is_met: |scenario| scenario.observers.range().is_some_and(|(_, most)| most > 0),
+    },
+    Need {
+        bugs: &Bug::OF_RECONFIGURATION,
+        what: "reconfigurations",
+        swept: "reconfig",
+        is_met: |scenario| scenario.settings.servers.reconfig_enabled,
+    },
+];
 
-/// Returns true if the configuration can change in the scenario.
-fn is_reconfigured(selected: &Selected<'_>) -> bool {
-    selected.scenario.settings.servers.reconfig_enabled
-}
-
-/// Returns true if the scenario can have an observer.
-fn has_observers(selected: &Selected<'_>) -> bool {
-    selected.scenario.observers.range().is_some_and(|(_, most)| most > 0)
+impl Need {
+    /// Returns the first of these bugs that has the need.
+    fn of<'a>(&self, bugs: &'a [String]) -> Option<&'a String> {
+        bugs.iter().find(|name| self.bugs.iter().any(|bug| bug.name() == *name))
+    }
 }
 
 fn knows(entry: &Entry, bug: &String) -> bool {

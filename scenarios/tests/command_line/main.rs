@@ -125,6 +125,11 @@ fn real_servers_have_no_defect_that_is_switched_on() {
              choose that by `--zookeeper RELEASE`"
         );
     }
+    assert_eq!(
+        refused(&["live", "reconfig"]),
+        "`reconfig` changes the members of an ensemble, which the real servers of `vivarium live` do not allow: sweep it by \
+         `vivarium run reconfig`"
+    );
     // A mutant is a program: only the servers are missing here.
     let mut command = command(&directory("live"), &["live", "lock", "--bug", "NoGuid"]);
     let output = command.env("PATH", "").env_remove("JAVA_HOME").output().expect("it was built");

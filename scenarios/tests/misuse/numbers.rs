@@ -23,6 +23,8 @@ fn a_sweep_refuses_numbers_that_make_no_sense() {
     assert_eq!(fails(test, 1), no_time("finishes_within(0ns)"));
     let test = connects().faults(Faults::ALL).chaos(Duration::ZERO);
     assert_eq!(fails(test, 1), no_time("chaos(0ns)"));
+    let never = "connects: joiners: without `reconfig_enabled` no server can join";
+    assert_eq!(fails(connects().joiners(1), 1), never);
 }
 
 /// The panic of `run`, which uses the test's own number of seeds.

@@ -121,6 +121,9 @@ impl Scenario {
         bounds::choice("observers", &self.observers, 0, u32::from(SWEPT_SERVERS) - voters)?;
         let members = voters + most(&self.observers);
         bounds::choice("joiners", &self.joiners, 0, u32::from(SWEPT_SERVERS) - members)?;
+        if most(&self.joiners) > 0 && !self.settings.servers.reconfig_enabled {
+            return Err("joiners: without `reconfig_enabled` no server can join".to_string());
+        }
         bounds::choice("clients", &self.clients, 1, SWEPT_CLIENTS.into())?;
         self.settings.check()?;
         bounds::choice("rounds", &self.rounds, 1, u32::MAX)?;

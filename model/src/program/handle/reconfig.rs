@@ -15,7 +15,7 @@ impl ZooKeeper {
     /// # Errors
     /// As the leader says (rule 5.8.3): `ReconfigDisabled`, `Unimplemented` at a standalone server, `ReconfigInProgress`,
     /// `BadVersion`, `BadArguments`, `NewConfigNoQuorum`, `NoAuth`; or `ConnectionLoss`, after which the outcome is unknown.
-    /// It is frequent here, because a change of the leader closes all connections.
+    /// The operator who removes the leader always meets it: the change of the leader closes all connections.
     pub async fn reconfig(&self, change: Reconfiguration) -> Result<(Data, Stat), Error> {
         match self.request(Request::Reconfig(change)).await? {
             Response::Reconfigured(text, stat) => Ok((text, stat)),
@@ -24,7 +24,8 @@ impl ZooKeeper {
     }
 
     /// Returns the text of the configuration that the connected server has, with the Stat of `/zookeeper/config`. A
-    /// chroot applies here as to every path, so only clients without one can ask. [`QuorumVerifier::read`](crate::vocabulary::quorum::QuorumVerifier::read) reads the text.
+    /// chroot applies here as to every path, so only clients without one can ask (Apache's client leaves it out).
+    /// [`QuorumVerifier::read`](crate::vocabulary::quorum::QuorumVerifier::read) reads the text.
     ///
     /// # Errors
     /// `ConnectionLoss`, `SessionExpired`, `NoAuth`.

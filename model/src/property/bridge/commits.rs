@@ -278,7 +278,7 @@ impl Account {
 
 /// Returns what `prep` needs besides the database. The service grain has no ensemble that could be reconfigured.
 fn run(config: &Config) -> Run<'_> {
-    Run { config, ensemble: None, at: Time::ZERO }
+    Run { config, view: None, at: Time::ZERO }
 }
 
 /// Fails unless the transaction is what a leader may make of this reconfiguration. Which error it gives, and which members it
@@ -305,4 +305,34 @@ fn compare(txn: &Txn, expected: &TxnBody, what: &str) -> Result<(), Saw> {
         "{} is {was} by session {}, but the result of {what} at this place of the log is {should}.",
         txn.zxid, txn.session
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vocabulary::quorum::QuorumVerifier;
+    use crate::vocabulary::zxid::Zxid;
+
+    /// A request for server 4 becomes a configuration with it, or an error.
+    #[test]
+    fn a_reconfiguration_of_another_request() {
+        let asked = Reconfiguration::incremental(["server.4=d:1:2;3"], []);
+        let zxid = Zxid::new(Epoch(1), 5);
+        let judged = |body| {
+            check_reconfiguration(
+                &asked,
+                &Txn { zxid, session: SessionId(1), cxid: Xid(1), time: 0, body },
+            )
+        };
+        let four = QuorumVerifier::majority(4);
+        assert!(judged(TxnBody::Reconfig(four.with_version(zxid))).is_ok());
+        assert!(judged(TxnBody::Error(Error::ReconfigInProgress)).is_ok());
+        for body in [
+            TxnBody::Reconfig(QuorumVerifier::majority(3).with_version(zxid)),
+            TxnBody::Reconfig(four),
+            TxnBody::CreateSession { timeout: std::time::Duration::from_secs(6) },
+        ] {
+            judged(body).expect_err("another change, another version, another request");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use crate::property::testing::{
 };
 use crate::vocabulary::error::Error;
 use crate::vocabulary::id::{ClientConnection, ClientId, LearnerConnection, Machine};
+use crate::vocabulary::step::Tail;
 use crate::vocabulary::step::Unwritten;
 use crate::vocabulary::time::Time;
 use crate::world::history::History;

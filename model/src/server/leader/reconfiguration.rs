@@ -4,7 +4,7 @@
 use super::Leading;
 use super::state::{Leader, MayCommit};
 use crate::server::context::Context;
-use crate::server::prep::Ensemble;
+use crate::server::prep::LeaderView;
 use crate::server::reconfig::Designated;
 use crate::vocabulary::id::{ServerId, ServerSet};
 use crate::vocabulary::packet::LeaderPacket;
@@ -15,9 +15,13 @@ use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
 impl Leading<'_> {
-    /// Returns what `prep` needs to know of the ensemble, where reconfigurations are enabled.
-    pub(super) fn ensemble(&self, context: &Context<'_>) -> Option<Ensemble> {
-        context.config.options.reconfig_enabled.then(|| Ensemble {
+    /// Returns what `prep` needs to know of the ensemble, where reconfigurations are enabled. A single voter runs standalone
+    /// unless `standaloneEnabled` is off (rule 5.8.3).
+    pub(super) fn view(&self, context: &Context<'_>) -> Option<LeaderView> {
+        let options = &context.config.options;
+        let is_standalone =
+            options.standalone_enabled && context.config.quorum_verifier().voters().len() == 1;
+        (options.reconfig_enabled && !is_standalone).then(|| LeaderView {
             configurations: context.configurations(),
             synced: self.leader.synced_followers().with(context.id),
         })

@@ -24,9 +24,9 @@ impl Leading<'_> {
         context: &mut Context<'_>,
     ) -> Stays {
         let session = asker.session;
-        let ensemble = self.ensemble(context);
+        let view = self.view(context);
         let (prep, tree) = (self.leader.prep_mut(), &self.database.tree);
-        let of_run = Run { config: context.config, ensemble, at: context.at };
+        let of_run = Run { config: context.config, view, at: context.at };
         let txn = prep.request(tree, asker, xid, request, &of_run);
         match request {
             ServerRequest::CreateSession { timeout } => {

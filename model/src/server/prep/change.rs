@@ -1,6 +1,6 @@
 //! The checks of one request, in the order of rule 1.6.2, and its records.
 
-use super::{Asker, Ensemble};
+use super::{Asker, LeaderView};
 use crate::server::access;
 use crate::server::disk::Configurations;
 use crate::server::outstanding::{OutstandingChanges, Record};
@@ -31,7 +31,7 @@ pub(super) struct Change<'a> {
     pub zxid: Zxid,
     pub asker: &'a Asker,
     pub config: &'a Config,
-    pub ensemble: Option<Ensemble>,
+    pub view: Option<LeaderView>,
 }
 
 impl Change<'_> {
@@ -251,7 +251,7 @@ impl Change<'_> {
             return Err(Error::ReconfigDisabled);
         }
         self.check_session()?;
-        let Some(Ensemble { configurations, synced }) = self.ensemble else {
+        let Some(LeaderView { configurations, synced }) = self.view else {
             return Err(Error::Unimplemented);
         };
         let Configurations { quorum, last_seen } = configurations;

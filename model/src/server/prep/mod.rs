@@ -60,15 +60,15 @@ impl Asker {
 pub struct Run<'a> {
     /// The settings of the run.
     pub config: &'a Config,
-    /// The ensemble of the leader; `None` where it cannot be reconfigured, as at a standalone server.
-    pub ensemble: Option<Ensemble>,
+    /// What the leader knows of its ensemble; `None` where that cannot be reconfigured, as at a standalone server.
+    pub view: Option<LeaderView>,
     /// The time of the transaction.
     pub at: Time,
 }
 
 /// What a reconfiguration depends on.
 #[derive(Clone, Copy, Debug)]
-pub struct Ensemble {
+pub struct LeaderView {
     /// The leader's configurations.
     pub configurations: Configurations,
     /// The leader, and the followers from whom a packet has arrived recently.
@@ -134,9 +134,8 @@ impl Prep {
             }
             ServerRequest::Client(request) => {
                 let Prep { outstanding, sessions, .. } = self;
-                let Run { config, ensemble, .. } = *run;
-                let mut change =
-                    Change { tree, outstanding, sessions, zxid, asker, config, ensemble };
+                let Run { config, view, .. } = *run;
+                let mut change = Change { tree, outstanding, sessions, zxid, asker, config, view };
                 let body = change.request(request).unwrap_or_else(TxnBody::Error);
                 change.refuse_if_too_long(body)
             }
@@ -151,9 +150,8 @@ impl Prep {
         let path: Arc<str> = Arc::from(format!("/{}-{}", zxid.epoch(), zxid.counter()));
         let asker = Asker::nobody();
         let Prep { outstanding, sessions, .. } = self;
-        let ensemble = None;
-        let mut change =
-            Change { tree, outstanding, sessions, zxid, asker: &asker, config, ensemble };
+        let view = None;
+        let mut change = Change { tree, outstanding, sessions, zxid, asker: &asker, config, view };
         let mode = CreateMode::Persistent;
         let body = change.create(&path, &Data::from([]), mode, &AclList::OPEN);
         let body = body.unwrap_or_else(TxnBody::Error);

@@ -34,15 +34,15 @@ struct Leader {
     config: Config,
     /// The identities of every connection.
     auth: Arc<[Id]>,
-    /// The ensemble, where it can be reconfigured.
-    ensemble: Option<Ensemble>,
+    /// What the leader knows of its ensemble, where that can be reconfigured.
+    view: Option<LeaderView>,
 }
 
 impl Leader {
     fn new(tree: DataTree) -> Leader {
         let prep = Prep::new(Epoch(1), &tree);
         let (config, auth) = (Config::new(1, 0), Arc::from([]));
-        Leader { tree, prep, in_flight: VecDeque::new(), config, auth, ensemble: None }
+        Leader { tree, prep, in_flight: VecDeque::new(), config, auth, view: None }
     }
 
     /// A leader with sessions Alice and Bob, `/v` of version 2, and below `/p`: `/p/c`, and `/p/e` of Alice.
@@ -68,7 +68,7 @@ impl Leader {
     ) -> Arc<Txn> {
         let (xid, at) = (Xid(9), Time(1_234_567));
         let asker = Asker::new(session, owner, Arc::clone(&self.auth));
-        let run = Run { config: &self.config, ensemble: self.ensemble, at };
+        let run = Run { config: &self.config, view: self.view, at };
         let txn = self.prep.request(&self.tree, &asker, xid, request, &run);
         let txn = txn.expect("a zxid");
         self.in_flight.push_back(Arc::clone(&txn));
@@ -111,7 +111,7 @@ impl Leader {
         let request = ServerRequest::Client(Arc::new(request));
         let mut prep = self.prep.clone();
         let asker = Asker::new(session, owner, Arc::clone(&self.auth));
-        let run = Run { config: &self.config, ensemble: self.ensemble, at: Time::ZERO };
+        let run = Run { config: &self.config, view: self.view, at: Time::ZERO };
         let txn = prep.request(&self.tree, &asker, Xid(1), &request, &run);
         let txn = txn.expect("a zxid");
         if let TxnBody::Error(_) | TxnBody::FailedMulti(_) = txn.body {
@@ -340,7 +340,7 @@ mod zxids {
         let request = ServerRequest::Client(Arc::new(Request::CloseSession));
         let (prep, tree) = (&mut leader.prep, &leader.tree);
         let asker = Asker::new(ALICE, Owner::Leader, Arc::from([]));
-        let run = Run { config: &leader.config, ensemble: None, at: Time::ZERO };
+        let run = Run { config: &leader.config, view: None, at: Time::ZERO };
         let none = prep.request(tree, &asker, Xid(1), &request, &run);
         assert_eq!(none, None);
         assert_eq!(prep.expire(tree, ALICE, Time::ZERO), Expiry::Exhausted);

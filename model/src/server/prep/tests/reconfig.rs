@@ -15,7 +15,7 @@ fn leader() -> Leader {
     leader.config.options.skip_acl = true;
     let quorum = QuorumVerifier::majority(3).with_version(Zxid::new(Epoch(1), 0));
     let configurations = Configurations { quorum, last_seen: quorum };
-    leader.ensemble = Some(Ensemble { configurations, synced: ServerSet::first(4) });
+    leader.view = Some(LeaderView { configurations, synced: ServerSet::first(4) });
     leader
 }
 
@@ -48,7 +48,7 @@ fn the_first_failing_check_decides() {
     let mut leader = leader();
     let mistaken = Reconfiguration { version: Some(Zxid(77)), joining: Some("x".into()), ..grow() };
     leader.config.options.skip_acl = false;
-    let ensemble = leader.ensemble.take().expect("it has one");
+    let view = leader.view.take().expect("it has one");
     let refused = |leader: &Leader, asked: &Reconfiguration, error| {
         assert_eq!(asks(leader, asked.clone()), TxnBody::Error(error));
     };
@@ -58,18 +58,18 @@ fn the_first_failing_check_decides() {
     let elsewhere = leader.outcome(NOBODY, Owner::Leader, Request::Reconfig(mistaken.clone()));
     assert_eq!(elsewhere, TxnBody::Error(Error::SessionExpired));
     refused(&leader, &mistaken, Error::Unimplemented);
-    let last_seen = ensemble.configurations.quorum.with_version(Zxid(9));
-    let pending = Configurations { last_seen, ..ensemble.configurations };
+    let last_seen = view.configurations.quorum.with_version(Zxid(9));
+    let pending = Configurations { last_seen, ..view.configurations };
     let synced = ServerSet::default();
-    leader.ensemble = Some(Ensemble { configurations: pending, synced });
+    leader.view = Some(LeaderView { configurations: pending, synced });
     refused(&leader, &mistaken, Error::ReconfigInProgress);
-    leader.ensemble = Some(Ensemble { synced, ..ensemble });
+    leader.view = Some(LeaderView { synced, ..view });
     refused(&leader, &mistaken, Error::BadVersion);
-    let version = Some(ensemble.configurations.quorum.version());
+    let version = Some(view.configurations.quorum.version());
     refused(&leader, &Reconfiguration { version, ..mistaken }, Error::BadArguments);
     refused(&leader, &Reconfiguration::incremental([], [2, 3]), Error::BadArguments);
     refused(&leader, &grow(), Error::NewConfigNoQuorum);
-    leader.ensemble = Some(ensemble);
+    leader.view = Some(view);
     refused(&leader, &grow(), Error::NoAuth);
     leader.config.options.skip_acl = true;
     assert!(asks(&leader, grow()).reconfigures());
