@@ -150,15 +150,7 @@ pub fn of_rows<const N: usize>(
     numbers: usize,
     width: u16,
 ) -> String {
-    let mut table = new_table(width);
-    table.set_header(header);
-    for row in rows {
-        table.add_row(row);
-    }
-    if numbers < N {
-        align_right(&mut table, numbers..=N - 1);
-    }
-    table.trim_fmt()
+    filled(header, rows, numbers, width).trim_fmt()
 }
 
 /// Like [`of_rows`], but the first column has names, which are never broken.
@@ -168,18 +160,28 @@ pub fn of_names<const N: usize>(
     numbers: usize,
     width: u16,
 ) -> String {
+    let mut table = filled(header, rows, numbers, width);
+    if let Some(names) = table.column_mut(0) {
+        names.set_constraint(ColumnConstraint::ContentWidth);
+    }
+    table.trim_fmt()
+}
+
+fn filled<const N: usize>(
+    header: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+    numbers: usize,
+    width: u16,
+) -> Table {
     let mut table = new_table(width);
     table.set_header(header);
     for row in rows {
         table.add_row(row);
     }
-    if let Some(names) = table.column_mut(0) {
-        names.set_constraint(ColumnConstraint::ContentWidth);
-    }
     if numbers < N {
         align_right(&mut table, numbers..=N - 1);
     }
-    table.trim_fmt()
+    table
 }
 
 /// The header of the table of scenarios.

@@ -55,7 +55,7 @@ impl Leading<'_> {
         proposal.acks.insert(server);
         // tryToCommit: never before its predecessor; a later proposal is tried again by its own next
         // ack only (rule 4.4.4).
-        if at == 0 && leader.first_has_quorum() && self.commit_first(context).reconfigures() {
+        if at == 0 && leader.first_has_quorum() && self.commit_first(context) {
             // What was proposed after a reconfiguration may have its acknowledgements already.
             while self.leader.may_commit.0 && self.leader.first_has_quorum() {
                 self.commit_first(context);
@@ -63,7 +63,8 @@ impl Leading<'_> {
         }
     }
 
-    fn commit_first(&mut self, context: &mut Context<'_>) -> TxnBody {
+    /// Commits the first outstanding proposal. Returns true if it is a reconfiguration.
+    fn commit_first(&mut self, context: &mut Context<'_>) -> bool {
         let leader = &mut *self.leader;
         let Proposal { txn, syncs, acks, .. } =
             leader.outstanding.pop_front().expect("it has a quorum");
@@ -77,14 +78,14 @@ impl Leading<'_> {
                 leader.inform(&txn, context);
             }
         }
-        let body = txn.body.clone();
+        let reconfigures = txn.body.reconfigures();
         self.commits.push(Committed::Txn(txn), context);
         for (connection, session, xid) in syncs {
             if self.leader.handlers.contains_key(&connection) {
                 context.to_learner(connection, LeaderPacket::Synced { session, xid });
             }
         }
-        body
+        reconfigures
     }
 
     /// Handles the application of a transaction to the leader's tree: outstanding changes up to it are dropped.

@@ -88,7 +88,7 @@ pub const CHANGES: &[Change] = &[
     always(Bug::OneWatchModePerPath).tracked(4466).since(&[v(6, 0)]).until(&[v(9, 0)]),
     always(Bug::RecursiveWatchIsChildWatch).tracked(4475).since(&[v(6, 0)]).until(&[v(9, 0)]),
     always(Bug::CheckWatchesSeesOthers).tracked(4466).since(&[v(6, 0)]).until(&[v(9, 0)]),
-    always(Bug::NoPersistentWatcherTypes).tracked(4472).since(&[v(5, 0)]).until(&[v(9, 0)]),
+    always(Bug::NoPersistentWatcherTypes).tracked(4472).since(&[v(6, 0)]).until(&[v(9, 0)]),
     always(Bug::MissedWakeUp).tracked(4537).since(&[v(6, 0)]).until(&[
         v(6, 4),
         v(7, 2),
