@@ -221,8 +221,9 @@ fn epoch_of_serving(server: ServerId, disk: &Disk) -> Result<(), Objection> {
 mod tests {
     use super::*;
     use crate::property::testing::{Bodies, ONE, txn, z};
-    use crate::server::disk::Snapshot;
+    use crate::server::disk::{Configurations, Snapshot};
     use crate::tree::DataTree;
+    use crate::vocabulary::quorum::QuorumVerifier;
     use crate::vocabulary::release::{Bugs, Release};
     use crate::vocabulary::txn::Txn;
     use crate::vocabulary::zxid::Epoch;
@@ -279,6 +280,30 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// One disk knows that servers 3, 4 and 5 are the voters now.
+    #[test]
+    fn the_newest_configuration_decides_which_disks_are_a_quorum() {
+        let history = history();
+        let config = Config::new(5, 0);
+        let judged = |holders: [u8; 3]| {
+            let disks: Vec<Disk> = (1..=5)
+                .map(|id| {
+                    let has = holders.contains(&id);
+                    let mut disk = disk(if has { history.txns() } else { &history.txns()[..1] });
+                    if id == 5 {
+                        let voters = [3, 4, 5].map(ServerId).into_iter().collect();
+                        let quorum = QuorumVerifier::new(z(1, 1), voters, ServerSet::default());
+                        disk.write_configurations(Configurations { quorum, last_seen: quorum });
+                    }
+                    disk
+                })
+                .collect();
+            durable_on(&config, disks.iter(), history.last())
+        };
+        assert_eq!(judged([1, 4, 5]), Ok(()));
+        judged([1, 2, 3]).expect_err("of the new voters, only server 3 holds it");
     }
 
     #[test]

@@ -123,6 +123,27 @@ mod tests {
         );
     }
 
+    /// After servers 3, 4 and 5 have become the voters, servers 1 and 2 are no quorum any more. A late leader of the epoch
+    /// before is judged by the configuration of its own time.
+    #[test]
+    fn the_configuration_of_the_epoch_counts() {
+        let voters = [3, 4, 5].map(ServerId).into_iter().collect();
+        let next = QuorumVerifier::new(z(2, 7), voters, ServerSet::default());
+        let activated = Event::Activated { server: THREE, configuration: next };
+        let led = |followers: &[u8], epoch: u32| {
+            let mut trial = five();
+            trial.accepts(activated.clone());
+            followers.iter().for_each(|id| trial.accepts(followed(ServerId(*id), epoch)));
+            trial
+        };
+        assert_eq!(
+            led(&[2, 3], 3).objects(established(3)),
+            "S16 a leader has a quorum: server 1 was established as the leader of epoch 3 by 1 of 3 servers."
+        );
+        led(&[3, 4], 3).accepts(established(3));
+        led(&[2, 3], 1).accepts(established(1));
+    }
+
     #[test]
     fn followers_of_another_stint_do_not_count() {
         let left = Event::LeftRole { server: ONE, reason: "a test" };

@@ -28,19 +28,23 @@ fn decides(
     read: &[(ServerId, Notification)],
     leader: ServerId,
 ) -> String {
+    decides_by(three(), own, proposal, read, leader)
+}
+
+/// Like `decides`, of a server with these configurations.
+fn decides_by(
+    configurations: Configurations,
+    own: Vote,
+    proposal: Vote,
+    read: &[(ServerId, Notification)],
+    leader: ServerId,
+) -> String {
     let config = Config::new(3, 0);
     let mut elections = Elections::new(&config);
     elections.read[ONE.index()] = read.to_vec();
     let (round, waits, reads) = (ROUND, false, None);
-    elections.stands = Some(Candidate {
-        server: ONE,
-        own,
-        proposal,
-        round,
-        waits,
-        reads,
-        configurations: three(),
-    });
+    elections.stands =
+        Some(Candidate { server: ONE, own, proposal, round, waits, reads, configurations });
     let elected = Event::Elected { server: ONE, leader, round: ROUND };
     match elections.after(&[elected], &config) {
         Ok(()) => "it has the votes".to_string(),
@@ -190,4 +194,26 @@ fn what_is_dropped_while_it_waits_for_a_better_vote() {
     elections.stands = stands(best, ROUND, true, next(other, ROUND));
     let saw = elections.after(&[], &config).expect_err("it has no quorum").saw;
     assert!(saw.starts_with("server 1 drops the notification of server 3"), "{saw}");
+}
+
+/// While a reconfiguration to servers 2, 3 and 4 is proposed, a leader needs quorums of both; to follow an established one, the
+/// quorum of the committed configuration is enough.
+#[test]
+fn an_election_needs_both_configurations() {
+    let voters = [TWO, THREE, ServerId(4)].into_iter().collect();
+    let last_seen = QuorumVerifier::new(Zxid::new(Epoch(1), 3), voters, ServerSet::default());
+    let both = Configurations { last_seen, ..three() };
+    let (own, best) = (vote(ONE, 5), vote(TWO, 5));
+    let of = |state, from: &[ServerId]| -> Vec<(ServerId, Notification)> {
+        from.iter().map(|from| (*from, said(state, best, ROUND))).collect()
+    };
+    let no_quorum = "it has read no quorum of votes for this leader.";
+    let decides = |read: &[(ServerId, Notification)]| decides_by(both, own, best, read, TWO);
+    assert_eq!(decides(&of(Looking, &[TWO])), no_quorum);
+    assert_eq!(decides(&of(Looking, &[TWO, THREE])), "it has the votes");
+    assert_eq!(decides(&of(Looking, &[TWO, ServerId(4)])), "it has the votes");
+    let mut settled = of(Following, &[ONE]);
+    settled.push((TWO, said(Leading, best, ROUND)));
+    let other = vote(ONE, 1);
+    assert_eq!(decides_by(both, other, other, &settled, TWO), "it has the votes");
 }
