@@ -31,6 +31,8 @@ pub struct Elections {
     cast: Vec<BTreeSet<(u32, Vote)>>,
     /// The server that may decide in this step.
     stands: Option<Candidate>,
+    /// The server that reads a notification in this step, whether it counts as a vote or not.
+    reader: Option<Candidate>,
 }
 
 /// The state before a step of a server that looks for a leader.
@@ -55,17 +57,18 @@ impl Elections {
     pub fn new(config: &Config) -> Elections {
         let servers = usize::from(config.servers);
         let cast = vec![BTreeSet::new(); servers];
-        Elections { read: vec![Vec::new(); servers], cast, stands: None }
+        Elections { read: vec![Vec::new(); servers], cast, stands: None, reader: None }
     }
 
     /// Records, before a step, which server can end its election in it, and the notification that the server reads.
     pub fn before(&mut self, step: &Step, ensemble: &Ensemble) {
+        self.reader = None;
         self.stands = match step {
             Step::Vote { from, to } => {
                 let waits = ensemble.network().waiting_mail(*from, *to);
-                let stands = waits.and_then(|said| candidate(*to, Some((*from, said)), ensemble));
+                self.reader = waits.and_then(|said| candidate(*to, Some((*from, said)), ensemble));
                 // Whatever a server sends that does not vote is no vote (rules 5.7.2 and 5.8.7).
-                stands.filter(|stood| stood.configurations.voters().contains(*from))
+                self.reader.filter(|stood| stood.configurations.voters().contains(*from))
             }
             Step::Fire(Timer::Server(server, ServerTimer::Finalize)) => {
                 candidate(*server, None, ensemble)
@@ -89,7 +92,7 @@ impl Elections {
             match event {
                 Event::Activated { server, configuration }
                     if self
-                        .stands
+                        .reader
                         .is_some_and(|stood| stood.has_others(*server, *configuration)) =>
                 {
                     self.read[server.index()].clear();

@@ -295,7 +295,7 @@ mod tests {
                     if id == 5 {
                         let voters = [3, 4, 5].map(ServerId).into_iter().collect();
                         let quorum = QuorumVerifier::new(z(1, 1), voters, ServerSet::default());
-                        disk.write_configurations(Configurations { quorum, last_seen: quorum });
+                        disk.write_configurations(Configurations::of(quorum));
                     }
                     disk
                 })

@@ -6,7 +6,7 @@ use super::part::Part;
 use crate::vocabulary::config::{self, Config};
 use crate::vocabulary::id::ServerId;
 use crate::vocabulary::packet::{Notification, PeerState, Vote};
-use crate::vocabulary::quorum::Quorums;
+use crate::vocabulary::quorum::{QuorumVerifier, Quorums};
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ServerTimer;
@@ -127,7 +127,7 @@ impl Election {
         context: &mut Context<'_>,
     ) -> Option<Decision> {
         let voters = context.configurations().voters();
-        let answers = self.answers(context);
+        let answers = self.answers(&notification, context);
         if !voters.contains(from) {
             // A server that does not vote asks only while it is LOOKING (see [`Bug::ObserversAnswer`]).
             if notification.state == PeerState::Looking && answers
@@ -175,11 +175,15 @@ impl Election {
         }
     }
 
-    /// Returns true if this server answers voters. The answers of a server that does not vote serve nothing (see
-    /// [`Bug::ObserversAnswer`]).
-    fn answers(&self, context: &Context<'_>) -> bool {
-        let votes = context.configurations().quorum.voters().contains(self.id);
-        votes || context.config.bugs.has(Bug::ObserversAnswer)
+    /// Returns true if this server answers. The vote of a server that does not vote serves nothing (see
+    /// [`Bug::ObserversAnswer`]), but its configuration does if it is newer than the sender's: the sender may know no
+    /// voter of the present one (rule 5.8.7).
+    fn answers(&self, notification: &Notification, context: &Context<'_>) -> bool {
+        let quorum = context.configurations().quorum;
+        let is_older = |its: QuorumVerifier| its.version() < quorum.version();
+        quorum.voters().contains(self.id)
+            || notification.configuration.0.is_some_and(is_older)
+            || context.config.bugs.has(Bug::ObserversAnswer)
     }
 
     /// Answers an observer at once, whatever it sent, and whatever this server's state is (rule 5.7.2).

@@ -133,7 +133,7 @@ impl Server {
         }
         let last = tree.last_processed();
         context.disk.make_mut().check_epochs(last, context.config.bugs)?;
-        context.list_itself();
+        context.read_configurations();
         let mut server = Server {
             id: context.id,
             start: Server::count_start(context),

@@ -32,14 +32,21 @@ impl Context<'_> {
         Attached(self.config.options.reconfig_enabled.then(|| self.configurations().quorum))
     }
 
-    /// Has the operator list a server that its files do not list any more, as an observer: it would not start otherwise
-    /// (rule 5.8.2).
-    pub(super) fn list_itself(&mut self) {
-        let Configurations { quorum, last_seen } = self.configurations();
-        if self.config.options.reconfig_enabled && !quorum.has_member(self.id) {
-            let observers = quorum.observers().with(self.id);
-            let quorum = QuorumVerifier::new(quorum.version(), quorum.voters(), observers);
-            self.disk.make_mut().write_configurations(Configurations { quorum, last_seen });
+    /// Reads the files at a start. Before, the operator lists a server that its files do not list any more, as an observer:
+    /// it would not start otherwise (rule 5.8.2).
+    pub(super) fn read_configurations(&mut self) {
+        if !self.config.options.reconfig_enabled {
+            return;
+        }
+        let written = self.configurations();
+        let mut read = written;
+        if !read.quorum.has_member(self.id) {
+            let (quorum, observers) = (read.quorum, read.quorum.observers().with(self.id));
+            read.quorum = QuorumVerifier::new(quorum.version(), quorum.voters(), observers);
+        }
+        let read = read.after_start(self.config.bugs);
+        if read != written {
+            self.disk.make_mut().write_configurations(read);
         }
     }
 
@@ -50,10 +57,7 @@ impl Context<'_> {
         if self.config.options.reconfig_enabled
             && configurations.last_seen.version() != seen.version()
         {
-            let last_seen = seen;
-            self.disk
-                .make_mut()
-                .write_configurations(Configurations { last_seen, ..configurations });
+            self.disk.make_mut().write_configurations(configurations.with_last_seen(seen));
         }
     }
 

@@ -42,7 +42,8 @@ impl Process {
         if let Some(id) = id {
             fs::write(data.join("myid"), id.to_string()).map_err(ConformError::Start)?;
         }
-        let mut config = File::create(directory.join("zoo.cfg")).map_err(ConformError::Start)?;
+        let process = Process { address, directory, child: None };
+        let mut config = File::create(process.settings()).map_err(ConformError::Start)?;
         let own = [
             format!("dataDir={}", data.display()),
             format!("clientPort={}", address.port()),
@@ -51,12 +52,17 @@ impl Process {
         for line in own.iter().chain(lines) {
             writeln!(config, "{line}").map_err(ConformError::Start)?;
         }
-        Ok(Process { address, directory, child: None })
+        Ok(process)
     }
 
     /// Returns the directory of its snapshots and logs.
     pub(crate) fn data(&self) -> PathBuf {
         data_of(&self.directory)
+    }
+
+    /// Returns the file of its settings, which it rewrites when it is reconfigured.
+    pub(crate) fn settings(&self) -> PathBuf {
+        self.directory.join("zoo.cfg")
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -80,7 +86,7 @@ impl Process {
             .arg("-cp")
             .arg(&installation.class_path)
             .arg("org.apache.zookeeper.server.quorum.QuorumPeerMain")
-            .arg(self.directory.join("zoo.cfg"))
+            .arg(self.settings())
             .current_dir(&self.directory)
             .stdin(Stdio::null())
             .stdout(log.try_clone().map_err(ConformError::Start)?)

@@ -1,5 +1,6 @@
 //! Real servers, each of which reaches every other server's quorum port through a proxy of its own.
 
+use super::addresses::{Addresses, Members};
 use super::error::FindingError;
 use super::link::{Direction, Hold, Link, down};
 use super::quorum::Kind;
@@ -9,7 +10,7 @@ use crate::conform::process::{Process, mode, told};
 use crate::conform::{ConformError, Installation, Options};
 use std::fs::{self, File};
 use std::io::Read;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,7 +27,10 @@ pub(super) struct Ensemble {
     // Declared before the links and the directory, so that the processes are killed first.
     servers: Vec<Process>,
     links: Vec<Link>,
-    options: Options,
+    elections: Vec<Link>,
+    members: Vec<String>,
+    /// Those of each server.
+    options: Vec<Options>,
     installation: Installation,
     directory: TempDir,
 }
@@ -61,31 +65,44 @@ impl Ensemble {
         options: Options,
     ) -> Result<Ensemble, FindingError> {
         let directory = TempDir::with_prefix("zookeeper-").map_err(ConformError::Start)?;
-        let ports = free_ports(count * (count + 2))?;
-        let (clients, rest) = ports.split_at(count);
-        let (elections, rest) = rest.split_at(count);
-        // Each server's own quorum port, and the ports of the proxies for its learners.
-        let quorum: Vec<&[u16]> = rest.chunks(count).collect();
-        let mut links = Vec::new();
+        let addresses = Addresses::by_ports(&options, count)?;
+        Ensemble::at(addresses, directory, installation, &options)
+    }
+
+    /// Prepares servers that can be reconfigured, without starting them.
+    pub(super) fn reconfigurable(
+        installation: &Installation,
+        members: Members,
+    ) -> Result<Ensemble, FindingError> {
+        let mut options = options();
+        options.settings.push("reconfigEnabled=true".to_owned());
+        // By default only a superuser may reconfigure.
+        options.java_arguments.push("-Dzookeeper.skipACL=yes".to_owned());
+        let directory = TempDir::with_prefix("zookeeper-").map_err(ConformError::Start)?;
+        let addresses = Addresses::by_names(members, directory.path())?;
+        Ensemble::at(addresses, directory, installation, &options)
+    }
+
+    fn at(
+        addresses: Addresses,
+        directory: TempDir,
+        installation: &Installation,
+        options: &Options,
+    ) -> Result<Ensemble, FindingError> {
+        let Addresses { clients, lines: lists, links, elections, members, arguments } = addresses;
         let mut servers = Vec::new();
-        for learner in 0..count {
-            let mut lines = options.lines();
-            lines.extend(options.own_line(learner, count));
-            for leader in 0..count {
-                let port = quorum[leader][learner];
-                lines.push(options.member(leader, count, port, elections[leader]));
-                if learner != leader {
-                    let target = loopback(quorum[leader][leader]);
-                    let ids = (ServerId::at(learner), ServerId::at(leader));
-                    links.push(Link::open(ids.0, ids.1, port, target)?);
-                }
-            }
-            let place = directory.path().join((learner + 1).to_string());
-            let address = loopback(clients[learner]);
-            servers.push(Process::prepare(place, address, &lines, Some(learner + 1))?);
+        for (at, (client, list)) in clients.into_iter().zip(lists).enumerate() {
+            let lines: Vec<String> = options.lines().into_iter().chain(list).collect();
+            let place = directory.path().join((at + 1).to_string());
+            servers.push(Process::prepare(place, client, &lines, Some(at + 1))?);
         }
-        let installation = installation.clone();
-        Ok(Ensemble { servers, links, options, installation, directory })
+        let options = (0..servers.len()).map(|at| {
+            let mut options = options.clone();
+            options.java_arguments.extend(arguments.get(at).cloned());
+            options
+        });
+        let (options, installation) = (options.collect(), installation.clone());
+        Ok(Ensemble { servers, links, elections, members, options, installation, directory })
     }
 
     /// Prepares and starts servers and waits until all serve. Returns the leader, too.
@@ -114,7 +131,8 @@ impl Ensemble {
     /// Starts servers on their existing files, without waiting for them.
     pub(super) fn start(&mut self, servers: &[ServerId]) -> Result<(), FindingError> {
         for server in servers {
-            self.servers[server.index()].start(&self.installation, &self.options)?;
+            let at = server.index();
+            self.servers[at].start(&self.installation, &self.options[at])?;
         }
         Ok(())
     }
@@ -124,7 +142,7 @@ impl Ensemble {
         for server in servers {
             self.servers[server.index()].kill();
         }
-        for link in &self.links {
+        for link in self.links.iter().chain(&self.elections) {
             link.cut();
             link.release();
         }
@@ -226,11 +244,34 @@ impl Ensemble {
         Session::begin(self.address(server))
     }
 
+    /// Returns a server of a reconfigurable ensemble as a configuration lists it as a voter.
+    pub(super) fn member(&self, server: ServerId) -> &str {
+        &self.members[server.index()]
+    }
+
+    /// Returns the name of the file that holds a server's committed configuration; its end is the version. `None` if the
+    /// server has no such file.
+    pub(super) fn configuration(&self, server: ServerId) -> Option<String> {
+        let text = fs::read_to_string(self.servers[server.index()].settings()).ok()?;
+        let file = text.lines().find_map(|line| line.strip_prefix("dynamicConfigFile="))?;
+        Some(file.rsplit('/').next().unwrap_or(file).to_owned())
+    }
+
     /// Returns the link from a learner to a leader.
     pub(super) fn link(&self, learner: ServerId, leader: ServerId) -> &Link {
         let row = learner.index() * (self.servers.len() - 1);
         let column = leader.index() - usize::from(leader.index() > learner.index());
         &self.links[row + column]
+    }
+
+    /// Separates these servers of a reconfigurable ensemble from all others.
+    pub(super) fn cut_off(&self, servers: &[ServerId]) {
+        let ends =
+            |link: &&Link| servers.contains(&link.learner()) != servers.contains(&link.leader());
+        for link in self.links.iter().chain(&self.elections).filter(ends) {
+            link.refuse(true);
+            link.cut();
+        }
     }
 
     /// Returns all links to a leader.
@@ -370,26 +411,6 @@ pub(super) fn listed(servers: &[ServerId]) -> String {
         [] => "no server".to_owned(),
         [one] => format!("server {one}"),
         [most @ .., last] => format!("servers {} and {last}", most.join(", ")),
-    }
-}
-
-fn loopback(port: u16) -> SocketAddr {
-    SocketAddr::from((Ipv4Addr::LOCALHOST, port))
-}
-
-/// Returns unused ports. They are below the range for outgoing connections, because a killed server needs its own port
-/// again when it restarts.
-fn free_ports(count: usize) -> Result<Vec<u16>, FindingError> {
-    let first = 18_000 + u16::try_from(std::process::id() % 97).unwrap_or(0) * 100;
-    let listeners: Vec<TcpListener> = (first..32_000)
-        .filter_map(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok())
-        .take(count)
-        .collect();
-    let addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok());
-    let ports: Vec<u16> = addresses.map(|address| address.port()).collect();
-    match ports.len() == count {
-        true => Ok(ports),
-        false => Err(FindingError::Otherwise("there are not enough free ports".to_owned())),
     }
 }
 

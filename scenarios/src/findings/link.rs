@@ -1,12 +1,13 @@
-//! The link from one learner to one leader: a proxy that reads quorum packets and can hold, delay and cut them.
+//! The link from one learner to one leader: a proxy that reads quorum packets and can hold, delay and cut them. The
+//! notifications of elections pass through one of their own, where servers know each other by names.
 //!
 //! Packets stay in order: if one is held, all later ones in the same direction wait too.
 
 use super::error::FindingError;
 use super::link_state::{Mark, Seen, Shared};
-use super::quorum::Kind;
+use super::quorum::{Content, Kind};
 use super::relay;
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -46,21 +47,30 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Opens a proxy on a port of its own for the quorum port `target`.
+    /// Opens a proxy at an address of its own for the port `target` of the leader.
     pub(super) fn open(
         learner: ServerId,
         leader: ServerId,
-        port: u16,
+        address: SocketAddr,
         target: SocketAddr,
+        content: Content,
     ) -> Result<Link, FindingError> {
         let failed = "a proxy could not be opened";
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
-            .map_err(FindingError::machine(failed))?;
-        let address = listener.local_addr().map_err(FindingError::machine(failed))?;
+        let listener = TcpListener::bind(address).map_err(FindingError::machine(failed))?;
         let shared: Arc<Shared> = Arc::default();
         let accepting = Arc::clone(&shared);
-        thread::spawn(move || relay::accept(&listener, target, &accepting));
+        thread::spawn(move || relay::accept(&listener, target, content, &accepting));
         Ok(Link { learner, leader, address, shared })
+    }
+
+    /// Returns the learner.
+    pub(super) fn learner(&self) -> ServerId {
+        self.learner
+    }
+
+    /// Returns the server whose port it leads to.
+    pub(super) fn leader(&self) -> ServerId {
+        self.leader
     }
 
     /// Holds packets from now on, instead of those held in that direction before.
@@ -71,9 +81,13 @@ impl Link {
 
     /// Lets all packets pass again.
     pub(super) fn release(&self) {
-        let mut state = self.shared.lock();
-        (state.up, state.down) = (None, None);
-        drop(state);
+        self.release_only(Direction::Up);
+        self.release_only(Direction::Down);
+    }
+
+    /// Lets all packets of one direction pass again.
+    pub(super) fn release_only(&self, direction: Direction) {
+        *self.shared.lock().hold(direction) = None;
         self.shared.changed.notify_all();
     }
 

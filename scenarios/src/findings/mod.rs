@@ -6,13 +6,14 @@
 //! down system calls or make them fail, and strace's output tells what a power loss may undo. `scenarios/findings` has
 //! a page for each finding.
 //!
-//! Files: `register` has the list, `model` the searches, and each finding has a file. `ensemble`, `link` (with
-//! `link_state`, `relay` and `quorum`), `session`, `bulk`, `tracer`, `slow_snapshot` and `power_loss` (with
+//! Files: `register` has the list, `model` the searches, and each finding has a file. `ensemble`, `addresses`, `link`
+//! (with `link_state`, `relay` and `quorum`), `session`, `bulk`, `tracer`, `slow_snapshot` and `power_loss` (with
 //! `disk_trace`) control real servers. `tests/real/findings.rs` keeps the list, the pages and the README consistent.
 
 mod acks_outlive_reconnect;
 mod acl_by_number;
 mod acl_unknown_at_start;
+mod addresses;
 mod apply_outlives_role;
 mod bulk;
 mod container_list_is_old;
@@ -32,9 +33,12 @@ mod long_record_unreadable;
 mod loss;
 mod model;
 mod narration;
+mod next_config_deleted_at_start;
+mod observer_epoch_before_log;
 mod observers_answer;
 mod observers_told_old_votes;
 mod outstanding_acl_is_old;
+mod pending_reconfig;
 mod phantom;
 mod power_loss;
 mod programs;
@@ -61,6 +65,8 @@ mod trunc_keeps_newer_snapshot;
 mod trunc_keeps_record_beyond;
 mod trunc_snapshot_unsynced;
 mod trunc_unsynced;
+mod uncommitted_config_activated;
+mod uncommitted_config_keeps_out;
 
 pub use error::FindingError;
 pub use model::{Found, Search, Switch};

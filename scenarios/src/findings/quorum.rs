@@ -1,4 +1,4 @@
-//! Parses packets between learners and leaders: their kind, their zxid, and their length.
+//! Parses packets between learners and leaders: their kind, their zxid, and their length. Other bytes pass as they are.
 //!
 //! A `QuorumPacket` consists of its type (4 bytes), its zxid (8), its data (a length and that many bytes) and
 //! identities (a count, and two texts for each). The bytes of a snapshot follow the packet SNAP without such a frame,
@@ -18,6 +18,7 @@ pub(super) enum Kind {
     Proposal,
     Ack,
     Commit,
+    CommitAndActivate,
     Ping,
     Revalidate,
     Sync,
@@ -29,6 +30,7 @@ pub(super) enum Kind {
     Snap,
     LeaderInfo,
     AckEpoch,
+    InformAndActivate,
     Other(i32),
 }
 
@@ -42,6 +44,7 @@ impl Kind {
             5 => Kind::Ping,
             6 => Kind::Revalidate,
             7 => Kind::Sync,
+            9 => Kind::CommitAndActivate,
             10 => Kind::NewLeader,
             11 => Kind::FollowerInfo,
             12 => Kind::UpToDate,
@@ -50,6 +53,7 @@ impl Kind {
             15 => Kind::Snap,
             17 => Kind::LeaderInfo,
             18 => Kind::AckEpoch,
+            19 => Kind::InformAndActivate,
             other => Kind::Other(other),
         }
     }
@@ -74,18 +78,33 @@ pub(super) enum Piece {
         /// The original bytes.
         bytes: Vec<u8>,
     },
-    /// A part of a snapshot.
-    Snapshot(Vec<u8>),
+    /// A part of a snapshot, or bytes that are no packets.
+    Bytes(Vec<u8>),
+}
+
+/// What a connection carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Packets between a learner and its leader.
+    Packets,
+    /// Notifications of elections, which pass unread.
+    Notifications,
 }
 
 /// Cuts a stream of bytes into pieces.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Cutter {
+    content: Content,
     buffer: Vec<u8>,
     in_snapshot: bool,
 }
 
 impl Cutter {
+    /// Returns a cutter at the beginning of a connection.
+    pub(super) fn new(content: Content) -> Cutter {
+        Cutter { content, buffer: Vec::new(), in_snapshot: false }
+    }
+
     /// Adds received bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
@@ -94,6 +113,10 @@ impl Cutter {
     /// Returns the next piece if it is complete. `carries_snapshots` tells whether snapshots follow SNAP in this
     /// direction.
     pub(super) fn next(&mut self, carries_snapshots: bool) -> Option<Piece> {
+        if self.content == Content::Notifications {
+            let bytes = std::mem::take(&mut self.buffer);
+            return (!bytes.is_empty()).then_some(Piece::Bytes(bytes));
+        }
         if self.in_snapshot {
             return self.next_of_snapshot();
         }
@@ -113,7 +136,7 @@ impl Cutter {
             // The last bytes may be the beginning of the signature.
             None => (self.buffer.len() + 1).saturating_sub(SIGNATURE.len()),
         };
-        (length > 0).then(|| Piece::Snapshot(self.buffer.drain(..length).collect()))
+        (length > 0).then(|| Piece::Bytes(self.buffer.drain(..length).collect()))
     }
 }
 
@@ -160,7 +183,7 @@ mod tests {
     #[test]
     fn packets_are_cut_wherever_the_bytes_break() {
         let stream = [packet(2, 7, b"data"), packet(4, 7, b"")].concat();
-        let mut cutter = Cutter::default();
+        let mut cutter = Cutter::new(Content::Packets);
         let mut kinds = Vec::new();
         for byte in stream {
             cutter.feed(&[byte]);
@@ -175,14 +198,14 @@ mod tests {
     fn a_snapshot_ends_with_its_signature() {
         let stream =
             [packet(15, 9, b""), b"znodes".to_vec(), SIGNATURE.to_vec(), packet(10, 9, b"")];
-        let mut cutter = Cutter::default();
+        let mut cutter = Cutter::new(Content::Packets);
         let (mut snapshot, mut kinds) = (Vec::new(), Vec::new());
         for byte in stream.concat() {
             cutter.feed(&[byte]);
             while let Some(piece) = cutter.next(true) {
                 match piece {
                     Piece::Packet { kind, .. } => kinds.push(kind),
-                    Piece::Snapshot(bytes) => snapshot.extend(bytes),
+                    Piece::Bytes(bytes) => snapshot.extend(bytes),
                 }
             }
         }

@@ -4,11 +4,13 @@ use super::{
     Finding, Search, Switch, acks_outlive_reconnect, acl_by_number, acl_unknown_at_start,
     apply_outlives_role, container_list_is_old, failed_write_comes_later, first_snapshot_unsynced,
     fsync_error_keeps_memory, interrupted_trunc_keeps_tree, leader_ignores_newer_epoch,
-    long_record_unreadable, observers_answer, observers_told_old_votes, outstanding_acl_is_old,
-    programs, refuse_newer_zxid, rename_unsynced, sequence_counter_stays, snap_keeps_old_log,
+    long_record_unreadable, next_config_deleted_at_start, observer_epoch_before_log,
+    observers_answer, observers_told_old_votes, outstanding_acl_is_old, programs,
+    refuse_newer_zxid, rename_unsynced, sequence_counter_stays, snap_keeps_old_log,
     snapshot_ahead_of_log, snapshot_outlives_role, snapshot_written_in_place, sync_at_leader,
     sync_overtakes_commits, torn_record_hides_log, trunc_cuts_committed,
     trunc_keeps_newer_snapshot, trunc_keeps_record_beyond, trunc_snapshot_unsynced, trunc_unsynced,
+    uncommitted_config_activated, uncommitted_config_keeps_out,
 };
 use vivarium_model::release::Bug;
 use vivarium_model::release::Release::{Head, V3_4_14, V3_6_3, V3_8_0, V3_9_5};
@@ -83,6 +85,31 @@ pub const FINDINGS: &[Finding] = &[
         reproduction: rename_unsynced::reproduce,
     },
     Finding {
+        name: "uncommitted-config-activated",
+        switch: Switch::Bug(Bug::UncommittedConfigActivated),
+        loses: "Two leaders serve at the same time, and answer writes that the other side never has, after a server has \
+                joined while a reconfiguration was outstanding, and the leader has failed.",
+        tracker: None,
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5],
+        search: Search::Swept { scenario: "reconfig", from: 0, to: 100 },
+        control: "no server joins while the reconfiguration is outstanding",
+        needs_strace: false,
+        reproduction: uncommitted_config_activated::reproduce,
+    },
+    Finding {
+        name: "next-config-deleted-at-start",
+        switch: Switch::Bug(Bug::NextConfigDeletedAtStart),
+        loses: "Two leaders serve at the same time, and answer writes that the other side never has, after a \
+                reconfiguration, while the network separates the servers of the old configuration, which are started \
+                twice.",
+        tracker: None,
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5],
+        search: Search::Swept { scenario: "reconfig", from: 6_632, to: 8_000 },
+        control: "the servers of the old configuration are started once",
+        needs_strace: false,
+        reproduction: next_config_deleted_at_start::reproduce,
+    },
+    Finding {
         name: "acks-outlive-reconnect",
         switch: Switch::Bug(Bug::AcksOutliveReconnect),
         loses: "A write that was answered is gone on every server after one of three has failed.",
@@ -92,6 +119,18 @@ pub const FINDINGS: &[Finding] = &[
         control: "the link does not break",
         needs_strace: true,
         reproduction: acks_outlive_reconnect::reproduce,
+    },
+    Finding {
+        name: "observer-epoch-before-log",
+        switch: Switch::Bug(Bug::ObserverEpochBeforeLog),
+        loses: "A write that was answered is gone on every server that is up, after an observer has become a voter while \
+                leaders failed.",
+        tracker: None,
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5],
+        search: Search::Swept { scenario: "reconfig", from: 37_782, to: 37_783 },
+        control: "the observer does not acknowledge the second leader either",
+        needs_strace: false,
+        reproduction: observer_epoch_before_log::reproduce,
     },
     Finding {
         name: "trunc-cuts-committed",
@@ -318,6 +357,17 @@ pub const FINDINGS: &[Finding] = &[
         control: "server 1 is killed a moment later, with its epoch written",
         needs_strace: true,
         reproduction: refuse_newer_zxid::reproduce,
+    },
+    Finding {
+        name: "uncommitted-config-keeps-out",
+        switch: Switch::Bug(Bug::UncommittedConfigKeepsOut),
+        loses: "A server looks for a leader for ever, after it has read a reconfiguration that was never committed.",
+        tracker: None,
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5],
+        search: Search::Swept { scenario: "reconfig", from: 600, to: 1_000 },
+        control: "no reconfiguration is asked",
+        needs_strace: false,
+        reproduction: uncommitted_config_keeps_out::reproduce,
     },
     Finding {
         name: "leader-ignores-newer-epoch",

@@ -1,7 +1,7 @@
 //! The threads of a link: one accepts connections, and two per direction of each connection forward its bytes.
 
 use super::link_state::{Direction, Shared};
-use super::quorum::{Cutter, Piece};
+use super::quorum::{Content, Cutter, Piece};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -14,7 +14,12 @@ use std::time::{Duration, Instant};
 const LISTENS_SOON: Duration = Duration::from_secs(3);
 
 /// Accepts connections until the link is closed.
-pub(super) fn accept(listener: &TcpListener, target: SocketAddr, shared: &Arc<Shared>) {
+pub(super) fn accept(
+    listener: &TcpListener,
+    target: SocketAddr,
+    content: Content,
+    shared: &Arc<Shared>,
+) {
     for learner in listener.incoming() {
         if shared.is_closed() {
             return;
@@ -22,16 +27,16 @@ pub(super) fn accept(listener: &TcpListener, target: SocketAddr, shared: &Arc<Sh
         let Ok(learner) = learner else { continue };
         let shared = Arc::clone(shared);
         // The next connection does not wait for this one.
-        thread::spawn(move || connect(&learner, target, &shared));
+        thread::spawn(move || connect(&learner, target, content, &shared));
     }
 }
 
-fn connect(learner: &TcpStream, target: SocketAddr, shared: &Arc<Shared>) {
+fn connect(learner: &TcpStream, target: SocketAddr, content: Content, shared: &Arc<Shared>) {
     let end = Instant::now() + LISTENS_SOON;
     while !shared.refuses() && !shared.is_closed() {
         if let Ok(leader) = TcpStream::connect(target) {
             // A connection that fails immediately is one that has been cut.
-            let _ = relay(learner, &leader, shared);
+            let _ = relay(learner, &leader, content, shared);
             return;
         }
         if Instant::now() > end {
@@ -41,7 +46,12 @@ fn connect(learner: &TcpStream, target: SocketAddr, shared: &Arc<Shared>) {
     }
 }
 
-fn relay(learner: &TcpStream, leader: &TcpStream, shared: &Arc<Shared>) -> std::io::Result<()> {
+fn relay(
+    learner: &TcpStream,
+    leader: &TcpStream,
+    content: Content,
+    shared: &Arc<Shared>,
+) -> std::io::Result<()> {
     learner.set_nodelay(true)?;
     leader.set_nodelay(true)?;
     let Some(number) = shared.admit([learner, leader]) else { return Ok(()) };
@@ -50,7 +60,8 @@ fn relay(learner: &TcpStream, leader: &TcpStream, shared: &Arc<Shared>) -> std::
         let (pieces, under_way) = channel();
         let (from, to) = (from.try_clone()?, to.try_clone()?);
         let (reads, writes) = (Arc::clone(shared), Arc::clone(shared));
-        thread::spawn(move || read(direction, from, &pieces, &reads));
+        let cutter = Cutter::new(content);
+        thread::spawn(move || read(direction, from, cutter, &pieces, &reads));
         thread::spawn(move || write(direction, number, to, &under_way, &writes));
     }
     Ok(())
@@ -60,10 +71,10 @@ fn relay(learner: &TcpStream, leader: &TcpStream, shared: &Arc<Shared>) -> std::
 fn read(
     direction: Direction,
     mut from: TcpStream,
+    mut cutter: Cutter,
     pieces: &Sender<(Instant, Piece)>,
     shared: &Shared,
 ) {
-    let mut cutter = Cutter::default();
     let mut bytes = [0; 65_536];
     while let Ok(length @ 1..) = from.read(&mut bytes) {
         cutter.feed(&bytes[..length]);
@@ -90,7 +101,7 @@ fn write(
         thread::sleep(due.saturating_duration_since(Instant::now()));
         let (kind, bytes) = match &piece {
             Piece::Packet { kind, bytes, .. } => (Some(*kind), bytes),
-            Piece::Snapshot(bytes) => (None, bytes),
+            Piece::Bytes(bytes) => (None, bytes),
         };
         if !shared.may_pass(direction, kind, number) || to.write_all(bytes).is_err() {
             break;

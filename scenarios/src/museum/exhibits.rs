@@ -201,6 +201,8 @@ pub const MUSEUM: &[Exhibit] = &[
     swept("observers", "PlantedInformsForgotten", "S7", 0, 50),
     swept("reconfig", "UncommittedConfigActivated", "S23 a configuration is activated by quorums", 0, 100),
     swept("reconfig", "UncommittedConfigKeepsOut", "progress", 686, 2_000),
+    swept("reconfig", "ObserverEpochBeforeLog", "S3 committed means durable", 37_782, 40_000),
+    swept("reconfig", "NextConfigDeletedAtStart", "S16 a leader has a quorum", 6_632, 8_000),
     swept("reconfig", "PlantedOldQuorumEnough", "S23", 0, 50),
     swept("reconfig", "PlantedNewLeaderOfOldQuorum", "S23", 0, 100),
     swept("reconfig", "PlantedConfigurationLeft", "progress", 0, 50),

@@ -17,7 +17,7 @@ fn said(state: PeerState, vote: Vote, round: u32) -> Notification {
 
 fn three() -> Configurations {
     let quorum = QuorumVerifier::majority(3);
-    Configurations { quorum, last_seen: quorum }
+    Configurations::of(quorum)
 }
 
 /// Returns the verdict on a decision of server 1 for `leader`. Server 1 has the vote `own` for itself, proposes
@@ -216,4 +216,40 @@ fn an_election_needs_both_configurations() {
     settled.push((TWO, said(Leading, best, ROUND)));
     let other = vote(ONE, 1);
     assert_eq!(decides_by(both, other, other, &settled, TWO), "it has the votes");
+}
+
+/// A server that does not vote can bring a configuration with other members. What was read before counts no more, in
+/// either direction.
+#[test]
+fn another_configuration_begins_the_election_anew() {
+    let config = Config::new(3, 0);
+    let (own, larger) = (vote(ONE, 5), vote(THREE, 6));
+    let stood = Candidate {
+        server: ONE,
+        own,
+        proposal: own,
+        round: ROUND,
+        waits: false,
+        reads: None,
+        configurations: three(),
+    };
+    let decision = |next: QuorumVerifier| {
+        let mut elections = Elections::new(&config);
+        let better = (THREE, said(Looking, larger, ROUND));
+        elections.read[ONE.index()] = vec![(TWO, said(Looking, own, ROUND)), better];
+        elections.reader = Some(stood);
+        let activated = Event::Activated { server: ONE, configuration: next };
+        elections.after(&[activated], &config).expect("no election ends");
+        let agrees = (TWO, said(Looking, own, ROUND));
+        elections.read[ONE.index()].push(agrees);
+        elections.stands = Some(stood);
+        elections.after(&[Event::Elected { server: ONE, leader: ONE, round: ROUND }], &config)
+    };
+    let voters = ServerSet::from_iter([ONE, TWO]);
+    let others = QuorumVerifier::new(Zxid(7), voters, ServerSet::default());
+    assert!(decision(others).is_ok(), "the larger vote was read under other members");
+    let same = QuorumVerifier::majority(3).with_version(Zxid(7));
+    let objection =
+        decision(same).expect_err("the members are the same, and a larger vote is known");
+    assert_eq!(objection.property, NAME);
 }

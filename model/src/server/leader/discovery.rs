@@ -85,7 +85,7 @@ impl Leading<'_> {
         leader.phase = Phase::AwaitingEpochAcks;
         leader.last_proposed = leader.epoch.opening();
         // The first configuration gets a version as soon as a leader has established it (ZOOKEEPER-1783).
-        let Configurations { quorum, last_seen } = context.configurations();
+        let Configurations { quorum, last_seen, .. } = context.configurations();
         if quorum.version() == Zxid::ZERO && last_seen.version() == Zxid::ZERO {
             context.see_configuration(quorum.with_version(leader.epoch.opening()));
         }

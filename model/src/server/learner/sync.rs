@@ -147,10 +147,11 @@ impl Following<'_> {
     }
 
     /// Returns how many of packetsNotLogged, from the first one, are logged at NEWLEADER: those that are committed, or all
-    /// ([`Bug::PendingClearedAtNewLeader`]). An observer writes nothing of a DIFF before it acknowledges (rule 5.7.5).
+    /// ([`Bug::PendingClearedAtNewLeader`]). A real observer logs nothing of a DIFF before it acknowledges (rule 5.7.5).
     fn to_log_at_new_leader(&self, context: &Context<'_>) -> usize {
         let (learner, bugs) = (&*self.learner, context.config.bugs);
-        if self.observes || bugs.has(Bug::DiffAckedUnlogged) {
+        let is_late = self.observes && bugs.has(Bug::ObserverEpochBeforeLog);
+        if is_late || bugs.has(Bug::DiffAckedUnlogged) {
             return 0;
         }
         if bugs.has(Bug::PendingClearedAtNewLeader) {

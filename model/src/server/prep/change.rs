@@ -254,7 +254,7 @@ impl Change<'_> {
         let Some(LeaderView { configurations, synced }) = self.view else {
             return Err(Error::Unimplemented);
         };
-        let Configurations { quorum, last_seen } = configurations;
+        let Configurations { quorum, last_seen, .. } = configurations;
         if last_seen.version() != quorum.version() {
             return Err(Error::ReconfigInProgress);
         }

@@ -197,8 +197,8 @@ named! {
 
         /// An observer answers a LOOKING voter whose round is older than its own, or for which it knows a leader; and a
         /// voter answers an observer whatever it says (rule 5.7.2). So the two answer each other's answers, as fast as the
-        /// network is, for as long as the voter finds no leader. Found here, by a story. Repaired: observers do not
-        /// answer.
+        /// network is, for as long as the voter finds no leader. Found here, by a story. Repaired: a server that does not
+        /// vote answers only those whose configuration is older.
         ObserversAnswer =>
             "an observer and a voter without a leader send each other votes without end (HEAD)",
 
@@ -373,6 +373,18 @@ named! {
         /// for ever. Repaired: the votes of servers that follow or lead need a quorum of the committed configuration.
         UncommittedConfigKeepsOut =>
             "a server needs a quorum of a configuration that was never committed to find its leader (HEAD)",
+
+        /// An observer writes the new currentEpoch at NEWLEADER, and logs the transactions of the DIFF only after UPTODATE
+        /// (HEAD; rule 5.7.5): ZOOKEEPER-4643 and 3911 were repaired for followers. Once it is a voter, its high epoch
+        /// above a short log wins elections. Repaired: an observer does as a follower.
+        ObserverEpochBeforeLog =>
+            "an observer writes currentEpoch before it logs a DIFF, and may become a voter so (HEAD)",
+
+        /// A start deletes the file of the last configuration seen, which it has read, and nothing writes it again (HEAD;
+        /// rule 5.8.1). The next start knows only the committed one, so a quorum of that decides alone, although the
+        /// reconfiguration may be committed elsewhere. Repaired: the file stays until its configuration is committed.
+        NextConfigDeletedAtStart =>
+            "a start deletes the file of the last configuration seen (HEAD)",
 
         // ---- planted in reconfigurations ----
         /// Planted: a reconfiguration, and what follows it, needs the quorum of the committed configuration alone.

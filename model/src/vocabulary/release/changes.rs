@@ -137,4 +137,6 @@ pub const CHANGES: &[Change] = &[
     always(Bug::SnapNotFsynced).tracked(2872).until(&[v(5, 10), v(6, 0)]),
     always(Bug::UncommittedConfigActivated).since(&[v(5, 0)]),
     always(Bug::UncommittedConfigKeepsOut).since(&[v(5, 0)]),
+    always(Bug::ObserverEpochBeforeLog),
+    always(Bug::NextConfigDeletedAtStart).since(&[v(5, 0)]),
 ];

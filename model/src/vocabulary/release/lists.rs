@@ -162,9 +162,11 @@ impl Bug {
     ];
 
     /// Defects that show only where the configuration changes.
-    pub const OF_RECONFIGURATION: [Bug; 5] = [
+    pub const OF_RECONFIGURATION: [Bug; 7] = [
         Bug::UncommittedConfigActivated,
         Bug::UncommittedConfigKeepsOut,
+        Bug::ObserverEpochBeforeLog,
+        Bug::NextConfigDeletedAtStart,
         Bug::PlantedOldQuorumEnough,
         Bug::PlantedNewLeaderOfOldQuorum,
         Bug::PlantedConfigurationLeft,

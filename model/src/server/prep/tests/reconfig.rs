@@ -14,7 +14,7 @@ fn leader() -> Leader {
     leader.config.options.reconfig_enabled = true;
     leader.config.options.skip_acl = true;
     let quorum = QuorumVerifier::majority(3).with_version(Zxid::new(Epoch(1), 0));
-    let configurations = Configurations { quorum, last_seen: quorum };
+    let configurations = Configurations::of(quorum);
     leader.view = Some(LeaderView { configurations, synced: ServerSet::first(4) });
     leader
 }
