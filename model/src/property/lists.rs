@@ -50,6 +50,14 @@ pub fn outside() -> Monitors {
     monitors
 }
 
+/// Returns true if the property with this name goes by the times of steps. A replay of steps that are no run any more
+/// violates it without a cause: a timer that the record does not know fires too late, and one that it knows too early.
+pub fn goes_by_times(property: &str) -> bool {
+    let names =
+        [EarlyExpiry::new().name(), DueContainers::new().name(), PunctualClient::new().name()];
+    names.contains(&property)
+}
+
 /// What servers owe each other and their disks.
 fn among_servers() -> Monitors {
     vec![

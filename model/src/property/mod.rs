@@ -68,7 +68,7 @@ pub use kept_promises::KeptPromises;
 pub use kinds::{EventKind, Kinds};
 pub use known_packets::KnownPackets;
 pub use led_by_quorum::LedByQuorum;
-pub use lists::{outside, programs, servers, zookeeper};
+pub use lists::{goes_by_times, outside, programs, servers, zookeeper};
 pub use live_owners::LiveOwners;
 pub use livelock::Livelock;
 pub use measure::{Measure, Measured};

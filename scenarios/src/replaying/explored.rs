@@ -23,7 +23,7 @@ pub(crate) fn told(
         (None, false) => INCONCLUSIVE,
     };
     let skipped = replayed.skipped.len();
-    Told { text: report(file, case, replayed, last, commands), code, skipped }
+    Told { text: report(file, case, replayed, last, commands), code, skipped, by_old_times: None }
 }
 
 fn report(

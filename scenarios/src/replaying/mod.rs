@@ -7,6 +7,7 @@ pub(crate) mod regressions;
 use crate::sweeping::{self, Commands, LAST_STEPS};
 use std::collections::BTreeSet;
 use vivarium_model::case::Case;
+use vivarium_model::property::goes_by_times;
 use vivarium_model::release::{Bug, Bugs, Release};
 use vivarium_model::step::Step;
 use vivarium_reports::numbers::{grouped, span};
@@ -23,6 +24,8 @@ pub(crate) struct Told {
     pub(crate) code: u8,
     /// The number of steps that were not possible.
     pub(crate) skipped: usize,
+    /// The property that is violated only because the steps are no run any more, and so have no times of their own.
+    pub(crate) by_old_times: Option<String>,
 }
 
 /// Replays the case of a swept run. `steps` selects how many of the last steps are shown.
@@ -51,7 +54,10 @@ pub(crate) fn swept(
         (None, false) => INCONCLUSIVE,
     };
     let skipped = replayed.skipped.len();
-    Ok(Told { text: text + &comparison(case, &replayed), code, skipped })
+    let violated = run.violation.as_ref().map(|violation| &violation.objection.property);
+    let by_old_times =
+        violated.filter(|property| !replayed.same && goes_by_times(property)).cloned();
+    Ok(Told { text: text + &comparison(case, &replayed), code, skipped, by_old_times })
 }
 
 /// Replays the case of a swept run, and keeps this many of its last steps as text.
