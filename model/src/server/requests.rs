@@ -199,6 +199,12 @@ impl Server {
             context.effects.event(Event::SyncRead { leader, session, xid, by_learner });
         }
         self.touch(session, context);
+        if let ClientPacket::Request { xid, request } = &packet
+            && !context.config.options.operations_of.knows(request)
+        {
+            self.unimplemented(connection, *xid, context);
+            return Ok(());
+        }
         let is_leading = matches!(self.role, Role::Leading(_));
         let is_read_only = self.clients.read_only;
         let closes_local = matches!(&packet, ClientPacket::Request { request, .. }
@@ -237,6 +243,13 @@ impl Server {
             packet => self.serving().take_turn(connection, packet, &auth, context),
         }
         Ok(())
+    }
+
+    /// Refuses a request that the server's release does not know, and closes the connection (rule 2.1.7).
+    fn unimplemented(&mut self, connection: ClientConnection, xid: Xid, context: &mut Context<'_>) {
+        let (zxid, result) = (Zxid::ZERO, Err(Error::Unimplemented));
+        context.to_client(connection, ServerPacket::Reply { xid, zxid, result });
+        self.clients.hang_up(connection, context);
     }
 
     /// Restarts the timeout of a session that sent a packet to this server.

@@ -3,7 +3,7 @@
 use crate::vocabulary::file_system::{FileSystem, Metadata};
 use crate::vocabulary::id::{ServerId, ServerSet};
 use crate::vocabulary::quorum::QuorumVerifier;
-use crate::vocabulary::release::{Bug, Bugs};
+use crate::vocabulary::release::{Bug, Bugs, Release};
 use crate::vocabulary::session_order::SessionOrder;
 use crate::vocabulary::setup::Setup;
 use crate::vocabulary::time::Duration;
@@ -209,6 +209,9 @@ pub struct ServerOptions {
     /// `standaloneEnabled`: a configuration with a single voter is refused.
     #[serde(skip_serializing_if = "is_true")]
     pub standalone_enabled: bool,
+    /// The release whose operations the servers know (rule 2.1.7); all of them by default.
+    #[serde(skip_serializing_if = "is_repaired")]
+    pub operations_of: Release,
 }
 
 /// The least that servers add to `jute.maxbuffer` where they read records, in bytes.
@@ -234,6 +237,7 @@ impl Default for ServerOptions {
             forward_learner_requests_to_commit_processor_disabled: false,
             reconfig_enabled: false,
             standalone_enabled: true,
+            operations_of: Release::Repaired,
         }
     }
 }
@@ -288,6 +292,11 @@ fn of_older_cases() -> bool {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
 fn is_false(set: &bool) -> bool {
     !set
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_repaired(release: &Release) -> bool {
+    *release == Release::Repaired
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]

@@ -12,6 +12,7 @@ use vivarium_model::op::{EventType, OpResult, ReadResult, Response};
 use vivarium_model::packet::ServerPacket;
 use vivarium_model::stat::Stat;
 use vivarium_model::wire::Opcodes;
+use vivarium_model::wire::reply::NO_ZXID;
 use vivarium_model::zxid::{Epoch, Zxid};
 
 /// Something that a client received.
@@ -73,7 +74,8 @@ impl Base {
     fn zxid(&self, zxid: Zxid) -> Zxid {
         let rank = |epoch| self.epochs.iter().position(|known| *known == epoch).unwrap_or(0) as u64;
         let (its, root) = (rank(zxid.epoch()), rank(self.zxid.epoch()));
-        if zxid == Zxid::ZERO || (its == 0 && zxid.counter() == 0) {
+        // The model writes 0 for the zxid of packets that carry none.
+        if zxid == NO_ZXID || zxid == Zxid::ZERO || (its == 0 && zxid.counter() == 0) {
             return Zxid::ZERO;
         }
         let counted = u64::from(zxid.counter()) + MIDDLE;

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use vivarium_model::config::ServerOptions;
 use vivarium_model::id::ServerId;
-use vivarium_model::release::{Bug, Bugs};
+use vivarium_model::release::{Bug, Bugs, Release};
 use vivarium_model::server::access::generate_digest;
 
 /// The number of servers of an ensemble.
@@ -53,7 +53,7 @@ impl Plan {
         let release = self.release();
         match COMPARED.contains(&release) {
             true => Ok(()),
-            false => Err(ConformError::NotCompared(release.to_owned(), COMPARED.join(" and "))),
+            false => Err(ConformError::NotCompared(release.to_owned(), COMPARED.join(", "))),
         }
     }
 }
@@ -83,12 +83,14 @@ pub(super) fn real_options(observers: u8) -> Options {
 /// Returns the matching setup of the model.
 pub(super) fn setting(plan: &Plan) -> Setting {
     let real = real_options(plan.observers);
+    let release = Release::named(plan.release()).expect("a release in `COMPARED` is known");
     let options = ServerOptions {
         min_session_timeout: Some(*real.session_timeouts.start()),
         max_session_timeout: Some(*real.session_timeouts.end()),
         super_digest: real.super_digest.as_deref().map(Into::into),
-        enforce_quota: true,
+        enforce_quota: release.enforces_quotas(),
         extended_types: true,
+        operations_of: release,
         ..ServerOptions::default()
     };
     let own = defects(plan.release()).expect("a release in `COMPARED` is known");

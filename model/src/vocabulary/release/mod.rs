@@ -6,6 +6,7 @@ mod bugs;
 mod changes;
 mod lists;
 mod number;
+mod operations;
 mod ranges;
 
 pub use bug::Bug;
