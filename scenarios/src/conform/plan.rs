@@ -102,7 +102,7 @@ pub(super) fn setting(plan: &Plan) -> Setting {
 pub fn setup() -> String {
     let real = real_options(0);
     let mut text = String::from(
-        "A server to compare with (--server) is a standalone ZooKeeper 3.8.0 that has no other clients (or 3.9.5, with \
+        "A server to compare with (--server) is a standalone ZooKeeper 3.8.0 that has no other clients (or 3.6.3 or 3.9.5, with \
          --zookeeper), with these lines in zoo.cfg:\n",
     );
     let least = real.session_timeouts.start().as_millis();

@@ -361,6 +361,7 @@ pub(crate) fn replay_with(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vivarium_model::error::Error;
     use vivarium_model::id::Xid;
     use vivarium_model::op::{CreateMode, Op, Request};
     use vivarium_model::release::{Bug, Release};
@@ -447,6 +448,39 @@ mod tests {
             answered.push(xid.0);
         }
         assert_eq!((answered, replica.violation()), (vec![1, 2, 3], None));
+    }
+
+    /// An older server answers an operation that it does not know before a write that waits, closes the connection, and
+    /// keeps the session.
+    #[test]
+    fn an_unknown_operation_costs_the_connection_and_no_more() {
+        let who = || ClientPacket::Request { xid: Xid(2), request: Arc::new(Request::WhoAmI) };
+        let answers = |operations_of| {
+            let options = ServerOptions { operations_of, ..ServerOptions::default() };
+            let mut replica = Replica::new(1, Release::Repaired.bugs(), options);
+            let (connection, owner) = session(&mut replica, 1).expect("the server answers");
+            replica.send_together(connection, [create(1, "/a"), who()]);
+            let mut told = Vec::new();
+            while let Some(delivered) = replica.receive(connection) {
+                told.push(match delivered {
+                    Delivered::Packet(ServerPacket::Reply { xid, zxid, result }) => {
+                        (xid.0, zxid.counter(), result.err())
+                    }
+                    _ => break,
+                });
+            }
+            let again = replica.open(ServerId(1));
+            replica.send(again, connect(Some(owner)));
+            let lives = matches!(
+                replica.receive(again),
+                Some(Delivered::Packet(ServerPacket::Connected { session, .. })) if session == owner
+            );
+            assert_eq!(replica.violation(), None);
+            (told, lives, replica.tree().node("/a").is_some())
+        };
+        let refused = vec![(2, 0, Some(Error::Unimplemented))];
+        assert_eq!(answers(Release::V3_6_4), (refused, true, true));
+        assert_eq!(answers(Release::V3_7_2), (vec![(1, 2, None), (2, 2, None)], true, true));
     }
 
     /// Another packet results in another hash.
