@@ -205,7 +205,7 @@ pub const MUSEUM: &[Exhibit] = &[
     swept("reconfig", "NextConfigDeletedAtStart", "S16 a leader has a quorum", 6_632, 8_000),
     swept("reconfig", "PlantedOldQuorumEnough", "S23", 0, 50),
     swept("reconfig", "PlantedNewLeaderOfOldQuorum", "S23", 0, 100),
-    swept("reconfig", "PlantedConfigurationLeft", "progress", 0, 50),
+    swept("reconfig", "PlantedConfigurationLeft", "S21", 0, 50),
     swept("churn", "PlantedDeafLeader", "S14", 0, 20),
     swept("churn", "PlantedRevalidateKeepsTimer", "S14", 0, 50),
     swept("churn", "PlantedTouchesKept", "S14", 0, 20),
