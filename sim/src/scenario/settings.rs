@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use vivarium_model::config::{ClientConfig, Config, ServerOptions};
 use vivarium_model::path::ZnodePath;
+use vivarium_model::release::Release;
 
 /// A scenario's settings of clients and servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -151,6 +152,13 @@ impl Settings {
             .map_err(|error| error.to_string())?;
         if self.servers.max_container_deletions == 0 {
             return Err("`max_container_deletions(0)`: give at least 1".to_string());
+        }
+        // The monitors of clients do not know replies without a zxid (rule 2.1.7).
+        let release = self.servers.operations_of;
+        if release != Release::Repaired {
+            return Err(format!(
+                "`operations_of({release})`: the servers of a test know all operations"
+            ));
         }
         self.clients.iter().try_for_each(ClientOptions::check)
     }

@@ -154,18 +154,24 @@ impl Following<'_> {
         if is_late || bugs.has(Bug::DiffAckedUnlogged) {
             return 0;
         }
-        if bugs.has(Bug::PendingClearedAtNewLeader) {
+        if self.clears_pending(bugs) {
             return learner.not_logged.len();
         }
         let (proposed, committed) = (learner.not_logged.iter(), learner.committed.iter());
         proposed.zip(committed).take_while(|(txn, zxid)| txn.zxid == **zxid).count()
     }
 
+    /// Returns true if the learner forgets at NEWLEADER what is not committed ([`Bug::PendingClearedAtNewLeader`]). No release
+    /// does so as an observer, which logs nothing at that time.
+    fn clears_pending(&self, bugs: Bugs) -> bool {
+        !self.observes && bugs.has(Bug::PendingClearedAtNewLeader)
+    }
+
     /// Handles a transaction that is logged at NEWLEADER: it is committed and is applied, or becomes one of pendingTxns,
     /// which UPTODATE commits ([`Bug::PendingClearedAtNewLeader`]).
     fn log_synchronised(&mut self, txn: &Arc<Txn>, context: &mut Context<'_>) {
         let bugs = context.config.bugs;
-        if bugs.has(Bug::PendingClearedAtNewLeader) {
+        if self.clears_pending(bugs) {
             self.learner.pending.push_back(Arc::clone(txn));
             return;
         }
