@@ -50,8 +50,9 @@ pub fn outside() -> Monitors {
     monitors
 }
 
-/// Returns true if the property with this name goes by the times of steps. A replay of steps that are no run any more
-/// violates it without a cause: a timer that the record does not know fires too late, and one that it knows too early.
+/// Returns true if a monitor of ZooKeeper's own properties with this name judges the times of steps. Such a property fails
+/// without a cause in a replay of steps that another build has recorded: a timer that is not in the record fires too late,
+/// and one that is in it may fire too early.
 pub fn goes_by_times(property: &str) -> bool {
     let names =
         [EarlyExpiry::new().name(), DueContainers::new().name(), PunctualClient::new().name()];

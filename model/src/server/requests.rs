@@ -245,7 +245,7 @@ impl Server {
         Ok(())
     }
 
-    /// Refuses a request that the server's release does not know, and closes the connection (rule 2.1.7).
+    /// Refuses a request that the server's release does not know, and closes the connection (rule 4.2.2).
     fn unimplemented(&mut self, connection: ClientConnection, xid: Xid, context: &mut Context<'_>) {
         let (zxid, result) = (Zxid::ZERO, Err(Error::Unimplemented));
         context.to_client(connection, ServerPacket::Reply { xid, zxid, result });

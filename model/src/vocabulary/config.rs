@@ -209,7 +209,7 @@ pub struct ServerOptions {
     /// `standaloneEnabled`: a configuration with a single voter is refused.
     #[serde(skip_serializing_if = "is_true")]
     pub standalone_enabled: bool,
-    /// The release whose operations the servers know (rule 2.1.7); all of them by default. Only a replica of a real server
+    /// The release whose operations the servers know (rule 4.2.2); all of them by default. Only a replica of a real server
     /// can have another one.
     #[serde(skip_serializing_if = "is_repaired")]
     pub operations_of: Release,

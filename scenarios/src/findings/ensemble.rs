@@ -156,6 +156,17 @@ impl Ensemble {
         }
     }
 
+    /// Fails if the process of one of these servers has ended by itself: a server that does not serve must still run, or the
+    /// reason is another one than the finding's.
+    pub(super) fn all_run(&mut self, servers: &[ServerId]) -> Result<(), FindingError> {
+        for server in servers {
+            self.servers[server.index()].check()?;
+            // An earlier check may have found that it has ended.
+            self.process(*server)?;
+        }
+        Ok(())
+    }
+
     /// Kills a server and leaves the links unchanged.
     pub(super) fn kill(&mut self, server: ServerId) {
         self.servers[server.index()].kill();

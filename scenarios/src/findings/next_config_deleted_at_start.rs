@@ -43,6 +43,7 @@ pub(super) fn reproduce(
     let times = if starts == 1 { "once" } else { "twice" };
     tale.say(format!("{} are started again {times}", listed(followers)));
     if !ensemble.serves_within(followers[0], WATCHED) {
+        ensemble.all_run(followers)?;
         let seconds = WATCHED.as_secs();
         return Ok(Outcome::Kept(format!(
             "{} elect no leader within {seconds} s: they know the reconfiguration",

@@ -5,6 +5,7 @@ use super::addresses::Members;
 use super::ensemble::{Ensemble, SOON, listed};
 use super::error::FindingError;
 use super::link::{Awaited, Direction, Hold, Link, down};
+use super::link_state::Mark;
 use super::narration::{Narration, Outcome};
 use super::quorum::Kind;
 use super::session::{PATIENCE, create};
@@ -42,11 +43,12 @@ pub(super) fn reproduce(
             }
         }
     }
+    let marks: Vec<Mark> = voters.iter().map(|it| ensemble.link(OBSERVER, *it).mark()).collect();
     ensemble.kill(first);
     // What it has sent and is held is lost.
     ensemble.links_to(first).for_each(Link::cut);
     tale.say(format!("{first} is killed"));
-    let second = hears_of_epoch_2(&ensemble, &voters)?;
+    let (second, mark) = sends_new_leader(&ensemble, &voters, &marks)?;
     let rest: Vec<ServerId> = voters.into_iter().filter(|voter| *voter != second).collect();
     tale.say(format!("{second} is elected; its NEWLEADER is late at {}", listed(&rest)));
     match variant {
@@ -58,7 +60,7 @@ pub(super) fn reproduce(
         Variant::Control => {
             let link = ensemble.link(OBSERVER, second);
             let comes = Awaited { passed: false, ..down(Kind::NewLeader, None) };
-            link.wait(comes, link.beginning(), SOON)?;
+            link.wait(comes, mark, SOON)?;
             tale.say(format!(
                 "its NEWLEADER is late at {OBSERVER}, too; currentEpoch is {}",
                 epoch(&ensemble)
@@ -119,14 +121,18 @@ fn commits(
     Ok(())
 }
 
-/// Waits until one of these servers has accepted the second epoch as a leader. Returns it.
-fn hears_of_epoch_2(ensemble: &Ensemble, voters: &[ServerId]) -> Result<ServerId, FindingError> {
+/// Waits until one of these servers leads and has sent the observer a NEWLEADER since its mark. Returns it with its mark.
+fn sends_new_leader(
+    ensemble: &Ensemble,
+    voters: &[ServerId],
+    marks: &[Mark],
+) -> Result<(ServerId, Mark), FindingError> {
     let leads = |all: &Ensemble| {
-        let informs = |leader: &&ServerId| {
-            let link = all.link(OBSERVER, **leader);
-            link.since(link.beginning()).iter().any(|seen| seen.kind == Kind::NewLeader)
+        let sends = |(leader, mark): &(ServerId, Mark)| {
+            let sent = all.link(OBSERVER, *leader).since(*mark);
+            sent.iter().any(|seen| seen.kind == Kind::NewLeader)
         };
-        voters.iter().find(informs).copied()
+        voters.iter().copied().zip(marks.iter().copied()).find(sends)
     };
     ensemble.until("a second leader", SOON, |all| leads(all).is_some())?;
     leads(ensemble).ok_or_else(|| FindingError::Otherwise("no server leads".to_owned()))

@@ -34,6 +34,7 @@ pub(super) fn reproduce(
     if variant == Variant::Control {
         let serves = JOINERS.map(|joiner| all.serves_within(joiner, WATCHED)).contains(&true);
         let leads = JOINERS.iter().any(|joiner| all.mode(*joiner).as_deref() == Some("leader"));
+        all.all_run(&JOINERS)?;
         return match serves && leads {
             true => Err(FindingError::Otherwise("servers 4 and 5 elected one of them".to_owned())),
             false => Ok(Outcome::Kept(format!("{first} is the only leader"))),

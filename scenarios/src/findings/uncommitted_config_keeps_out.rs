@@ -31,9 +31,7 @@ pub(super) fn reproduce(
         tale.say(format!("{old} is started; {} serve", listed(&all_serve)));
         return Ok(Outcome::Kept(format!("{old} follows {next}")));
     }
-    if let Some(status) = all.has_ended(old) {
-        return Err(FindingError::Otherwise(format!("{old} has ended: {status}")));
-    }
+    all.all_run(&all_serve)?;
     let out: Vec<ServerId> =
         all_serve.into_iter().filter(|server| all.mode(*server).is_none()).collect();
     let seconds = WATCHED.as_secs();

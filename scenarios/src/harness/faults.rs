@@ -54,7 +54,8 @@ impl Test {
         self
     }
 
-    /// Sets the release of the servers. The default is [`Release::Repaired`].
+    /// Sets the release whose defects the servers have. The default is [`Release::Repaired`]. They know all operations, those
+    /// too that came with a later release ([`Release::knows`]).
     #[must_use]
     pub fn release(mut self, release: Release) -> Test {
         self.release = release;

@@ -24,7 +24,7 @@ pub(crate) struct Told {
     pub(crate) code: u8,
     /// The number of steps that were not possible.
     pub(crate) skipped: usize,
-    /// The property that is violated only because the steps are no run any more, and so have no times of their own.
+    /// The property violated, if it judges times and the replay is not the recorded run.
     pub(crate) by_old_times: Option<String>,
 }
 

@@ -40,8 +40,8 @@ pub(crate) fn became(file: &Path, case: &Case, told: Told) -> Became {
     match told.by_old_times {
         Some(other) if other != property => {
             return Became::Holds(format!(
-                "regression {file}: its steps are no run any more, and cannot be judged from where {other} would fail, \
-                 which goes by times. Record it anew, or delete it."
+                "regression {file}: stale: this build does not give the recorded run, and its replay violates only \
+                 {other}, which judges times that a replay of old steps does not have. Record it anew, or delete it."
             ));
         }
         _ if told.code == 1 => return Became::Violates(told.text),

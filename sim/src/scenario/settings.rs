@@ -153,7 +153,7 @@ impl Settings {
         if self.servers.max_container_deletions == 0 {
             return Err("`max_container_deletions(0)`: give at least 1".to_string());
         }
-        // The monitors of clients do not know replies without a zxid (rule 2.1.7).
+        // The monitors of clients do not know replies without a zxid (rule 4.2.2).
         let release = self.servers.operations_of;
         if release != Release::Repaired {
             return Err(format!(

@@ -1,4 +1,4 @@
-//! Which operations a release's servers know (rule 2.1.7).
+//! Which operations a release's servers know (rule 4.2.2).
 
 use super::{Release, ReleaseNumber};
 use crate::vocabulary::op::{CreateMode, Op, Request};
