@@ -51,7 +51,7 @@ pub struct Ensemble {
 impl Ensemble {
     /// Returns an ensemble whose servers and programs have not started yet.
     pub fn new(config: Arc<Config>) -> Ensemble {
-        let first = Arc::new(first_tree(&config.setup, config.bugs));
+        let first = Arc::new(first_tree(&config));
         let server = |_| {
             let disk = Tracked::new(
                 Disk::new(Arc::clone(&first), config.bugs).with_file_system(config.file_system()),

@@ -128,7 +128,7 @@ impl Ensemble {
     pub fn phantom(&self, committed: &[Arc<Txn>]) -> Option<String> {
         self.config.server_ids().find_map(|id| {
             let tree = self.server(id).filter(|server| server.is_serving())?.tree();
-            let mut right = self.config.setup.tree();
+            let mut right = self.config.first_tree();
             let behind = committed.iter().take_while(|txn| txn.zxid <= tree.last_processed());
             behind.for_each(|txn| _ = right.apply(txn));
             Some(format!("On {id}, {}.", tree.difference(&right)?))

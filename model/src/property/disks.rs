@@ -159,7 +159,6 @@ mod tests {
     use crate::server::disk::Snapshot;
     use crate::vocabulary::config::Config;
     use crate::vocabulary::release::{Bugs, Release};
-    use crate::vocabulary::setup::Setup;
     use crate::vocabulary::txn::Txn;
     use std::sync::Arc;
 
@@ -189,6 +188,10 @@ mod tests {
         }
         disk(&mut ensemble).fsync();
         (ensemble, disks)
+    }
+
+    fn repaired() -> Config {
+        Config { bugs: Release::Repaired.bugs(), ..Config::new(3, 0) }
     }
 
     fn disk(ensemble: &mut Ensemble) -> &mut Disk {
@@ -311,14 +314,14 @@ mod tests {
     fn a_log_that_was_cut() {
         let history = history();
         let (mut ensemble, mut disks) = scene(&history, 3);
-        assert!(disk(&mut ensemble).truncate(z(1, 1), &Setup::NONE, Release::Repaired.bugs()));
+        assert!(disk(&mut ensemble).truncate(z(1, 1), &repaired()));
         let step = Step::Fsync(ONE);
         assert_eq!(disks.after(&step, &ensemble, &history), Ok(()));
         disk(&mut ensemble).append(Arc::clone(&history.txns()[2]));
         assert_eq!(property(disks.after(&step, &ensemble, &history)), "S7 contiguous log");
         // A log that is cut and extended in one step, as at the end of a role, has not only grown.
         let (mut ensemble, mut disks) = scene(&history, 3);
-        assert!(disk(&mut ensemble).truncate(z(1, 1), &Setup::NONE, Release::Repaired.bugs()));
+        assert!(disk(&mut ensemble).truncate(z(1, 1), &repaired()));
         for zxid in [z(1, 3), z(1, 4), z(1, 5)] {
             let body =
                 crate::vocabulary::txn::TxnBody::Error(crate::vocabulary::error::Error::NoNode);

@@ -235,7 +235,7 @@ impl Declared for DueContainers {
 impl DueContainers {
     fn begin(&mut self, config: &Arc<Config>) {
         self.options = config.options.clone();
-        self.note(&config.setup.tree(), Zxid::ZERO);
+        self.note(&config.first_tree(), Zxid::ZERO);
     }
 
     fn end(&mut self, view: View<'_>) -> Result<(), Objection> {

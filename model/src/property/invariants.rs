@@ -73,7 +73,8 @@ pub fn durable(ensemble: &Ensemble, history: &History) -> Result<(), Objection> 
 ///
 /// Under [`Bug::FirstSnapshotUnsynced`], a durable log also counts if no durable snapshot precedes it. With that
 /// defect no server has a durable snapshot when the first transaction is committed, so every run would violate S3,
-/// which would hide other violations of a release. The start that refuses such a log (rule 6.9.4) violates S13.
+/// which would hide other violations of a release. The start that refuses such a log (rule 6.9.4) violates S13. Under
+/// [`Bug::LogWithoutSnapshotReplayed`] no start refuses it; what a log lacks that does not begin with the history, S6 sees.
 ///
 /// # Errors
 /// The objection of S3, if no quorum of disks holds the transaction.
@@ -85,7 +86,8 @@ pub fn durable_on<'a>(
     if last == Zxid::ZERO {
         return Ok(());
     }
-    let log_is_enough = config.bugs.has(Bug::FirstSnapshotUnsynced);
+    let log_is_enough = config.bugs.has(Bug::FirstSnapshotUnsynced)
+        || config.bugs.has(Bug::LogWithoutSnapshotReplayed);
     let holds = |disk: &Disk| disk.holds(last) || log_is_enough && disk.logs(last);
     let (mut holders, mut verifier) = (ServerSet::default(), config.quorum_verifier());
     for (server, disk) in (1..).map(ServerId).zip(disks) {
@@ -335,6 +337,9 @@ mod tests {
             "S3 committed means durable: 1:2 is committed, but durable on the disks of 0 of 1 servers."
         );
         config.bugs = unsynced;
+        assert_eq!(judged(&config, z(1, 2)), Ok(()));
+        assert!(judged(&config, z(1, 3)).is_err());
+        config.bugs = Bugs::NONE.with(Bug::LogWithoutSnapshotReplayed);
         assert_eq!(judged(&config, z(1, 2)), Ok(()));
         assert!(judged(&config, z(1, 3)).is_err());
         // An older durable snapshot is enough if the log continues from it.

@@ -4,6 +4,7 @@ use crate::vocabulary::acl::{Acl, AclList, Id, Permissions};
 use crate::vocabulary::config::ServerOptions;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::op::ClientInfo;
+use crate::vocabulary::release::Release;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest, Sha1};
@@ -51,11 +52,11 @@ pub fn generate_digest(user_and_password: &str) -> String {
 }
 
 /// Returns an ACL in its stored form: without duplicates, and with `auth` replaced by the identities that the
-/// connection has proven (rule 1.9.4).
+/// connection has proven, as a release's servers do it (rules 1.9.4 and 1.9.7).
 ///
 /// # Errors
 /// `InvalidAcl` if no entry remains, or an entry is malformed.
-pub(crate) fn fix_up(acl: &AclList, auth: &[Id]) -> Result<AclList, Error> {
+pub(crate) fn fix_up(acl: &AclList, auth: &[Id], of: Release) -> Result<AclList, Error> {
     if acl.is_open() {
         return Ok(AclList::OPEN);
     }
@@ -65,23 +66,29 @@ pub(crate) fn fix_up(acl: &AclList, auth: &[Id]) -> Result<AclList, Error> {
             unique.push(entry);
         }
     }
-    let mut fixed = Vec::new();
+    let (mut fixed, mut spelled_out) = (Vec::new(), Vec::new());
     for entry in unique {
         match &*entry.id.scheme {
             "world" if entry.id == Id::ANYONE => fixed.push(entry.clone()),
             "auth" => {
-                let before = fixed.len();
                 let proven = auth.iter().filter(|id| id.scheme == "digest");
-                fixed.extend(proven.map(|id| Acl::new(entry.permissions, id.clone())));
-                if fixed.len() == before {
+                let proven = proven.map(|id| Acl::new(entry.permissions, id.clone()));
+                let list = if of.keeps_place_of_auth() { &mut fixed } else { &mut spelled_out };
+                let before = list.len();
+                list.extend(proven);
+                if list.len() == before {
                     return Err(Error::InvalidAcl);
                 }
             }
             "digest" if is_digest(&entry.id.id) => fixed.push(entry.clone()),
+            "ip" if !of.accepts_networks() && entry.id.id.contains('/') => {
+                return Err(Error::InvalidAcl);
+            }
             "ip" if network(&entry.id.id).is_some() => fixed.push(entry.clone()),
             _ => return Err(Error::InvalidAcl),
         }
     }
+    fixed.append(&mut spelled_out);
     if fixed.is_empty() { Err(Error::InvalidAcl) } else { Ok(AclList::new(fixed)) }
 }
 
@@ -204,11 +211,19 @@ mod tests {
             ("kerberos", "user"),
         ];
         for (scheme, id) in refused {
-            assert_eq!(fix_up(&acl(scheme, id), &[]), Err(Error::InvalidAcl), "{scheme}:{id}");
+            assert_eq!(
+                fix_up(&acl(scheme, id), &[], Release::Repaired),
+                Err(Error::InvalidAcl),
+                "{scheme}:{id}"
+            );
         }
-        assert_eq!(fix_up(&AclList::new([]), &[]), Err(Error::InvalidAcl));
+        assert_eq!(fix_up(&AclList::new([]), &[], Release::Repaired), Err(Error::InvalidAcl));
         for (scheme, id) in [("world", "anyone"), ("digest", "user:x"), ("ip", "10.0.0.0/8")] {
-            assert_eq!(fix_up(&acl(scheme, id), &[]), Ok(acl(scheme, id)), "{scheme}:{id}");
+            assert_eq!(
+                fix_up(&acl(scheme, id), &[], Release::Repaired),
+                Ok(acl(scheme, id)),
+                "{scheme}:{id}"
+            );
         }
     }
 
@@ -217,7 +232,21 @@ mod tests {
         let digest = Id::new("digest", "user:hash");
         let auth = [of_address("10.0.0.1"), Id::new("super", ""), digest.clone()];
         let expected = AclList::new([Acl::new(Permissions::ALL, digest)]);
-        assert_eq!(fix_up(&AclList::creator_all(), &auth), Ok(expected));
+        assert_eq!(fix_up(&AclList::creator_all(), &auth, Release::Repaired), Ok(expected));
+    }
+
+    #[test]
+    fn before_3_5_an_acl_names_no_network_and_auth_goes_to_the_end() {
+        let digest = Id::new("digest", "user:hash");
+        let read = Acl::new(Permissions::READ, Id::ANYONE);
+        let own = Acl::new(Permissions::ALL, digest.clone());
+        let asked = AclList::new([Acl::new(Permissions::ALL, Id::new("auth", "")), read.clone()]);
+        let fixed = |of: Release| fix_up(&asked, std::slice::from_ref(&digest), of);
+        assert_eq!(fixed(Release::V3_4_14), Ok(AclList::new([read.clone(), own.clone()])));
+        assert_eq!(fixed(Release::V3_5_10), Ok(AclList::new([own, read])));
+        let old = |address: &str| fix_up(&acl("ip", address), &[], Release::V3_4_14);
+        assert_eq!(old("10.0.0.0/8"), Err(Error::InvalidAcl));
+        assert_eq!(old("10.0.0.1"), Ok(acl("ip", "10.0.0.1")));
     }
 
     #[test]

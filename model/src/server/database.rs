@@ -121,7 +121,7 @@ impl Database {
 /// The sentence with which the process exits: there is a log but no snapshot to begin with, or the log is unreadable.
 pub(super) fn load(context: &mut Context<'_>) -> Result<(DataTree, usize), &'static str> {
     if context.disk.snapshots().is_empty() {
-        context.disk.make_mut().begin_database(&context.config.setup, context.config.bugs)?;
+        context.disk.make_mut().begin_database(context.config)?;
     }
     let (tree, from) = context.disk.load().expect("there is a snapshot");
     check_lengths(&context.disk.log()[from..], context)?;

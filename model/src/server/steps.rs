@@ -307,7 +307,7 @@ mod tests {
         let config = Config { bugs, ..Config::new(3, 0) };
         let mut network = Network::new(3, 0);
         let mut disk = Tracked::new(
-            Disk::new(Arc::new(config.setup.tree()), config.bugs)
+            Disk::new(Arc::new(config.first_tree()), config.bugs)
                 .with_file_system(config.file_system()),
         );
         let mut effects = Effects::default();

@@ -93,7 +93,7 @@ impl Service {
     /// Returns a ZooKeeper with the initial znodes of its configuration.
     pub fn new(config: Arc<Config>) -> Service {
         let clients = config.clients.len();
-        let log = Log::beginning_with(config.setup.tree());
+        let log = Log::beginning_with(config.first_tree());
         let prep = Prep::new(Epoch(1), &log.last().tree);
         let client = |at: usize| Tracked::new(ClientNode::new(&config, ClientId::at(at)));
         let link = |at: usize| Tracked::new(Link::closed(ClientId::at(at), &config));

@@ -17,6 +17,7 @@ pub use apply::{Applied, Change};
 use acl_cache::AclCache;
 
 use crate::vocabulary::acl::AclList;
+use crate::vocabulary::config::Config;
 use crate::vocabulary::data::Data;
 use crate::vocabulary::fingerprint::Fingerprint;
 use crate::vocabulary::id::SessionId;
@@ -76,6 +77,17 @@ impl Setup {
     /// Returns the database with which every server begins.
     pub fn tree(&self) -> DataTree {
         DataTree::beginning_with(self.znodes())
+    }
+}
+
+impl Config {
+    /// Returns the database with which every server begins. Before 3.5.0 it has no `/zookeeper/config` (rule 1.2.1).
+    pub fn first_tree(&self) -> DataTree {
+        let mut tree = self.setup.tree();
+        if !self.options.operations_of.has_config_znode() {
+            tree.take_out(CONFIG);
+        }
+        tree
     }
 }
 
@@ -310,6 +322,14 @@ impl DataTree {
         self.digest.add(entry.digest);
         let old = self.nodes.insert(path, entry);
         debug_assert!(old.is_none(), "a znode is put once");
+    }
+
+    /// Removes one of ZooKeeper's own znodes as if it had never been there.
+    fn take_out(&mut self, path: &str) {
+        let entry = self.nodes.remove(path).expect("it is there from the start");
+        self.digest.subtract(entry.digest);
+        let (parent, name) = path.rsplit_once('/').expect("it is no root");
+        self.change(parent, |entry| entry.children.remove(name));
     }
 
     /// Adds a new znode to the lists of ephemerals, of containers and TTL znodes, and of quotas.

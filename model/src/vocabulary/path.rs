@@ -1,6 +1,7 @@
 //! Znode paths and their validation (rule 1.1).
 
 use crate::vocabulary::error::Error;
+use crate::vocabulary::release::Release;
 use serde::{Deserialize, Serialize};
 use std::borrow::Borrow;
 use std::fmt;
@@ -34,8 +35,19 @@ impl ZnodePath {
     /// # Errors
     /// `BadArguments` if `PathUtils.validatePath` refuses the path.
     pub fn new(path: impl Into<Arc<str>>) -> Result<ZnodePath, Error> {
+        ZnodePath::of_release(path, Release::Repaired)
+    }
+
+    /// Checks a path by the rules of a release's servers (rule 1.1.6).
+    ///
+    /// # Errors
+    /// `BadArguments` if they refuse the path.
+    pub(crate) fn of_release(
+        path: impl Into<Arc<str>>,
+        release: Release,
+    ) -> Result<ZnodePath, Error> {
         let path = path.into();
-        validate(&path)?;
+        validate(&path, release)?;
         Ok(ZnodePath(path))
     }
 
@@ -75,7 +87,7 @@ pub fn name(path: &str) -> &str {
 }
 
 /// Checks a path by rules 1.1.1 and 1.1.2, in their order; every refusal is `BadArguments`.
-fn validate(path: &str) -> Result<(), Error> {
+fn validate(path: &str, release: Release) -> Result<(), Error> {
     if !path.starts_with('/') {
         return Err(Error::BadArguments);
     }
@@ -83,7 +95,9 @@ fn validate(path: &str) -> Result<(), Error> {
         return Ok(());
     }
     let bad_component = |part: &str| part.is_empty() || part == "." || part == "..";
-    if path[1..].split('/').any(bad_component) || path.chars().any(forbidden) {
+    if path[1..].split('/').any(bad_component)
+        || path.chars().any(|it| forbidden(it) && !release.accepts(it))
+    {
         return Err(Error::BadArguments);
     }
     Ok(())

@@ -61,7 +61,7 @@ impl<H: Host, G: Grain> World<H, G> {
     /// Returns a world before its first step.
     pub fn over(grain: G, host: H, mut monitors: Vec<Box<dyn Monitor>>) -> World<H, G> {
         monitors.iter_mut().for_each(|monitor| monitor.begin(grain.config()));
-        let history = History::beginning_with(grain.config().setup.tree());
+        let history = History::beginning_with(grain.config().first_tree());
         World {
             grain,
             host,

@@ -235,7 +235,7 @@ pub(super) struct ConformArguments {
     /// installed package is started]
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "ensemble")]
     pub(super) server: Option<String>,
-    /// Which ZooKeeper to start, or which one that server is: 3.8.0 (Debian's), or 3.6.3 or 3.9.5, once downloaded by
+    /// Which ZooKeeper to start, or which one that server is: 3.8.0 (Debian's), or 3.4.14, 3.6.3 or 3.9.5, once downloaded by
     /// `vivarium findings --get 3.9.5` [default: 3.8.0]
     #[arg(long, value_name = "RELEASE")]
     pub(super) zookeeper: Option<String>,

@@ -7,7 +7,8 @@
 use std::fmt;
 use std::sync::Arc;
 use vivarium_model::acl::{Acl, AclList};
-use vivarium_model::op::{Op, ReadOp, Request};
+use vivarium_model::op::{AddWatchMode, Op, ReadOp, Request};
+use vivarium_model::release::Release;
 use vivarium_model::wire::Opcodes;
 
 /// The number of clients.
@@ -88,6 +89,25 @@ impl Watched {
 }
 
 impl Action {
+    /// Returns the action as it can be asked of a release: without `create2` and `setWatches2` where servers do not know them.
+    /// The model's requests do not tell these from `create` and `setWatches`.
+    pub(crate) fn asked_of(self, release: Release) -> Action {
+        let knows_persistent =
+            release.knows(&Request::AddWatch { path: "/".into(), mode: AddWatchMode::Persistent });
+        match self {
+            Action::Ask {
+                seat,
+                request: request @ (Request::Write(Op::Create { .. }) | Request::Multi(_)),
+                ..
+            } if !release.knows_create2() => Action::Ask { seat, request, opcodes: Opcodes::Plain },
+            Action::Return { seat, watched } if !knows_persistent => {
+                let (persistent, recursive) = (Vec::new(), Vec::new());
+                Action::Return { seat, watched: Watched { persistent, recursive, ..watched } }
+            }
+            other => other,
+        }
+    }
+
     /// Returns true if the action concerns znodes outside of the case: the root and `/zookeeper`.
     pub(crate) fn is_about_the_root(&self) -> bool {
         let text = self.to_string();

@@ -40,6 +40,11 @@ impl Plan {
         self.zookeeper.as_deref().unwrap_or(INSTALLED)
     }
 
+    /// Returns the release to compare with, which [`Plan::check`] has checked.
+    pub(super) fn known_release(&self) -> Release {
+        Release::named(self.release()).expect("a release in `COMPARED` is known")
+    }
+
     /// Returns the number of servers.
     pub(super) fn servers(&self) -> u8 {
         if self.ensemble { SERVERS as u8 + self.observers } else { 1 }
@@ -83,7 +88,7 @@ pub(super) fn real_options(observers: u8) -> Options {
 /// Returns the matching setup of the model.
 pub(super) fn setting(plan: &Plan) -> Setting {
     let real = real_options(plan.observers);
-    let release = Release::named(plan.release()).expect("a release in `COMPARED` is known");
+    let release = plan.known_release();
     let options = ServerOptions {
         min_session_timeout: Some(*real.session_timeouts.start()),
         max_session_timeout: Some(*real.session_timeouts.end()),
@@ -102,7 +107,7 @@ pub(super) fn setting(plan: &Plan) -> Setting {
 pub fn setup() -> String {
     let real = real_options(0);
     let mut text = String::from(
-        "A server to compare with (--server) is a standalone ZooKeeper 3.8.0 that has no other clients (or 3.6.3 or 3.9.5, with \
+        "A server to compare with (--server) is a standalone ZooKeeper 3.8.0 that has no other clients (or 3.4.14, 3.6.3 or 3.9.5, with \
          --zookeeper), with these lines in zoo.cfg:\n",
     );
     let least = real.session_timeouts.start().as_millis();

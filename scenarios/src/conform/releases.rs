@@ -17,7 +17,7 @@ use vivarium_model::release::{Bug, Bugs, Release};
 pub(super) const INSTALLED: &str = "3.8.0";
 
 /// The releases with which the model is compared.
-pub const COMPARED: [&str; 3] = ["3.6.3", INSTALLED, "3.9.5"];
+pub const COMPARED: [&str; 4] = ["3.4.14", "3.6.3", INSTALLED, "3.9.5"];
 
 /// Returns the defects of a release as it can be started here; `None` if there is no such release. Debian's package has a
 /// later security repair: it withholds watch events from clients that may not read (ZOOKEEPER-4799, CVE-2024-23944).

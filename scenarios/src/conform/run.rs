@@ -125,6 +125,8 @@ fn draw_case(runner: &mut TestRunner, case: u64, plan: &Plan) -> Drawn {
         1 => draw::action().boxed(),
         servers => draw::moving(servers).boxed(),
     };
+    let release = plan.known_release();
+    let action = action.prop_map(move |action| action.asked_of(release));
     let mut drawn: Drawn = (0..draw::CASE)
         .map(|_| action.new_tree(runner).expect("nothing is rejected"))
         .map(|tree| Box::new(tree) as Box<dyn ValueTree<Value = Action>>)

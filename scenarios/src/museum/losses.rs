@@ -131,6 +131,7 @@ const OWN: &[(Bug, Consequence, &str)] = &[
     (Bug::TailNotApplied, Diverged, "One server shows, after its next start, a write that was never committed."),
     (Bug::SyncSkipsCommittedLog, Diverged, "A write that was answered is missing on servers that have joined a leader which had itself just joined."),
     (Bug::GapsAreReplayed, Diverged, "A server whose log lacks transactions starts, and serves a tree without them."),
+    (Bug::LogWithoutSnapshotReplayed, Diverged, "A server whose snapshots are lost starts from an empty database, and serves a tree without what they had."),
     (Bug::InterruptedSnapKeepsTree, Diverged, "One server serves a tree that the ensemble never had, after its leader has failed while it sent a snapshot."),
     (Bug::SnapNotFsynced, Diverged, "What a server has received as a snapshot is gone there, after its power has failed."),
     (Bug::ExistsAsksNoAcl, Promise, "A client without READ on a znode gets its Stat by exists."),

@@ -202,7 +202,7 @@ impl Declared for AccessDecisions {
 
 impl AccessDecisions {
     fn begin(&mut self, config: &Arc<Config>) {
-        self.account = Account::beginning_with(&config.setup.tree());
+        self.account = Account::beginning_with(&config.first_tree());
         self.addresses = config.clients.iter().map(|it| Arc::clone(&it.address)).collect();
         self.options = config.options.clone();
     }

@@ -137,6 +137,7 @@ mod tests {
     use super::*;
     use crate::server::access;
     use crate::vocabulary::config::ServerOptions;
+    use crate::vocabulary::release::Release;
 
     const ADDRESSES: [&str; 3] = ["10.1.2.3", "10.1.2.4", "192.168.0.1"];
     const PROOFS: [&[u8]; 5] = [b"ann:a", b"bob:b", b"ann:other", b"super:admin", b"nobody"];
@@ -207,7 +208,7 @@ mod tests {
                         assert_eq!(who.may(list, it), may, "{list} {it} {who:?}");
                         refused += u32::from(!may);
                     }
-                    let fixed = access::fix_up(list, &auth).ok();
+                    let fixed = access::fix_up(list, &auth, Release::Repaired).ok();
                     let fixed = fixed.map(|it| sorted(it.entries()));
                     assert_eq!(who.stored(list), fixed, "{list} {who:?}");
                     assert_eq!(without_hashes(list), access::masked(list).entries());

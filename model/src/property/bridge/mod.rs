@@ -253,7 +253,7 @@ impl Declared for Bridge {
 impl Bridge {
     fn begin(&mut self, config: &Arc<Config>) {
         self.config = Arc::clone(config);
-        self.log = Log::beginning_with(config.setup.tree());
+        self.log = Log::beginning_with(config.first_tree());
     }
 }
 

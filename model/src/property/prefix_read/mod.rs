@@ -347,7 +347,7 @@ impl Declared for PrefixRead {
 
 impl PrefixRead {
     fn begin(&mut self, config: &Arc<Config>) {
-        *self = PrefixRead::beginning_with(&config.setup.tree());
+        *self = PrefixRead::beginning_with(&config.first_tree());
     }
 
     fn replied(

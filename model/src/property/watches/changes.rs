@@ -52,7 +52,7 @@ pub(super) struct Changes {
 impl Changes {
     /// Returns the state before the first transaction.
     pub(super) fn beginning_with(config: &Config) -> Changes {
-        let tree = config.setup.tree();
+        let tree = config.first_tree();
         let mut changes = Changes::default();
         for (path, znode) in tree.nodes() {
             let path = path.shared();

@@ -15,10 +15,10 @@ pub use snapshots::{Snapshot, Truncated};
 
 use super::committed_log::is_gap;
 use crate::tree::DataTree;
+use crate::vocabulary::config::Config;
 use crate::vocabulary::file_system::FileSystem;
 use crate::vocabulary::quorum::Attached;
 use crate::vocabulary::release::{Bug, Bugs};
-use crate::vocabulary::setup::Setup;
 use crate::vocabulary::step::{Tail, Unwritten};
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::{Epoch, Zxid};
@@ -154,18 +154,18 @@ impl Disk {
         self.durable = self.log.len();
     }
 
-    /// Cuts everything after `zxid` out of the log (rule 6.9.6); `setup` describes the first database. Returns
+    /// Cuts everything after `zxid` out of the log (rule 6.9.6); `config` describes the first database. Returns
     /// `false` and changes nothing if the history up to `zxid` cannot be rebuilt from what would remain.
     #[must_use]
-    pub fn truncate(&mut self, zxid: Zxid, setup: &Setup, bugs: Bugs) -> bool {
+    pub fn truncate(&mut self, zxid: Zxid, config: &Config) -> bool {
+        let bugs = config.bugs;
         if self.snapshots.first().is_none_or(|first| first.label > zxid) {
             if zxid > Zxid::ZERO {
                 return false;
             }
             // The first database can be rebuilt without a snapshot. (A request for a SNAP would only bring an empty
             // DIFF, since the leader has no more than that database.)
-            self.snapshots =
-                vec![Disk::first_snapshot(Arc::new(first_tree(setup, bugs)), Bugs::NONE)];
+            self.snapshots = vec![Disk::first_snapshot(Arc::new(first_tree(config)), Bugs::NONE)];
         }
         let mut keep = self.log.partition_point(|txn| txn.zxid <= zxid);
         let newest = self.snapshots.iter().rfind(|snapshot| snapshot.label <= zxid);

@@ -105,10 +105,10 @@ mod tests {
     use super::*;
     use crate::server::disk::Snapshot;
     use crate::tree::DataTree;
+    use crate::vocabulary::config::Config;
     use crate::vocabulary::error::Error;
     use crate::vocabulary::id::{SessionId, Xid};
     use crate::vocabulary::release::{Bug, Bugs};
-    use crate::vocabulary::setup::Setup;
     use crate::vocabulary::txn::{Txn, TxnBody};
     use crate::vocabulary::zxid::Zxid;
     use std::sync::Arc;
@@ -215,7 +215,7 @@ mod tests {
             disk.append(txn(Epoch(1), counter));
         }
         disk.fsync();
-        assert!(disk.truncate(Zxid::new(Epoch(1), 1), &Setup::NONE, bugs));
+        assert!(disk.truncate(Zxid::new(Epoch(1), 1), &Config { bugs, ..Config::new(1, 0) }));
         assert!(disk.may_undo_cuts());
         disk.write_current_epoch_tmp(Epoch(2));
         assert!(!disk.may_undo_cuts());

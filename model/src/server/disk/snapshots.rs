@@ -5,8 +5,8 @@
 
 use super::Disk;
 use crate::tree::DataTree;
+use crate::vocabulary::config::Config;
 use crate::vocabulary::release::{Bug, Bugs};
-use crate::vocabulary::setup::Setup;
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
@@ -112,19 +112,22 @@ impl Disk {
         }
     }
 
-    /// Begins a database at a process's start: without snapshots and with an empty log, it saves the one that `setup`
-    /// describes (rule 6.9.4).
+    /// Begins a database at a process's start: without snapshots and with an empty log, it saves the first one (rule
+    /// 6.9.4).
     ///
     /// # Errors
     /// The reason why the server refuses to start: there is a log, but no snapshot that it continues.
-    pub(crate) fn begin_database(&mut self, setup: &Setup, bugs: Bugs) -> Result<(), &'static str> {
+    pub(crate) fn begin_database(&mut self, config: &Config) -> Result<(), &'static str> {
         if !self.snapshots.is_empty() {
             return Ok(());
         }
-        if !self.log.is_empty() {
+        let bugs = config.bugs;
+        if !self.log.is_empty() && !bugs.has(Bug::LogWithoutSnapshotReplayed) {
             return Err("no snapshot was found, but there is a log");
         }
-        self.snapshots.push(Disk::first_snapshot(Arc::new(first_tree(setup, bugs)), bugs));
+        // Without a file, the empty database counts as a first snapshot that no power loss takes.
+        let bugs = if self.log.is_empty() { bugs } else { Bugs::NONE };
+        self.snapshots.push(Disk::first_snapshot(Arc::new(first_tree(config)), bugs));
         Ok(())
     }
 
@@ -158,9 +161,9 @@ impl Disk {
 }
 
 /// Returns the database that every server begins with.
-pub(crate) fn first_tree(setup: &Setup, bugs: Bugs) -> DataTree {
-    let mut tree = setup.tree();
-    if bugs.has(Bug::AclByNumber) {
+pub(crate) fn first_tree(config: &Config) -> DataTree {
+    let mut tree = config.first_tree();
+    if config.bugs.has(Bug::AclByNumber) {
         tree.number_acls();
     }
     tree

@@ -7,9 +7,13 @@ use crate::vocabulary::id::{SessionId, Xid};
 use crate::vocabulary::op::Data;
 use crate::vocabulary::path::ZnodePath;
 use crate::vocabulary::release::Release;
-use crate::vocabulary::setup::Setup;
 use crate::vocabulary::txn::TxnBody;
 use proptest::prelude::*;
+
+/// Returns the settings of servers with these defects.
+fn with(bugs: Bugs) -> Config {
+    Config { bugs, ..Config::new(1, 0) }
+}
 
 fn empty() -> Disk {
     Disk::new(Arc::new(DataTree::new()), Bugs::NONE)
@@ -21,11 +25,8 @@ fn a_cut_to_nothing_leaves_the_empty_database_whatever_a_snapshot_holds() {
     let (label, bugs) = (Zxid::new(Epoch(1), 3), Release::Repaired.bugs());
     let content = Arc::new(DataTree::empty());
     disk.replace_by_snapshot(Snapshot { label, content, durable: true }, bugs);
-    assert!(
-        !disk.truncate(Zxid::new(Epoch(1), 2), &Setup::NONE, bugs),
-        "nothing to rebuild 1:2 from"
-    );
-    assert!(disk.truncate(Zxid::ZERO, &Setup::NONE, bugs));
+    assert!(!disk.truncate(Zxid::new(Epoch(1), 2), &with(bugs)), "nothing to rebuild 1:2 from");
+    assert!(disk.truncate(Zxid::ZERO, &with(bugs)));
     let (tree, _) = disk.load().expect("there is a snapshot");
     assert_eq!((tree.last_processed(), tree.digest()), (Zxid::ZERO, DataTree::new().digest()));
 }
@@ -174,7 +175,7 @@ fn nothing_behind_half_a_record_is_read_until_a_new_file_begins() {
     assert_eq!(counters(&disk), [3]);
     // A TRUNC begins a new file, even if it cuts nothing.
     let mut disk = torn();
-    assert!(disk.truncate(txn(1).zxid, &Setup::NONE, bugs));
+    assert!(disk.truncate(txn(1).zxid, &with(bugs)));
     disk.append(txn(2));
     assert_eq!(counters(&disk), [1, 2]);
     // A start and a background snapshot begin a new file too.
@@ -216,13 +217,13 @@ fn a_gap_matters_above_the_snapshot_that_is_loaded() {
     let mut disk = with_a_log(&[1, 2, 4, 5]);
     assert!(disk.has_gap(0) && !disk.has_gap(2));
     let cut = Zxid::new(Epoch(1), 4);
-    assert!(!disk.truncate(cut, &Setup::NONE, bugs), "1:4 cannot be rebuilt without 1:3");
+    assert!(!disk.truncate(cut, &with(bugs)), "1:4 cannot be rebuilt without 1:3");
     assert_eq!(disk.log().len(), 4, "nothing is changed then");
     disk.add_snapshot(snapshot(3, true), bugs);
-    assert!(disk.truncate(cut, &Setup::NONE, bugs));
+    assert!(disk.truncate(cut, &with(bugs)));
     let (tree, from) = disk.load().expect("there is a snapshot");
     assert_eq!((tree.last_processed(), disk.has_gap(from)), (cut, false));
-    assert!(disk.truncate(Zxid::new(Epoch(1), 2), &Setup::NONE, bugs), "the gap is above the cut");
+    assert!(disk.truncate(Zxid::new(Epoch(1), 2), &with(bugs)), "the gap is above the cut");
 }
 
 /// The cut records are in their file again, before later records in another file.
@@ -235,7 +236,7 @@ fn a_crash_can_undo_a_cut_that_nobody_has_fsynced() {
         let mut disk = with_a_log(&[1, 2, 3]);
         disk.fsync();
         disk.append(txn(4));
-        assert!(disk.truncate(txn(1).zxid, &Setup::NONE, bugs));
+        assert!(disk.truncate(txn(1).zxid, &with(bugs)));
         assert_eq!(disk.may_undo_cuts(), bugs.has(Bug::TruncUnsynced));
         disk.append(txn(5));
         disk.fsync();
@@ -246,7 +247,7 @@ fn a_crash_can_undo_a_cut_that_nobody_has_fsynced() {
     // A record that was cut and sent again is in the log once.
     let mut disk = with_a_log(&[1, 2, 3]);
     disk.fsync();
-    assert!(disk.truncate(txn(1).zxid, &Setup::NONE, head));
+    assert!(disk.truncate(txn(1).zxid, &with(head)));
     disk.append(txn(2));
     disk.fsync();
     disk.crash(Tail { cuts: true, ..Tail::LOST });
@@ -328,8 +329,13 @@ fn is_what_a_start_loads(disk: &Disk) -> Result<(), TestCaseError> {
     let mut crashed = disk.clone();
     crashed.crash(Tail::LOST);
     if crashed.snapshots().is_empty() {
-        let begun = crashed.begin_database(&Setup::NONE, Bugs::NONE);
+        let begun = crashed.begin_database(&with(Bugs::NONE));
         prop_assert_eq!(begun.is_err(), !crashed.log().is_empty());
+        // With the defect, the empty database counts as the snapshot, and no power loss takes that one.
+        let mut replayed = crashed.clone();
+        let replays = Bugs::NONE.with(Bug::LogWithoutSnapshotReplayed);
+        prop_assert!(replayed.begin_database(&with(replays)).is_ok());
+        prop_assert_eq!(replayed.load().map(|(_, from)| from), Some(0));
     }
     let Some((tree, from)) = crashed.load() else { return Ok(()) };
     let label = crashed.snapshots().last().expect("it was loaded").label;

@@ -155,7 +155,7 @@ mod tests {
         ) {
             let mut network = Network::new(2, 0);
             let mut disk = Tracked::new(
-                Disk::new(std::sync::Arc::new(config.setup.tree()), config.bugs)
+                Disk::new(std::sync::Arc::new(config.first_tree()), config.bugs)
                     .with_file_system(config.file_system()),
             );
             let mut effects = Effects::default();

@@ -30,11 +30,7 @@ impl Following<'_> {
                 learner.phase = Phase::Synchronising;
                 // FileSnap.close waits for the thread that is writing the previous tree.
                 self.database.finish_snapshot(context);
-                if !context.disk.make_mut().truncate(
-                    zxid,
-                    &context.config.setup,
-                    context.config.bugs,
-                ) {
+                if !context.disk.make_mut().truncate(zxid, context.config) {
                     learner.ask_for_snapshot = true;
                     self.reconnect_for_snapshot(context);
                     return;

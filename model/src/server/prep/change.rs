@@ -13,7 +13,7 @@ use crate::vocabulary::id::SessionId;
 use crate::vocabulary::op::{CreateMode, Data, Op, Request, Version};
 use crate::vocabulary::path::{CONFIG, RECONFIGURED, RESERVED, ZnodePath};
 use crate::vocabulary::reconfiguration::Reconfiguration;
-use crate::vocabulary::release::{Bug, Bugs};
+use crate::vocabulary::release::{Bug, Bugs, Release};
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::txn::TxnBody;
 use crate::vocabulary::zxid::Zxid;
@@ -40,6 +40,10 @@ impl Change<'_> {
             // Only a multi can contain a check; alone, it has an opcode that servers refuse.
             Request::Write(Op::Check { .. }) => Err(Error::Unimplemented),
             Request::Write(op) => self.op(op),
+            // The server cannot read a multi with an operation that it does not know (rule 1.7.5).
+            Request::Multi(ops) if !ops.iter().all(|op| self.knowledge().knows_op(op)) => {
+                Err(Error::MarshallingError)
+            }
             Request::Multi(ops) => Ok(self.multi(ops)),
             Request::SetAcl { path, acl, version } => {
                 self.check_session()?;
@@ -145,15 +149,15 @@ impl Change<'_> {
         acl: &AclList,
     ) -> Result<TxnBody, Error> {
         let parent = parent_of(path)?;
-        let acl = access::fix_up(acl, &self.asker.auth)?;
+        let acl = access::fix_up(acl, &self.asker.auth, self.knowledge())?;
         let (parent, record) = self.find(parent)?;
         if !self.has(Bug::PlantedCreateAsksNoAcl) {
             self.may(&record, Permissions::CREATE)?;
         }
         // Validated only with its number appended: `/p/` is a valid prefix of a sequential name.
         let path = match mode.is_sequential() {
-            true => ZnodePath::new(format!("{path}{:010}", self.suffix(&record)))?,
-            false => ZnodePath::new(Arc::clone(path))?,
+            true => self.path(format!("{path}{:010}", self.suffix(&record)))?,
+            false => self.path(Arc::clone(path))?,
         };
         if self.find(&path).is_ok() {
             return Err(Error::NodeExists);
@@ -178,7 +182,10 @@ impl Change<'_> {
     }
 
     fn delete(&mut self, path: &str, version: Version) -> Result<TxnBody, Error> {
-        let (parent, parent_record) = self.find(deletable(path)?)?;
+        let (parent, parent_record) = self.find(self.deletable(path)?)?;
+        if !self.knowledge().asks_before_it_finds() {
+            self.find(path)?;
+        }
         if !self.has(Bug::PlantedDeleteAcl) {
             self.may(&parent_record, Permissions::DELETE)?;
         }
@@ -197,7 +204,7 @@ impl Change<'_> {
     /// Checks a deleteContainer: it needs no permission and no version, and the time to live is not checked again
     /// (rule 1.5.5).
     fn delete_container(&mut self, path: &str) -> Result<TxnBody, Error> {
-        let parent = deletable(path)?;
+        let parent = self.deletable(path)?;
         let (path, record) = self.find(path)?;
         if record.children > 0 {
             return Err(Error::NotEmpty);
@@ -216,7 +223,7 @@ impl Change<'_> {
         data: &Data,
         version: Version,
     ) -> Result<TxnBody, Error> {
-        ZnodePath::new(Arc::clone(path))?;
+        self.path(Arc::clone(path))?;
         let (path, record) = self.find(path)?;
         self.may(&record, Permissions::WRITE)?;
         let data_length = data.len() as u32;
@@ -233,8 +240,8 @@ impl Change<'_> {
         acl: &AclList,
         version: Version,
     ) -> Result<TxnBody, Error> {
-        ZnodePath::new(Arc::clone(path))?;
-        let acl = access::fix_up(acl, &self.asker.auth)?;
+        self.path(Arc::clone(path))?;
+        let acl = access::fix_up(acl, &self.asker.auth, self.knowledge())?;
         let (path, record) = self.find(path)?;
         self.may(&record, Permissions::ADMIN)?;
         let aversion = self.next_version(record.aversion, version)?;
@@ -278,11 +285,22 @@ impl Change<'_> {
     }
 
     fn check(&mut self, path: &Arc<str>, version: Version) -> Result<TxnBody, Error> {
-        ZnodePath::new(Arc::clone(path))?;
+        self.path(Arc::clone(path))?;
         let (path, record) = self.find(path)?;
         self.may(&record, Permissions::READ)?;
         self.next_version(record.version, version)?;
         Ok(TxnBody::Check { path })
+    }
+
+    /// Returns the parent of a path that may be deleted (rule 1.1.4).
+    fn deletable<'a>(&self, path: &'a str) -> Result<&'a str, Error> {
+        let parent = parent_of(path)?;
+        let is_own = path == CONFIG && !self.knowledge().has_config_znode();
+        if RESERVED.contains(&path) && !is_own { Err(Error::BadArguments) } else { Ok(parent) }
+    }
+
+    fn path(&self, path: impl Into<Arc<str>>) -> Result<ZnodePath, Error> {
+        ZnodePath::of_release(path, self.knowledge())
     }
 
     fn find(&self, path: &str) -> Result<(ZnodePath, Record), Error> {
@@ -300,6 +318,11 @@ impl Change<'_> {
             true => self.tree.check_quota(path, count, bytes),
             false => Ok(()),
         }
+    }
+
+    /// Returns the release whose operations the servers know.
+    fn knowledge(&self) -> Release {
+        self.config.options.operations_of
     }
 
     fn has(&self, bug: Bug) -> bool {
@@ -342,12 +365,6 @@ fn parent_of(path: &str) -> Result<&str, Error> {
         Some(at) => Ok(&path[..at]),
         None => Err(Error::BadArguments),
     }
-}
-
-/// Returns the parent of a path that may be deleted (rule 1.1.4).
-fn deletable(path: &str) -> Result<&str, Error> {
-    let parent = parent_of(path)?;
-    if RESERVED.contains(&path) { Err(Error::BadArguments) } else { Ok(parent) }
 }
 
 /// Returns the version after a change of a znode with version `current`. It is never -1, which in a request would

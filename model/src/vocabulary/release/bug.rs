@@ -386,6 +386,10 @@ named! {
         NextConfigDeletedAtStart =>
             "a start deletes the file of the last configuration seen (HEAD)",
 
+        /// A start without any snapshot replays the log on an empty database (ZOOKEEPER-2325; 3.4.14). A log that begins after a SNAP
+        /// lacks what the lost snapshot had. Repaired: the start refuses such a log (rule 6.9.4).
+        LogWithoutSnapshotReplayed => "a log without a snapshot is replayed on an empty database (ZOOKEEPER-2325)",
+
         // ---- planted in reconfigurations ----
         /// Planted: a reconfiguration, and what follows it, needs the quorum of the committed configuration alone.
         PlantedOldQuorumEnough => "planted: the old quorum alone commits a reconfiguration",

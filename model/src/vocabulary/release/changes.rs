@@ -139,4 +139,5 @@ pub const CHANGES: &[Change] = &[
     always(Bug::UncommittedConfigKeepsOut).since(&[v(5, 0)]),
     always(Bug::ObserverEpochBeforeLog),
     always(Bug::NextConfigDeletedAtStart).since(&[v(5, 0)]),
+    always(Bug::LogWithoutSnapshotReplayed).tracked(2325).until(&[v(5, 3), v(6, 0)]),
 ];

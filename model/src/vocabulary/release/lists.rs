@@ -124,7 +124,7 @@ impl Bug {
 
     /// Differences of older releases that break no property of the registers by themselves: the comparison with real
     /// servers shows them, or the search that has two of them.
-    pub const DIFFERENCES: [Bug; 10] = [
+    pub const DIFFERENCES: [Bug; 11] = [
         Bug::ExistsAsksNoAcl,
         Bug::EventsAskNoAcl,
         Bug::MultiTellsNoStat,
@@ -135,6 +135,7 @@ impl Bug {
         Bug::CheckWatchesSeesOthers,
         Bug::NoPersistentWatcherTypes,
         Bug::MissedWakeUp,
+        Bug::LogWithoutSnapshotReplayed,
     ];
 
     /// Defects of older releases' synchronisations.

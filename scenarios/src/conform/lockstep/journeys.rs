@@ -109,7 +109,7 @@ impl Lockstep {
         let short = Duration::from_millis(200);
         self.open(FORGOTTEN, short)?;
         let op = Op::create(Arc::clone(path), [], CreateMode::Ephemeral);
-        let both = self.ask_plainly(FORGOTTEN, Request::Write(op), Opcodes::Newest)?;
+        let both = self.ask_plainly(FORGOTTEN, Request::Write(op), Opcodes::Plain)?;
         self.compare(FORGOTTEN, "its create", &both, false)?;
         let place = &mut self.places[usize::from(FORGOTTEN.0)];
         let session = place.session.take().expect("it was just used");

@@ -158,7 +158,7 @@ impl Lockstep {
         self.ask_plainly(KEEPER, nothing(&self.root), Opcodes::Newest)?;
         self.count_from_here();
         let op = Op::create(self.root.as_str(), [], CreateMode::Persistent);
-        let both = self.ask_plainly(KEEPER, Request::Write(op), Opcodes::Newest)?;
+        let both = self.ask_plainly(KEEPER, Request::Write(op), Opcodes::Plain)?;
         self.compare(KEEPER, "the root of the case", &both, false)?;
         self.count_from_here();
         Ok(())

@@ -424,7 +424,7 @@ fn a_counter_past_its_end_goes_on_or_stays() {
     let mut bridge = Bridge::new();
     bridge.begin(&config);
     let mut trial = Trial::new(bridge);
-    trial.history = History::beginning_with(config.setup.tree());
+    trial.history = History::beginning_with(config.first_tree());
     trial.accepts(established(ONE, 1));
     trial.create_session(z(1, 1));
     trial.accepts(session(SessionState::SyncConnected, Some(ONE)));

@@ -2,6 +2,7 @@
 //! the ACLs after everything proposed is applied.
 
 use super::*;
+use crate::vocabulary::release::Release;
 use Error::{
     BadArguments, BadVersion, InvalidAcl, NoAuth, NoNode, NodeExists, NotEmpty, SessionExpired,
 };
@@ -82,6 +83,16 @@ fn a_delete_needs_delete_on_the_parent() {
     }
     let mut leader = leader_with(for_all(Permissions::DELETE));
     assert_eq!(leader.write(ALICE, remove("/d/c")).to_string(), "delete /d/c");
+}
+
+#[test]
+fn before_3_6_a_delete_finds_the_znode_before_it_asks() {
+    let mut leader = leader_with(for_all(ALL_BUT_DELETE));
+    for (release, error) in [(Release::V3_5_10, NoNode), (Release::V3_6_3, NoAuth)] {
+        leader.config.options.operations_of = release;
+        assert_fails(&leader, "in this order", single(remove("/d/none")), error);
+        assert_fails(&leader, "it is there", single(remove("/d/c")), NoAuth);
+    }
 }
 
 #[test]

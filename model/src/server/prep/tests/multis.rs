@@ -1,7 +1,7 @@
 //! Multis at `prep`: rule 1.7.
 
 use super::*;
-use crate::vocabulary::release::Bugs;
+use crate::vocabulary::release::{Bugs, Release};
 
 #[test]
 fn later_operations_see_earlier_ones_under_one_zxid() {
@@ -25,6 +25,18 @@ fn later_operations_see_earlier_ones_under_one_zxid() {
     assert_eq!(leader.tree.last_processed(), Zxid(zxid.0 + 1));
     assert_eq!(leader.tree.node("/m").expect("there").version, 0);
     assert_eq!(leader.multi([]), TxnBody::Multi(vec![]));
+}
+
+#[test]
+fn a_multi_with_an_unknown_operation_cannot_be_read() {
+    let mut leader = Leader::with_znodes();
+    let container = Op::create("/m", [], CreateMode::Container);
+    let ops = [persistent("/n"), container];
+    leader.config.options.operations_of = Release::V3_4_14;
+    assert_eq!(leader.multi(ops.clone()), TxnBody::Error(Error::MarshallingError));
+    assert!(leader.prep.outstanding.is_empty(), "nothing of it is outstanding");
+    leader.config.options.operations_of = Release::V3_5_10;
+    assert!(matches!(leader.multi(ops), TxnBody::Multi(parts) if parts.len() == 2));
 }
 
 #[test]
