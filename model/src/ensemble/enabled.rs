@@ -146,9 +146,14 @@ impl Ensemble {
         }
         let looking = |id: ServerId| self.server(id).is_some_and(Server::is_looking);
         let vote = |id: ServerId| self.vote_of(id).filter(|_| looking(id));
-        let elects = elected_by(self.config(), followers.with(leader), leader, vote).is_some();
+        let all = followers.with(leader);
+        let newest = self.newest_configuration(all);
+        let agree = |id: ServerId| self.quorums_after(id, newest).contains_quorum(all);
+        let quorums = self.quorums_after(leader, newest);
+        let elects = elected_by(self.config(), quorums, all, leader, vote).is_some()
+            && followers.iter().all(agree);
         let joins = followers.len() == 1 && followers.iter().all(looking);
-        elects || joins && self.can_be_joined(leader)
+        elects || joins && followers.iter().all(|joiner| self.may_join(leader, joiner))
     }
 
     /// Appends every possible step that is neither a fault nor a timer, in a fixed order. (Only the engine knows

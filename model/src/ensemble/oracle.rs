@@ -8,6 +8,8 @@ use crate::vocabulary::effect::Effects;
 use crate::vocabulary::fingerprint::Tracked;
 use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet};
 use crate::vocabulary::packet::Vote;
+use crate::vocabulary::quorum::{QuorumVerifier, Quorums};
+use crate::vocabulary::release::Bug;
 use crate::vocabulary::step::Step;
 use crate::vocabulary::time::Time;
 use crate::vocabulary::timer::Timer;
@@ -83,14 +85,43 @@ impl Ensemble {
         self.server(server).is_some_and(|process| matches!(process.role(), Role::Leading(_)))
     }
 
-    /// Returns true if a LOOKING server would learn that this server leads: a quorum says so.
+    /// Returns true if a LOOKING server would learn that this server leads: a quorum says so. Where reconfigurations are
+    /// enabled it depends on the LOOKING server, too.
     pub fn can_be_joined(&self, leader: ServerId) -> bool {
         self.is_leading(leader) && self.has_quorum(leader)
     }
 
-    /// Whether a leader's supporters are a quorum with itself.
+    /// Whether a leader's supporters are a quorum with itself, of every configuration that it knows.
     pub fn has_quorum(&self, leader: ServerId) -> bool {
-        self.config().quorum_verifier().contains_quorum(self.supporters(leader))
+        let configurations = self.disk(leader).configurations(leader, self.config());
+        configurations.quorums().contains_quorum(self.supporters(leader))
+    }
+
+    /// Returns true if this LOOKING server would learn that the other one leads: a quorum says so, of the configurations that
+    /// count for it once it has read the newest in their votes (rules 5.3.4 and 5.8.7).
+    pub(super) fn may_join(&self, leader: ServerId, joiner: ServerId) -> bool {
+        let supporters = self.supporters(leader);
+        let quorums =
+            self.quorums_after(joiner, self.newest_configuration(supporters.with(joiner)));
+        let quorums = match self.config().bugs.has(Bug::UncommittedConfigKeepsOut) {
+            true => quorums,
+            false => Quorums::of(quorums.committed),
+        };
+        self.is_leading(leader) && quorums.contains_quorum(supporters)
+    }
+
+    /// Returns the newest configuration that one of these servers has activated.
+    pub(super) fn newest_configuration(&self, among: ServerSet) -> QuorumVerifier {
+        let activated = |id: ServerId| self.disk(id).configurations(id, self.config()).quorum;
+        let newest = among.iter().map(activated).max_by_key(|it| it.version());
+        newest.unwrap_or_else(|| self.config().quorum_verifier())
+    }
+
+    /// Returns the quorums that a server needs once it has read this configuration.
+    pub(super) fn quorums_after(&self, server: ServerId, read: QuorumVerifier) -> Quorums {
+        let mut configurations = self.disk(server).configurations(server, self.config());
+        configurations.take(read);
+        configurations.quorums()
     }
 
     pub(super) fn elect(
@@ -100,11 +131,17 @@ impl Ensemble {
         at: Time,
         effects: &mut Effects,
     ) {
-        if self.looking().contains(leader) {
-            self.with_server(leader, at, effects, |it, context| it.elected(leader, context));
-        }
-        for follower in followers.iter() {
-            self.with_server(follower, at, effects, |it, context| it.elected(leader, context));
+        let elects = self.looking().contains(leader);
+        let told = match elects {
+            true => followers.with(leader),
+            false => self.supporters(leader).iter().fold(followers, ServerSet::with),
+        };
+        let newest = self.newest_configuration(told);
+        let own = elects.then_some(leader);
+        for server in own.into_iter().chain(followers.iter()) {
+            self.with_server(server, at, effects, |it, context| {
+                it.elected(leader, newest, context);
+            });
         }
     }
 

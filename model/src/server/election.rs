@@ -361,6 +361,11 @@ impl Election {
         self.current = (Vote { peer_epoch: Epoch(0), zxid, leader }, 0);
     }
 
+    /// Votes for the leader that the oracle has elected. Its zxid and its epoch are told to no server.
+    pub(super) fn elected_by_oracle(&mut self, leader: ServerId) {
+        self.vote_for_designated(leader, Zxid::ZERO);
+    }
+
     /// Returns the leader whom the server follows without an election, or who it is itself, and forgets that there is one
     /// (`updateServerState`).
     pub(super) fn take_designated(&mut self) -> Option<ServerId> {

@@ -27,6 +27,7 @@ use super::{Context, Role, Server};
 use crate::vocabulary::config::{self, Config};
 use crate::vocabulary::id::{LearnerConnection, ServerId, ServerSet};
 use crate::vocabulary::packet::Vote;
+use crate::vocabulary::quorum::{QuorumVerifier, Quorums};
 use crate::vocabulary::zxid::Epoch;
 
 /// The result of an oracle's election for the elected server.
@@ -41,18 +42,22 @@ pub enum Elected {
 }
 
 /// Returns the result if this quorum of LOOKING servers can elect `leader`. That is only the server with the largest
-/// vote or, under [`Election::Any`](crate::vocabulary::config::Election::Any), any server. `vote` returns a LOOKING
-/// server's vote for itself.
+/// vote or, under [`Election::Any`](crate::vocabulary::config::Election::Any), any server. `quorums` are those that the
+/// leader needs; `vote` returns a LOOKING server's vote for itself.
 pub fn elected_by(
     config: &Config,
+    quorums: Quorums,
     servers: ServerSet,
     leader: ServerId,
     vote: impl Fn(ServerId) -> Option<Vote>,
 ) -> Option<Elected> {
-    let verifier = config.quorum_verifier();
-    // Observers may be among the servers that follow; their votes count for nothing (rule 5.7.2).
-    let servers = servers.intersection(verifier.voters());
-    if !verifier.contains_quorum(servers) || !servers.contains(leader) {
+    if !quorums.contains_quorum(servers) {
+        return None;
+    }
+    // Observers may be among the servers that follow; their votes count for nothing (rule 5.7.2). Votes name only voters of
+    // the committed configuration (rule 5.8.7).
+    let servers = servers.intersection(quorums.committed.voters());
+    if !servers.contains(leader) {
         return None;
     }
     let own = vote(leader)?;
@@ -66,7 +71,7 @@ pub fn elected_by(
     }
     let elected = match best == own {
         true => Elected::Largest,
-        false if verifier.contains_quorum(not_ahead) => Elected::Backed,
+        false if quorums.contains_quorum(not_ahead) => Elected::Backed,
         false => Elected::Upset,
     };
     let may = elected == Elected::Largest || config.election == config::Election::Any;
@@ -108,8 +113,22 @@ impl Server {
         }
     }
 
-    /// Takes the role that the oracle's election assigns.
-    pub(crate) fn elected(&mut self, leader: ServerId, context: &mut Context<'_>) {
+    /// Takes the role that the oracle's election assigns, and before that the newest configuration among the servers that
+    /// took part: a LOOKING server reads it in their notifications (rule 5.8.7).
+    pub(crate) fn elected(
+        &mut self,
+        leader: ServerId,
+        newest: QuorumVerifier,
+        context: &mut Context<'_>,
+    ) {
+        if context.config.options.reconfig_enabled {
+            let Server { election, database, .. } = self;
+            if newest.version() > context.configurations().quorum.version() {
+                let _major = election.process_reconfig(newest, None, false, database, context);
+            }
+            election.part.is_designated = false;
+            election.elected_by_oracle(leader);
+        }
         self.take_role(Decision { leader, round: 0 }, context);
     }
 

@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use vivarium_model::acl::{Acl, AclList};
 use vivarium_model::op::{AddWatchMode, Op, ReadOp, Request};
+use vivarium_model::path::CONFIG;
 use vivarium_model::release::Release;
 use vivarium_model::wire::Opcodes;
 
@@ -59,8 +60,26 @@ pub enum Action {
     },
     /// The killed server restarts.
     Revive,
+    /// The superuser changes the part of a server in the configuration. No effect on the leader.
+    Reconfigure {
+        /// The index of the server.
+        server: u8,
+        /// Its new part.
+        part: Part,
+    },
     /// A session that no client keeps alive owns an ephemeral here, and expires.
     Expire { path: Arc<str> },
+}
+
+/// The part of a server in the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// It votes.
+    Participant,
+    /// It observes.
+    Observer,
+    /// The configuration does not list it.
+    None,
 }
 
 /// The lists of a SetWatches.
@@ -114,6 +133,11 @@ impl Action {
         text.contains("/!") || text.contains("/zookeeper")
     }
 
+    /// Returns true if the action reads the text of the configuration, and sets no watch.
+    pub(crate) fn gets_config(&self) -> bool {
+        matches!(self, Action::Ask { request: Request::GetData { path, watch: false }, .. } if &**path == CONFIG)
+    }
+
     /// Returns the name under which the action is counted.
     pub fn name(&self) -> &'static str {
         match self {
@@ -132,6 +156,7 @@ impl Action {
             Action::Kill { leader: true } => "kill of the leader",
             Action::Kill { leader: false } => "kill of a follower",
             Action::Revive => "restart",
+            Action::Reconfigure { .. } => "reconfig",
         }
     }
 }
@@ -151,7 +176,7 @@ fn name_of(request: &Request, opcodes: Opcodes) -> &'static str {
 }
 
 /// All names of actions, in the order in which they are printed.
-pub(super) const NAMES: [&str; 34] = [
+pub(super) const NAMES: [&str; 35] = [
     "create",
     "create2",
     "createContainer",
@@ -173,6 +198,7 @@ pub(super) const NAMES: [&str; 34] = [
     "addWatch",
     "removeWatches",
     "checkWatches",
+    "reconfig",
     "auth",
     "closeSession",
     "new session",
@@ -229,6 +255,14 @@ impl fmt::Display for Action {
             Action::Kill { leader: true } => f.write_str("the leader is killed"),
             Action::Kill { leader: false } => f.write_str("a follower is killed"),
             Action::Revive => f.write_str("the killed server starts again"),
+            Action::Reconfigure { server, part } => {
+                let part = match part {
+                    Part::Participant => "votes from now on",
+                    Part::Observer => "observes from now on",
+                    Part::None => "leaves the configuration",
+                };
+                write!(f, "server {} {part}", server + 1)
+            }
             Action::Expire { path } => {
                 write!(f, "a session creates {path} (Ephemeral), is left alone and expires")
             }

@@ -3,7 +3,7 @@
 //! ZOOKEEPER-2623), a deleteContainer from a client (the server cannot parse it), and invalid quotas (a server crashes
 //! on them). Paths, versions and identities are few, so that requests collide often.
 
-use super::action::{Action, SEATS, Seat, Watched};
+use super::action::{Action, Part, SEATS, Seat, Watched};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -12,9 +12,12 @@ use vivarium_model::acl::{Acl, AclList, Id, Permissions};
 use vivarium_model::op::{
     AddWatchMode, CreateMode, Data, Op, ReadOp, Request, Version, WatcherType,
 };
+use vivarium_model::path::CONFIG;
+use vivarium_model::reconfiguration::Reconfiguration;
 use vivarium_model::server::access::generate_digest;
 use vivarium_model::time::Duration;
 use vivarium_model::wire::Opcodes;
+use vivarium_model::zxid::Zxid;
 
 /// The number of actions in a case.
 pub(super) const CASE: usize = 80;
@@ -38,6 +41,20 @@ pub(super) fn moving(servers: u8) -> impl Strategy<Value = Action> {
         10 => action(),
         1 => (seat(), 0..servers).prop_map(|(seat, server)| Action::Move { seat, server }),
     ]
+}
+
+/// Draws a change of the ensemble's members.
+pub(super) fn reconfiguration(servers: u8) -> impl Strategy<Value = Action> {
+    let part = select(&[Part::Participant, Part::Observer, Part::None][..]);
+    (0..servers, part).prop_map(|(server, part)| Action::Reconfigure { server, part })
+}
+
+/// Draws a read of the configuration.
+pub(super) fn get_config() -> impl Strategy<Value = Action> {
+    seat().prop_map(|seat| {
+        let request = Request::GetData { path: Arc::from(CONFIG), watch: false };
+        Action::Ask { seat, request, opcodes: Opcodes::Newest }
+    })
 }
 
 /// Draws the kill of a server.
@@ -100,6 +117,22 @@ fn request() -> impl Strategy<Value = Request> {
         20 => (path(), watcher_type())
             .prop_map(|(path, kind)| Request::CheckWatches { path, kind }),
         12 => Just(Request::CloseSession),
+        4 => refused_reconfiguration().prop_map(Request::Reconfig),
+    ]
+}
+
+/// Draws a change of members that names no server's address: most are refused, and none changes what a server does.
+fn refused_reconfiguration() -> impl Strategy<Value = Reconfiguration> {
+    let text = |words: &str| Some(Arc::from(words));
+    let leaves_none = || Reconfiguration { leaving: text("60"), ..Reconfiguration::default() };
+    let joins = |words| Reconfiguration { joining: text(words), ..Reconfiguration::default() };
+    prop_oneof![
+        Just(Reconfiguration::default()),
+        Just(leaves_none()),
+        Just(leaves_none().of_version(Zxid(7))),
+        Just(Reconfiguration { leaving: text("x"), ..Reconfiguration::default() }),
+        Just(joins("server.60=127.0.0.1:1:2")),
+        Just(joins("server.60=none")),
     ]
 }
 

@@ -5,10 +5,11 @@
 //! must be equal.
 
 use super::action::in_order;
+use super::members::Members;
 use std::fmt;
 use vivarium_model::error::Error;
 use vivarium_model::id::SessionId;
-use vivarium_model::op::{EventType, OpResult, ReadResult, Response};
+use vivarium_model::op::{Data, EventType, OpResult, ReadResult, Response};
 use vivarium_model::packet::ServerPacket;
 use vivarium_model::stat::Stat;
 use vivarium_model::wire::Opcodes;
@@ -39,6 +40,8 @@ pub(super) struct Base {
     pub sessions: Vec<SessionId>,
     /// The epochs, in the order in which they began.
     pub epochs: Vec<Epoch>,
+    /// The servers in the texts of configurations.
+    pub members: Members,
 }
 
 /// Normalised zxids from before the case are below this number, those of the case above.
@@ -120,7 +123,14 @@ impl Base {
                 Response::Multi(results.into_iter().map(|each| self.result(each, odd)).collect())
             }
             Response::Exists(stat) => Response::Exists(self.stat(stat, odd)),
-            Response::Data(data, stat) => Response::Data(data, self.stat(stat, odd)),
+            Response::Data(data, stat) => {
+                let (data, stat) = self.configuration(data, self.stat(stat, odd));
+                Response::Data(data, stat)
+            }
+            Response::Reconfigured(data, stat) => {
+                let (data, stat) = self.configuration(data, self.stat(stat, odd));
+                Response::Reconfigured(data, stat)
+            }
             Response::Children(mut names, stat) => {
                 names.sort();
                 Response::Children(names, self.stat(stat, odd))
@@ -147,6 +157,19 @@ impl Base {
                 Response::WhoAmI(infos)
             }
             other => other,
+        }
+    }
+
+    /// Normalises the data and the Stat of `/zookeeper/config`, and leaves all others.
+    fn configuration(&self, data: Data, stat: Stat) -> (Data, Stat) {
+        match self.members.in_words(&data, |version| self.zxid(version)) {
+            Some(words) => {
+                let grown = words.len() as u32;
+                let is_right = stat.data_length == data.len() as u32;
+                let data_length = if is_right { grown } else { stat.data_length };
+                (words, Stat { data_length, ..stat })
+            }
+            None => (data, stat),
         }
     }
 

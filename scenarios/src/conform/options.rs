@@ -20,10 +20,32 @@ pub struct Options {
     pub patience: Duration,
     /// How many of an ensemble's servers are observers: the last ones.
     pub observers: usize,
+    /// Whether an ensemble's members can change (`reconfigEnabled`).
+    pub reconfigurable: bool,
     /// Further arguments of the Java process, such as `-Dzookeeper.maxCnxns=3`.
     pub java_arguments: Vec<String>,
     /// Further lines of `zoo.cfg`.
     pub settings: Vec<String>,
+}
+
+/// The ports of a server of an ensemble.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Member {
+    pub(crate) quorum: u16,
+    pub(crate) election: u16,
+    pub(crate) client: u16,
+}
+
+impl Member {
+    fn address(self, server: usize) -> String {
+        format!("server.{}=127.0.0.1:{}:{}", server + 1, self.quorum, self.election)
+    }
+
+    /// Returns the server as a configuration lists it.
+    pub(crate) fn line(self, server: usize, observes: bool) -> String {
+        let role = if observes { "observer" } else { "participant" };
+        format!("{}:{role};127.0.0.1:{}", self.address(server), self.client)
+    }
 }
 
 impl Default for Options {
@@ -36,6 +58,7 @@ impl Default for Options {
             container_check_interval: Duration::from_secs(60),
             patience: Duration::from_secs(30),
             observers: 0,
+            reconfigurable: false,
             java_arguments: Vec::new(),
             settings: Vec::new(),
         }
@@ -57,15 +80,23 @@ impl Options {
             "admin.enableServer=false".to_owned(),
             "4lw.commands.whitelist=srvr".to_owned(),
         ];
+        if self.reconfigurable {
+            lines.push("reconfigEnabled=true".to_owned());
+        }
         lines.extend(self.settings.iter().cloned());
         lines
     }
 
-    /// Returns the line of a server of an ensemble of `count` with these quorum ports, for the `zoo.cfg` of each. Servers
-    /// count from 0 here.
-    pub(crate) fn member(&self, server: usize, count: usize, quorum: u16, election: u16) -> String {
-        let role = if self.is_observer(server, count) { ":observer" } else { "" };
-        format!("server.{}=127.0.0.1:{quorum}:{election}{role}", server + 1)
+    /// Returns the line of a server of an ensemble of `count`, for the `zoo.cfg` of each. Servers count from 0 here.
+    pub(crate) fn member(&self, server: usize, count: usize, member: Member) -> String {
+        let observes = self.is_observer(server, count);
+        match self.reconfigurable {
+            true => member.line(server, observes),
+            false => {
+                let role = if observes { ":observer" } else { "" };
+                format!("{}{role}", member.address(server))
+            }
+        }
     }
 
     /// Returns the line of an observer's own `zoo.cfg`.

@@ -9,6 +9,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use vivarium_model::config::ServerOptions;
 use vivarium_model::id::ServerId;
+use vivarium_model::op::Request;
+use vivarium_model::reconfiguration::Reconfiguration;
 use vivarium_model::release::{Bug, Bugs, Release};
 use vivarium_model::server::access::generate_digest;
 
@@ -45,6 +47,12 @@ impl Plan {
         Release::named(self.release()).expect("a release in `COMPARED` is known")
     }
 
+    /// Returns true if the members of the ensemble change now and then.
+    pub(super) fn reconfigures(&self) -> bool {
+        let asked = Request::Reconfig(Reconfiguration::default());
+        self.ensemble && self.known_release().knows(&asked)
+    }
+
     /// Returns the number of servers.
     pub(super) fn servers(&self) -> u8 {
         if self.ensemble { SERVERS as u8 + self.observers } else { 1 }
@@ -75,19 +83,20 @@ pub struct Setting {
 }
 
 /// Returns the setup of the real server.
-pub(super) fn real_options(observers: u8) -> Options {
+pub(super) fn real_options(observers: u8, reconfigurable: bool) -> Options {
     Options {
         enforce_quota: true,
         super_digest: Some(generate_digest(draw::SUPER)),
         container_check_interval: Duration::from_secs(86_400),
         observers: usize::from(observers),
+        reconfigurable,
         ..Options::default()
     }
 }
 
 /// Returns the matching setup of the model.
 pub(super) fn setting(plan: &Plan) -> Setting {
-    let real = real_options(plan.observers);
+    let real = real_options(plan.observers, plan.reconfigures());
     let release = plan.known_release();
     let options = ServerOptions {
         min_session_timeout: Some(*real.session_timeouts.start()),
@@ -95,6 +104,7 @@ pub(super) fn setting(plan: &Plan) -> Setting {
         super_digest: real.super_digest.as_deref().map(Into::into),
         enforce_quota: release.enforces_quotas(),
         extended_types: true,
+        reconfig_enabled: plan.reconfigures(),
         operations_of: release,
         ..ServerOptions::default()
     };
@@ -105,7 +115,7 @@ pub(super) fn setting(plan: &Plan) -> Setting {
 
 /// Describes how a server must be set up for the comparison.
 pub fn setup() -> String {
-    let real = real_options(0);
+    let real = real_options(0, false);
     let mut text = String::from(
         "A server to compare with (--server) is a standalone ZooKeeper 3.8.0 that has no other clients (or 3.4.14, 3.6.3 or 3.9.5, with \
          --zookeeper), with these lines in zoo.cfg:\n",
@@ -131,7 +141,7 @@ pub(super) fn start(plan: &Plan) -> Result<(Option<RealServer>, Servers), Confor
         let real = RealEnsemble::start_with(
             &Installation::of_release(plan.release())?,
             SERVERS + usize::from(plan.observers),
-            &real_options(plan.observers),
+            &real_options(plan.observers, plan.reconfigures()),
         )?;
         // If histories are equal, the model's oracle elects the last server that votes.
         let servers = Servers::ensemble(real, ServerId::at(SERVERS - 1))?;
@@ -142,7 +152,7 @@ pub(super) fn start(plan: &Plan) -> Result<(Option<RealServer>, Servers), Confor
         None => {
             let server = RealServer::start_with(
                 &Installation::of_release(plan.release())?,
-                &real_options(0),
+                &real_options(plan.observers, plan.reconfigures()),
             )?;
             let servers = Servers::one(server.address());
             Ok((Some(server), servers))

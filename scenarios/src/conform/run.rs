@@ -18,6 +18,9 @@ const EXPIRING: u64 = 60;
 /// One case in this many contains the kill of a server.
 const KILLING: u64 = 4;
 
+/// One case in this many contains two changes of the ensemble's members, if it can be reconfigured.
+const RECONFIGURING: u64 = 3;
+
 /// The result of a comparison.
 #[derive(Debug)]
 pub struct Outcome {
@@ -131,20 +134,28 @@ fn draw_case(runner: &mut TestRunner, case: u64, plan: &Plan) -> Drawn {
         .map(|_| action.new_tree(runner).expect("nothing is rejected"))
         .map(|tree| Box::new(tree) as Box<dyn ValueTree<Value = Action>>)
         .collect();
+    if plan.ensemble {
+        // The configuration of a real ensemble contains ports, which the model has not; only its text can be compared.
+        let is_stat =
+            |it: &Action| it.to_string().contains("/zookeeper/config") && !it.gets_config();
+        drawn.retain(|tree| !is_stat(&tree.current()));
+    }
+    let mut add = |strategy: BoxedStrategy<Action>, at: usize| {
+        let tree = strategy.new_tree(runner).expect("nothing is rejected");
+        drawn.insert(at.min(drawn.len()), Box::new(tree));
+    };
+    if plan.reconfigures() && case.is_multiple_of(RECONFIGURING) {
+        for at in [draw::CASE * 3 / 4, draw::CASE / 4] {
+            add(draw::get_config().boxed(), at);
+            add(draw::reconfiguration(plan.servers()).boxed(), at);
+        }
+    }
     if plan.ensemble && case.is_multiple_of(KILLING) {
-        let mut add = |strategy: BoxedStrategy<Action>, at: usize| {
-            let tree = strategy.new_tree(runner).expect("nothing is rejected");
-            drawn.insert(at, Box::new(tree));
-        };
         add(Just(Action::Revive).boxed(), draw::CASE * 2 / 3);
         add(draw::kill().boxed(), draw::CASE / 3);
     } else if case % EXPIRING == 1 {
         let tree = draw::expiry().boxed().new_tree(runner).expect("nothing is rejected");
         drawn.insert(draw::CASE / 2, Box::new(tree));
-    }
-    if plan.ensemble {
-        // The configuration of a real ensemble contains ports, which the model has not.
-        drawn.retain(|tree| !tree.current().to_string().contains("/zookeeper/config"));
     }
     if plan.server.is_some() {
         // The root of a server that other clients use is not comparable.

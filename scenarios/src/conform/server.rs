@@ -1,9 +1,12 @@
 //! Real servers: a standalone server, or an ensemble.
 
+use super::options::Member;
 use super::process::{Process, free_ports, mode};
 use super::{ConformError, Installation, Options};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How often a start is tried with other ports, because another process may take a free port before the server does.
@@ -72,6 +75,7 @@ impl RealServer {
 #[derive(Debug)]
 pub struct RealEnsemble {
     servers: Vec<Process>,
+    members: Vec<Member>,
     installation: Installation,
     options: Options,
     _directory: TempDir,
@@ -110,10 +114,14 @@ impl RealEnsemble {
         let directory = TempDir::with_prefix("zookeeper-").map_err(ConformError::Start)?;
         let ports = free_ports(3 * count)?;
         let (clients, quorum) = ports.split_at(count);
+        let members: Vec<Member> = quorum
+            .chunks(2)
+            .zip(clients)
+            .map(|(ports, client)| Member { quorum: ports[0], election: ports[1], client: *client })
+            .collect();
         let mut lines = options.lines();
-        let members = quorum.chunks(2).enumerate();
-        lines
-            .extend(members.map(|(index, ports)| options.member(index, count, ports[0], ports[1])));
+        let listed = members.iter().enumerate();
+        lines.extend(listed.map(|(index, member)| options.member(index, count, *member)));
         let servers = clients.iter().enumerate().map(|(index, port)| {
             let place = directory.path().join((index + 1).to_string());
             let own = options.own_line(index, count);
@@ -122,6 +130,7 @@ impl RealEnsemble {
         });
         Ok(RealEnsemble {
             servers: servers.collect::<Result<_, _>>()?,
+            members,
             installation: installation.clone(),
             options: options.clone(),
             _directory: directory,
@@ -141,6 +150,27 @@ impl RealEnsemble {
     /// Returns the address at which the server at `index` serves clients.
     pub fn address(&self, index: usize) -> SocketAddr {
         self.servers[index].address()
+    }
+
+    /// Returns the server at `index` as a configuration lists it.
+    pub(super) fn line(&self, index: usize, observes: bool) -> String {
+        self.members[index].line(index, observes)
+    }
+
+    /// Waits until the server at `index` reports this mode.
+    pub(super) fn wait_for_mode(&mut self, index: usize, wanted: &str) -> Result<(), ConformError> {
+        let (start, patience) = (Instant::now(), self.options.patience);
+        while mode(self.address(index)).as_deref() != Some(wanted) {
+            self.servers[index].check()?;
+            if start.elapsed() > patience {
+                return Err(ConformError::Silent {
+                    patience,
+                    log: self.servers[index].end_of_log(),
+                });
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
     }
 
     /// Kills a server, as a crash would. Its files are kept.

@@ -4,6 +4,8 @@
 //! are twins in the order of their ids, as are observers, which come last. So later elections, which depend on ids where histories are equal, have equal
 //! results.
 
+use super::members::Members;
+use super::process::mode;
 use super::{ConformError, RealEnsemble};
 use std::net::SocketAddr;
 use vivarium_model::id::ServerId;
@@ -69,6 +71,50 @@ impl Servers {
         let places = (0..count).map(|step| (server.index() + step) % count);
         let up = places.into_iter().find(|place| self.up[*place]);
         ServerId::at(up.expect("never are all of them down"))
+    }
+
+    /// Returns true if the twin of this server reports that it leads.
+    pub(crate) fn leads(&self, server: ServerId) -> bool {
+        mode(self.address(server)).as_deref() == Some("leader")
+    }
+
+    /// Returns the real servers as configurations list them, for their texts; empty without an ensemble.
+    pub(super) fn members(&self) -> Members {
+        let Real::Ensemble(ensemble) = &self.real else { return Members::default() };
+        let all = self.twins.iter().enumerate();
+        let lines = |(place, twin): (usize, &usize)| {
+            let line = |observes| ensemble.line(*twin, observes);
+            (ServerId::at(place), [line(false), line(true)])
+        };
+        Members::new(all.map(lines).collect())
+    }
+
+    /// Returns the number of a server's twin, by which configurations name it.
+    pub(crate) fn number(&self, server: ServerId) -> u8 {
+        self.twins[server.index()] as u8 + 1
+    }
+
+    /// Returns a server's twin as a configuration lists it.
+    pub(crate) fn line(&self, server: ServerId, observes: bool) -> String {
+        match &self.real {
+            Real::At(_) => unreachable!("a standalone server is in no configuration"),
+            Real::Ensemble(ensemble) => ensemble.line(self.twins[server.index()], observes),
+        }
+    }
+
+    /// Waits until a server's twin reports this mode.
+    ///
+    /// # Errors
+    /// Fails if it does not report it in time.
+    pub(crate) fn wait_for_mode(
+        &mut self,
+        server: ServerId,
+        wanted: &str,
+    ) -> Result<(), ConformError> {
+        match &mut self.real {
+            Real::At(_) => Ok(()),
+            Real::Ensemble(ensemble) => ensemble.wait_for_mode(self.twins[server.index()], wanted),
+        }
     }
 
     /// Returns the last lines of an ensemble's logs, for when it becomes silent.

@@ -6,7 +6,7 @@
 use super::error::FindingError;
 use super::link::Link;
 use super::quorum::Content;
-use crate::conform::{ConformError, Options};
+use crate::conform::{ConformError, Member, Options};
 use std::fmt::Write as _;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -49,7 +49,9 @@ impl Addresses {
         let own = |learner| options.own_line(learner, count);
         let lines = |learner: usize| {
             let member = |leader: usize| {
-                options.member(leader, count, quorum[leader][learner], elections[leader])
+                let (quorum, election) = (quorum[leader][learner], elections[leader]);
+                let member = Member { quorum, election, client: clients[leader] };
+                options.member(leader, count, member)
             };
             own(learner).into_iter().chain((0..count).map(member)).collect()
         };

@@ -27,7 +27,9 @@ use vivarium_model::network::Delivered;
 use vivarium_model::outside::Outside;
 use vivarium_model::packet::{ClientPacket, ServerPacket};
 use vivarium_model::property::{Monitor, Objection};
+use vivarium_model::quorum::QuorumVerifier;
 use vivarium_model::release::Bugs;
+use vivarium_model::server::{Role, Server};
 use vivarium_model::step::{Step, Tail};
 use vivarium_model::time::{Duration, Time};
 use vivarium_model::timer::{ServerTimer, Timer};
@@ -109,6 +111,25 @@ impl Replica {
         self.ensemble().leader()
     }
 
+    /// Returns the configuration that the leader has activated.
+    ///
+    /// # Panics
+    /// Panics if there is no leader.
+    pub fn configuration(&self) -> QuorumVerifier {
+        let leader = self.leader().expect("the replica has a leader");
+        self.ensemble().disk(leader).configurations(leader, self.ensemble().config()).quorum
+    }
+
+    /// Returns what a server says of its role: `leader`, `follower`, `observer`, or that it has none.
+    pub fn mode(&self, server: ServerId) -> &'static str {
+        match self.ensemble().server(server).map(Server::role) {
+            Some(Role::Leading(_)) => "leader",
+            Some(Role::Following(_)) => "follower",
+            Some(Role::Observing(_)) => "observer",
+            Some(Role::Looking) | None => "none",
+        }
+    }
+
     /// Returns the leader's tree.
     ///
     /// # Panics
@@ -141,6 +162,8 @@ impl Replica {
             self.outside(Outside::Sends { connection, packet });
         }
         self.settle();
+        // A reconfiguration can let a server leave its role.
+        self.elect();
     }
 
     /// Returns the next packet of a connection or its end; `None` if there is nothing to receive.

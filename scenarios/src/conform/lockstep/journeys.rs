@@ -140,7 +140,8 @@ impl Lockstep {
         self.connect(seat)
     }
 
-    /// Kills a server. All clients of that server lose their connections; if the server led, all clients do.
+    /// Kills a server, if the others are a quorum. All clients of that server lose their connections; if the server led, all
+    /// clients do.
     pub(super) fn kill(&mut self, leader: bool) -> Result<(), Stop> {
         if !self.servers.are_many() || self.servers.down().is_some() {
             return Ok(());
@@ -149,10 +150,23 @@ impl Lockstep {
         self.news(true)?;
         let leading = self.replica.leader().expect("the replica has a leader");
         let all = (0..usize::from(self.servers.count())).map(ServerId::at);
-        let killed = all.into_iter().find(|server| (*server == leading) == leader);
-        let killed = killed.expect("there are leaders and followers");
+        let configuration = self.replica.configuration();
+        // One that the configuration does not list would not start again (rule 5.8.2).
+        let mut members = all.into_iter().filter(|server| configuration.has_member(*server));
+        let killed = members.find(|server| (*server == leading) == leader);
+        let Some(killed) = killed else { return Ok(()) };
+        if !configuration.contains_quorum(configuration.voters().without(killed)) {
+            return Ok(());
+        }
         self.servers.kill(killed);
         self.replica.crash(killed);
+        self.connections_end("the kill of a server")?;
+        self.servers.wait()?;
+        self.settled()
+    }
+
+    /// Lets each client read the end of its connection, if it has one in the model.
+    pub(super) fn connections_end(&mut self, occasion: &str) -> Result<(), Stop> {
         for seat in 0..PLACES {
             let place = &mut self.places[usize::from(seat)];
             let Some(link) = &mut place.link else { continue };
@@ -162,10 +176,9 @@ impl Lockstep {
             let both = link.listen(&mut self.replica, Until::End, &self.bases)?;
             place.seen = link.seen();
             place.link = None;
-            self.compare(Seat(seat), "the kill of a server", &both, false)?;
+            self.compare(Seat(seat), occasion, &both, false)?;
         }
-        self.servers.wait()?;
-        self.settled()
+        Ok(())
     }
 
     pub(super) fn revive(&mut self) -> Result<(), Stop> {

@@ -7,9 +7,10 @@
 //! the end of a case, all clients are asked for news, the sessions are closed, and every znode of the case is read.
 
 mod journeys;
+mod reconfigurations;
 
 use super::action::{Action, SEATS, Seat, Watched, placed, request_placed};
-use super::heard::{Heard, same};
+use super::heard::{Base, Heard, same};
 use super::pair::{Bases, Both, Link, Session, Until};
 use super::tally::Tally;
 use super::{ConformError, Servers, Setting};
@@ -115,8 +116,11 @@ impl Lockstep {
     pub(super) fn new(servers: Servers, setting: &Setting) -> Result<Lockstep, Stop> {
         let mut lockstep = Lockstep {
             replica: replica(servers.count(), setting),
+            bases: Bases {
+                real: Base { members: servers.members(), ..Base::default() },
+                model: Base::default(),
+            },
             servers,
-            bases: Bases::default(),
             places: (0..PLACES).map(Place::new).collect(),
             root: String::new(),
             cases: 0,
@@ -185,6 +189,9 @@ impl Lockstep {
             }
             Action::Kill { leader } => self.kill(*leader),
             Action::Revive => self.revive(),
+            Action::Reconfigure { server, part } => {
+                self.reconfigure(ServerId::at(usize::from(*server)), *part)
+            }
         }
     }
 

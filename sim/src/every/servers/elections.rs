@@ -7,6 +7,7 @@ use super::view::{Unfolded, View};
 use super::{Action, EnsembleModel};
 use crate::budget::Account;
 use vivarium_model::id::{ServerId, ServerSet};
+use vivarium_model::quorum::Quorums;
 use vivarium_model::server::Role;
 use vivarium_model::server::eager::Flaw;
 use vivarium_model::server::oracle::{Elected, elected_by};
@@ -54,7 +55,7 @@ impl EnsembleModel {
                 continue;
             }
             for leader in quorum.iter() {
-                let elected = elected_by(&self.config, quorum, leader, vote);
+                let elected = elected_by(&self.config, Quorums::of(verifier), quorum, leader, vote);
                 if elected.is_some_and(|elected| price(elected) == charge) {
                     push(leader, quorum.iter().filter(|id| *id != leader).collect());
                 }
