@@ -151,7 +151,7 @@ impl Ensemble {
         let agree = |id: ServerId| self.quorums_after(id, newest).contains_quorum(all);
         let quorums = self.quorums_after(leader, newest);
         let elects = elected_by(self.config(), quorums, all, leader, vote).is_some()
-            && followers.iter().all(agree);
+            && followers.iter().all(|follower| looking(follower) && agree(follower));
         let joins = followers.len() == 1 && followers.iter().all(looking);
         elects || joins && followers.iter().all(|joiner| self.may_join(leader, joiner))
     }

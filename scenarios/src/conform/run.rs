@@ -57,13 +57,20 @@ pub fn run(plan: &Plan, progress: &mut dyn FnMut(u64)) -> Result<Outcome, Confor
         cases += 1;
         let drawn = draw_case(&mut runner, cases, plan);
         let script: Vec<Action> = drawn.iter().map(|tree| tree.current()).collect();
-        match lockstep.case(&script) {
+        let is_left_open = match lockstep.case(&script) {
             Ok(()) => {
                 progress(tally.operations() + lockstep.tally.operations());
-                continue;
+                if lockstep.agree_on_leader() {
+                    continue;
+                }
+                // New ones: of these, no server is killed or changes its part any more.
+                false
             }
             Err(Stop::Failed(ConformError::NoHandshake { .. }))
-                if may_be_left_open(plan, left_open, cases) => {}
+                if may_be_left_open(plan, left_open, cases) =>
+            {
+                true
+            }
             Err(Stop::Failed(error)) => return Err(error),
             Err(Stop::Diverged(divergence)) => {
                 let first_length = script.len();
@@ -83,9 +90,10 @@ pub fn run(plan: &Plan, progress: &mut dyn FnMut(u64)) -> Result<Outcome, Confor
                     finding = Some(Finding { first_length, ..found });
                     break;
                 }
+                true
             }
-        }
-        left_open += 1;
+        };
+        left_open += u64::from(is_left_open);
         tally.add(&lockstep.tally);
         drop(_server.take());
         (_server, lockstep) = begin(plan, &setting)?;

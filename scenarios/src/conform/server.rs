@@ -159,14 +159,31 @@ impl RealEnsemble {
 
     /// Waits until the server at `index` reports this mode.
     pub(super) fn wait_for_mode(&mut self, index: usize, wanted: &str) -> Result<(), ConformError> {
+        self.wait_until(index, |ensemble| ensemble.reports(index, wanted))
+    }
+
+    /// Waits until one of these servers leads.
+    pub(super) fn wait_for_leader(&mut self, among: &[usize]) -> Result<(), ConformError> {
+        let Some(first) = among.first() else { return Ok(()) };
+        self.wait_until(*first, |ensemble| among.iter().any(|it| ensemble.reports(*it, "leader")))
+    }
+
+    fn reports(&self, index: usize, wanted: &str) -> bool {
+        mode(self.address(index)).as_deref() == Some(wanted)
+    }
+
+    /// Waits for a condition, as long as the server at `index` runs.
+    fn wait_until(
+        &mut self,
+        index: usize,
+        is_met: impl Fn(&RealEnsemble) -> bool,
+    ) -> Result<(), ConformError> {
         let (start, patience) = (Instant::now(), self.options.patience);
-        while mode(self.address(index)).as_deref() != Some(wanted) {
+        while !is_met(self) {
             self.servers[index].check()?;
             if start.elapsed() > patience {
-                return Err(ConformError::Silent {
-                    patience,
-                    log: self.servers[index].end_of_log(),
-                });
+                let log = self.servers[index].end_of_log();
+                return Err(ConformError::Silent { patience, log });
             }
             thread::sleep(Duration::from_millis(20));
         }

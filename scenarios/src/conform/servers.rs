@@ -150,17 +150,16 @@ impl Servers {
         self.wait()
     }
 
-    /// Waits until all servers that are up serve.
+    /// Waits until all servers that are up serve, under a leader that is up: a follower that has not noticed the end of its
+    /// leader serves, too.
     ///
     /// # Errors
     /// Fails if one does not serve in time.
     pub fn wait(&mut self) -> Result<(), ConformError> {
         let Real::Ensemble(ensemble) = &mut self.real else { return Ok(()) };
-        for (place, twin) in self.twins.iter().enumerate() {
-            if self.up[place] {
-                ensemble.wait(*twin)?;
-            }
-        }
-        Ok(())
+        let up = self.twins.iter().enumerate().filter(|(place, _)| self.up[*place]);
+        let up: Vec<usize> = up.map(|(_, twin)| *twin).collect();
+        ensemble.wait_for_leader(&up)?;
+        up.into_iter().try_for_each(|twin| ensemble.wait(twin))
     }
 }

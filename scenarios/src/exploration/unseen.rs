@@ -4,6 +4,7 @@ use super::{Exploration, ExploreError, needs};
 use vivarium_model::release::{Bug, Release};
 use vivarium_model::words::plural;
 use vivarium_reports::exploration::Dimension;
+use vivarium_sim::budget::Account;
 use vivarium_sim::{Explored, Scenario, Servers};
 
 /// Checks that the search can find each of the servers' defects that are requested by name, and that there are servers
@@ -115,11 +116,17 @@ impl Exploration {
             Bug::PlantedLeaderNotCounted => {
                 Some("every server comes back in it; sweep `churn` with it")
             }
-            bug if Bug::OF_OBSERVERS.contains(&bug) => {
-                Some("it takes observers, and a search has none; sweep `observers` with it")
+            bug if Bug::OF_OBSERVERS.contains(&bug)
+                && self.said(Account::Observers).unwrap_or(0) == 0 =>
+            {
+                Some("it takes observers; add `--observers 1`, or sweep `observers` with it")
             }
             bug if Bug::OF_RECONFIGURATION.contains(&bug) => {
                 Some("it takes reconfigurations, and a search has none; sweep `reconfig` with it")
+            }
+            Bug::PlantedInformedEarly | Bug::PlantedInformsForgotten => return None,
+            bug if Bug::OF_OBSERVERS.contains(&bug) => {
+                Some("no search that ends is known to show it; sweep `observers` with it")
             }
             bug if !is_among_servers(bug) => {
                 let swept = swept_in(bug);

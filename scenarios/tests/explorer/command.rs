@@ -247,7 +247,7 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
             let why = match bug {
                 Bug::PlantedLeaderNotCounted => "every server comes back in it; sweep `",
                 bug if Bug::OF_OBSERVERS.contains(&bug) => {
-                    "it takes observers, and a search has none; sweep `"
+                    "it takes observers; add `--observers 1`, or sweep `"
                 }
                 bug if Bug::OF_RECONFIGURATION.contains(&bug) => {
                     "it takes reconfigurations, and a search has none; sweep `"
@@ -256,6 +256,11 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
             };
             assert!(sentence.contains(why) && sentence.ends_with("` with it"), "{sentence}");
         }
+    }
+    for bug in ["ObserversAnswer", "ObserversCounted", "ObserversToldOldVotes"] {
+        let sentence = asked(&["broadcast", "--observers", "1", "--bug", bug]);
+        let why = "no search that ends is known to show it; sweep `observers` with it";
+        assert!(sentence.ends_with(why), "{sentence}");
     }
     let too_little = |arguments: &[&str], bug: &str, flags: &str| {
         let sentence = asked(&[arguments, &["--bug", bug]].concat());

@@ -131,6 +131,7 @@ fn compare_servers(servers: u8, mut seed: u64) {
         timeouts: 200,
         fsync_errors: 200,
         upsets: 200,
+        observers: 0,
     };
     let monitors = property::servers();
     let model =

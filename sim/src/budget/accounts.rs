@@ -120,6 +120,16 @@ macro_rules! accounts {
                     how: "every order in which packets, disk operations and starts take turns",
                     words: ["server", "servers"],
                 }
+                /// Observers of the ensemble, in addition: they learn, and do not vote.
+                observers: Observers {
+                    value: "N",
+                    help: "How many observers in addition",
+                    usual: 0,
+                    bounds: 0..=2,
+                    row: "observers",
+                    how: "as the servers; an observer logs and applies without acks",
+                    words: ["observer", "observers"],
+                }
                 /// Writes that established leaders propose.
                 txns: Txns {
                     value: "T",

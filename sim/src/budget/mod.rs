@@ -222,6 +222,7 @@ impl Account {
             | Account::Delays
             | Account::Deletions
             | Account::Servers
+            | Account::Observers
             | Account::Txns
             | Account::Timeouts
             | Account::Upsets => false,
@@ -254,7 +255,16 @@ impl servers::Budget {
     /// This many servers, transactions and crashes, and nothing else.
     pub const fn new(servers: u8, txns: u8, crashes: u8) -> servers::Budget {
         let (breaks, timeouts, fsync_errors, upsets) = (0, 0, 0, 0);
-        servers::Budget { servers, txns, crashes, breaks, timeouts, fsync_errors, upsets }
+        servers::Budget {
+            servers,
+            observers: 0,
+            txns,
+            crashes,
+            breaks,
+            timeouts,
+            fsync_errors,
+            upsets,
+        }
     }
 }
 

@@ -24,6 +24,7 @@
 //!   if no crash is left.
 //! * Durability causes no step of another server, but a property that counts disks at a commit can observe it (S3):
 //!   so only transactions that are committed already become durable immediately.
+//! * No step of an observer is eager: these facts are about learners whose acks are counted.
 //! * Some defects of older releases contradict these facts. With one of them the log thread works while a
 //!   learner is synchronised, or outlives the role, or a role leaves other work unfinished: then no step of a learner is
 //!   eager. While the log thread of an earlier role has work, no step of its server is.
@@ -187,7 +188,6 @@ impl Server {
                         && (!self.log.to_ack.iter().any(|zxid| would_commit(*zxid))
                             || outlook.has(Flaw::LeaderFsyncsThoughCommitting))
                 }
-                // A search has no observers.
                 Role::Looking | Role::Observing(_) => false,
             }
     }

@@ -140,10 +140,15 @@ impl Lockstep {
         self.connect(seat)
     }
 
+    /// Returns true if the real leader is the twin of the model's. Real servers elect another one if one of them was behind.
+    pub(in crate::conform) fn agree_on_leader(&self) -> bool {
+        !self.servers.are_many() || self.replica.leader().is_some_and(|it| self.servers.leads(it))
+    }
+
     /// Kills a server, if the others are a quorum. All clients of that server lose their connections; if the server led, all
     /// clients do.
     pub(super) fn kill(&mut self, leader: bool) -> Result<(), Stop> {
-        if !self.servers.are_many() || self.servers.down().is_some() {
+        if !self.servers.are_many() || self.servers.down().is_some() || !self.agree_on_leader() {
             return Ok(());
         }
         // A client may otherwise receive pending packets or not, depending on timing.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use vivarium_model::case::Case;
 use vivarium_model::id::{ServerId, Xid};
 use vivarium_model::op::{CreateMode, Op, Request, Version};
-use vivarium_model::packet::ClientPacket;
+use vivarium_model::packet::{ClientPacket, ServerPacket};
 use vivarium_model::path::QUOTA;
 use vivarium_model::time::Duration;
 use vivarium_model::wire::Opcodes;
@@ -54,11 +54,16 @@ pub struct Divergence {
 }
 
 impl Divergence {
-    /// Returns true if the real server sent the same packets up to some point, and nothing after it.
+    /// Returns true if the real server sent the same packets up to some point, and nothing after it; or if it refused a client
+    /// all the time, as one does that is behind the client.
     pub(crate) fn is_silence(&self) -> bool {
         let Both { real, model, .. } = &self.both;
         let before = real.strip_suffix(&[Heard::Silence]);
-        before.is_some_and(|before| model.starts_with(before))
+        let is_refused = matches!(
+            (&real[..], &model[..]),
+            ([Heard::End], [Heard::Packet(ServerPacket::Connected { .. })])
+        );
+        is_refused || before.is_some_and(|before| model.starts_with(before))
     }
 }
 
@@ -406,6 +411,7 @@ impl Both {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vivarium_model::id::SessionId;
 
     fn divergence(real: &[&str], model: &[&str], is_silent: bool) -> Divergence {
         let heard =
@@ -424,5 +430,14 @@ mod tests {
         assert!(!divergence(&["other"], &["event", "answer"], true).is_silence());
         assert!(!divergence(&["event"], &["event", "answer"], false).is_silence());
         assert!(!divergence(&["event", "answer", "more"], &["event", "answer"], true).is_silence());
+        let (session, timeout, read_only) = (SessionId(1), LONG, false);
+        let connected = || Heard::Packet(ServerPacket::Connected { session, timeout, read_only });
+        let mut refused = divergence(&[], &[], false);
+        refused.both.real = vec![Heard::End];
+        assert!(!refused.is_silence(), "the model refuses the client, too");
+        refused.both.model = vec![connected()];
+        assert!(refused.is_silence());
+        (refused.both.real, refused.both.model) = (vec![connected()], vec![Heard::End]);
+        assert!(!refused.is_silence());
     }
 }

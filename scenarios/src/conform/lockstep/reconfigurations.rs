@@ -18,8 +18,7 @@ impl Lockstep {
     /// would not mean the same server.
     pub(super) fn reconfigure(&mut self, server: ServerId, part: Part) -> Result<(), Stop> {
         let Some(leader) = self.replica.leader() else { return Ok(()) };
-        let is_down = self.servers.down().is_some();
-        if server == leader || is_down || !self.servers.leads(leader) {
+        if server == leader || self.servers.down().is_some() || !self.agree_on_leader() {
             return Ok(());
         }
         // A client may otherwise receive pending packets or not, depending on timing.

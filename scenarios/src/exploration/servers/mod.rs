@@ -10,6 +10,7 @@ pub(crate) use handover::hand_over_servers;
 use super::asked::Ensemble;
 use super::{Answer, Exploration, ExploreError, ToldAgain, figures, unseen};
 use std::sync::Arc;
+use vivarium_model::bounds::SEARCHED_SERVERS;
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::config::{Config, Election};
 use vivarium_model::fingerprint::Fingerprint;
@@ -55,6 +56,8 @@ impl<'a> Question<'a> {
             let most = 2 * u64::from(u8::MAX);
             within(&format!("snap_count({count})"), count.into(), 2, most)?;
         }
+        let both = format!("servers({}) and observers({})", budget.servers, budget.observers);
+        within(&both, budget.all_servers().into(), 1, SEARCHED_SERVERS.into())?;
         Ok(Question { scenario, bugs, exploration, budget, election })
     }
 

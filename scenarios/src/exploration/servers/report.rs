@@ -46,13 +46,20 @@ impl Asked {
     pub(super) fn words(self) -> String {
         let Asked { budget, election, applies_at_once, snap_count, metadata } = self;
         let counted = budget.each().filter(|(account, _)| match account {
-            Account::Servers => false,
+            Account::Servers | Account::Observers => false,
             Account::Upsets => election == Election::Any,
             _ => true,
         });
         let counted: Vec<String> =
             counted.map(|(account, number)| account.counted(number)).collect();
-        let servers = Account::Servers.counted(budget.servers);
+        let servers = match budget.observers {
+            0 => Account::Servers.counted(budget.servers),
+            some => format!(
+                "{} and {}",
+                Account::Servers.counted(budget.servers),
+                Account::Observers.counted(some)
+            ),
+        };
         let election = match election {
             Election::Oracle => "elections by oracle",
             Election::Any => "any member of a quorum elected",
@@ -106,6 +113,14 @@ impl Asked {
                 Account::Servers => {
                     let how = format!("{number}: {}", account.how());
                     rows.push(Dimension::new(account.row(), true, how));
+                }
+                Account::Observers if number > 0 => {
+                    let how = format!("{number}: {}", account.how());
+                    rows.push(Dimension::new(account.row(), true, how));
+                }
+                Account::Observers => {
+                    let how = format!("{} brings them in", account.flag());
+                    rows.push(Dimension::new(account.row(), false, how));
                 }
                 Account::Upsets => {
                     rows.push(elections.clone());

@@ -38,7 +38,28 @@ pub fn draw(seed: u64, number: u64) -> Case {
     };
     let mut metadata = Seeds::new(seed).stream("metadata", number);
     let metadata = *metadata.pick(&[Metadata::Unordered, Metadata::Ordered]);
-    of_any(Case { metadata, ..case }, &mut Seeds::new(seed).stream("anybody is elected", number))
+    let case =
+        observed(Case { metadata, ..case }, &mut Seeds::new(seed).stream("observers", number));
+    of_any(case, &mut Seeds::new(seed).stream("anybody is elected", number))
+}
+
+/// Adds an observer to a fifth of the small cases with an oracle, in some of them with a defect of what it is sent.
+fn observed(case: Case, dice: &mut Random) -> Case {
+    let is_small = case.budget.servers <= 2 && case.budget.sum() <= 5;
+    if case.election != Election::Oracle || !is_small || dice.below(5) != 0 {
+        return case;
+    }
+    let budget = Budget { observers: 1, ..case.budget };
+    let mut bugs = case.bugs;
+    if dice.below(4) == 0 {
+        bugs.push(*dice.pick(&[
+            Bug::PlantedInformedEarly,
+            Bug::PlantedInformsForgotten,
+            Bug::ObserverEpochBeforeLog,
+        ]));
+        bugs.sort_unstable();
+    }
+    Case { budget, bugs, ..case }
 }
 
 /// In a third of the cases with an oracle, replaces the oracle by arbitrary elections, in some of them without one of

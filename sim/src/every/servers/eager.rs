@@ -105,7 +105,7 @@ where
     fn eager_packet(&self, process: &Server, outlook: Outlook) -> Option<Step> {
         let reductions = self.reductions;
         match process.role() {
-            // A search has no observers.
+            // An observer's packets are no eager steps: the conditions are about a learner that acks.
             Role::Looking | Role::Observing(_) => None,
             Role::Following(learner) => {
                 let connection = learner.connection()?;

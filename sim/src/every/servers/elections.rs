@@ -50,6 +50,9 @@ impl EnsembleModel {
         let verifier = self.config.quorum_verifier();
         for chosen in 1..1_u32 << servers().count() {
             let quorum: ServerSet = servers().filter(|id| chosen >> id.index() & 1 == 1).collect();
+            if quorum.intersection(looking) != quorum {
+                continue;
+            }
             let vote = |id: ServerId| view(id).looking.map(|(vote, _)| vote);
             if self.reductions.quorums && !verifier.is_minimal_quorum(quorum) {
                 continue;

@@ -74,6 +74,11 @@ use vivarium_model::step::Step;
 use vivarium_model::witnesses::Witnesses;
 
 impl Budget {
+    /// Returns the number of servers: voters and observers.
+    pub fn all_servers(&self) -> u8 {
+        self.servers.saturating_add(self.observers)
+    }
+
     fn threats(&self) -> Threats {
         let fsync_errors = self.fsync_errors > 0;
         Threats {
@@ -125,8 +130,8 @@ pub struct EnsembleModel {
 }
 
 impl EnsembleModel {
-    /// Creates a model of servers with this configuration, but without clients, and with the budget's number of
-    /// servers.
+    /// Creates a model of servers with this configuration, but without clients, and with the budget's numbers of
+    /// voters and observers.
     ///
     /// # Panics
     /// Panics with more than [`SEARCHED_SERVERS`](vivarium_model::bounds::SEARCHED_SERVERS) servers.
@@ -137,11 +142,12 @@ impl EnsembleModel {
         reductions: bool,
         mut monitors: Vec<Box<dyn Monitor>>,
     ) -> EnsembleModel {
+        config.servers = budget.all_servers();
+        config.observers = budget.observers;
         assert!(
-            usize::from(budget.servers) <= MAX_SERVERS,
+            usize::from(config.servers) <= MAX_SERVERS,
             "a search has at most {MAX_SERVERS} servers"
         );
-        config.servers = budget.servers;
         config.clients.clear();
         // No search reaches such a large limit, so it is set to the maximum, at which nothing needs to count towards
         // it.

@@ -214,8 +214,9 @@ impl EnsembleModel {
     /// Returns the part of a fingerprint that stands for the rest of the budget.
     pub(super) fn fingerprint_of_left(&self, state: &State) -> Fingerprint {
         let mut whole = Fingerprint::default();
-        // The number of servers is the same in all states.
-        let counted = state.left.each().filter(|(account, _)| *account != Account::Servers);
+        // The numbers of servers are the same in all states.
+        let is_spent = |account| !matches!(account, Account::Servers | Account::Observers);
+        let counted = state.left.each().filter(|(account, _)| is_spent(*account));
         for (account, left) in counted {
             let each = self.prices[account];
             whole.add(Fingerprint(each.0.wrapping_mul(u128::from(left))));

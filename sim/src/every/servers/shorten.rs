@@ -104,7 +104,8 @@ fn violating(
 /// Returns the violation at the end of steps that violated no property so far: if nothing except faults can happen any
 /// more, every server must serve.
 pub fn stuck(config: &Config, steps: &[Step]) -> Option<Objection> {
-    let budget = Budget::new(config.servers, 0, 0);
+    let Config { observers, .. } = *config;
+    let budget = Budget { observers, ..Budget::new(config.servers - observers, 0, 0) };
     let (config, monitors) = (config.clone(), property::servers());
     let election = config.election;
     let model = EnsembleModel::new(config, budget, election, false, monitors);
