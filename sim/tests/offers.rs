@@ -35,6 +35,8 @@ fn model(servers: u8, election: Election, reductions: bool) -> EnsembleModel {
         timeouts: 250,
         fsync_errors: 250,
         upsets: 250,
+        observers: 0,
+        reconfigs: 0,
     };
     EnsembleModel::new(config, plenty, election, reductions, property::servers())
 }

@@ -41,6 +41,10 @@ impl Ensemble {
             | Step::Propose(server)
             | Step::FsyncError { server, .. }
             | Step::Fire(Timer::Server(server, _)) => self.server_allows(server, step),
+            Step::Reconfigure { leader, .. } => {
+                self.server_allows(leader, step)?;
+                Status::when(self.config().options.reconfig_enabled)
+            }
             Step::Rejoin(server) => {
                 self.server_allows(server, step)?;
                 self.is_free(server, Server::is_held_in_its_role)

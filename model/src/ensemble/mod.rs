@@ -189,6 +189,11 @@ impl Ensemble {
                 self.on_server(server, at, effects, fires);
             }
             Step::Propose(server) => self.on_server(server, at, effects, Server::propose_write),
+            Step::Reconfigure { leader, joins, leaves } => {
+                self.on_server(leader, at, effects, |it, context| {
+                    it.propose_reconfiguration(joins, leaves, context);
+                });
+            }
             Step::Elect { leader, followers } => self.elect(leader, followers, at, effects),
             Step::Start(_)
             | Step::Fire(Timer::Client(..) | Timer::Sleep(..))

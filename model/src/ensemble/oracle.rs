@@ -50,6 +50,7 @@ impl Ensemble {
             | Step::Restart(server)
             | Step::Rejoin(server)
             | Step::Propose(server)
+            | Step::Reconfigure { leader: server, .. }
             | Step::Fire(Timer::Server(server, _)) => Some(server),
             _ => None,
         }

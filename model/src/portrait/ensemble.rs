@@ -47,6 +47,7 @@ impl Portrait for Ensemble {
             | Step::Write(it)
             | Step::Snapshot(it)
             | Step::Propose(it)
+            | Step::Reconfigure { leader: it, .. }
             | Step::Restart(it)
             | Step::Rejoin(it)
             | Step::Crash { server: it, .. }

@@ -213,6 +213,7 @@ fn machines(step: &Step) -> [Option<Machine>; 2] {
         | Step::Restart(id)
         | Step::Rejoin(id)
         | Step::Propose(id)
+        | Step::Reconfigure { leader: id, .. }
         | Step::FsyncError { server: id, .. }
         | Step::Crash { server: id, .. } => server(id),
         Step::Fire(Timer::Server(

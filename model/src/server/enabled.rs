@@ -34,7 +34,7 @@ impl Server {
                 Role::Leading(leader) => leader.can_stream(connection),
                 Role::Following(_) | Role::Observing(_) | Role::Looking => false,
             },
-            Step::Propose(_) => match &self.role {
+            Step::Propose(_) | Step::Reconfigure { .. } => match &self.role {
                 Role::Leading(leader) => leader.is_established(),
                 Role::Following(_) | Role::Observing(_) | Role::Looking => false,
             },

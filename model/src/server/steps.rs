@@ -268,6 +268,20 @@ impl Server {
         self.stay_or_leave(stays, context);
     }
 
+    /// Proposes a reconfiguration without a client, for searches without programs.
+    pub(crate) fn propose_reconfiguration(
+        &mut self,
+        joins: ServerId,
+        leaves: ServerId,
+        context: &mut Context<'_>,
+    ) {
+        let InRole::Leading(mut leading) = self.in_role() else {
+            unreachable!("{}: only a leader proposes", context.id)
+        };
+        let stays = leading.propose_reconfiguration(joins, leaves, context);
+        self.stay_or_leave(stays, context);
+    }
+
     /// Expires a session, whenever its last packet arrived: a fault.
     pub(crate) fn expire(&mut self, session: SessionId, context: &mut Context<'_>) {
         let InRole::Leading(mut leading) = self.in_role() else {

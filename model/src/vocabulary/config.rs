@@ -391,9 +391,14 @@ impl Config {
 
     /// Returns the first configuration: its members, and which sets of them are quorums (rule 5.4.1).
     pub fn quorum_verifier(&self) -> QuorumVerifier {
-        let (voters, members) = (self.voters(), self.servers - self.joiners);
+        let (voters, members) = (self.voters(), self.first_members());
         let observers = ServerSet::first(members).difference(ServerSet::first(voters));
         QuorumVerifier::new(Zxid::ZERO, ServerSet::first(voters), observers)
+    }
+
+    /// Returns the number of members of the first configuration: those with higher ids are to join.
+    pub fn first_members(&self) -> u8 {
+        self.servers - self.joiners
     }
 
     /// Returns the configuration in a server's files before its first start. One that is to join lists itself as an observer

@@ -167,6 +167,9 @@ pub enum Step {
     /// A client outside of the run connects, sends a packet or hangs up: the input with this number, from 0
     /// ([`Outside`](crate::vocabulary::outside::Outside)).
     Outside(u32),
+    /// An established leader proposes a reconfiguration without a client: one server joins the voters, and another one
+    /// leaves the configuration. For searches without programs.
+    Reconfigure { leader: ServerId, joins: ServerId, leaves: ServerId },
 }
 
 /// What happens to transactions that a failed write did not bring to the disk.
@@ -300,6 +303,9 @@ impl fmt::Display for Step {
             Step::Stream(connection) => write!(f, "SNAP piece streamed to {connection}"),
             Step::Fire(timer) => write!(f, "timer: {timer}"),
             Step::Propose(server) => write!(f, "{server}: proposes a write"),
+            Step::Reconfigure { leader, joins, leaves } => {
+                write!(f, "{leader}: proposes that {joins} votes and {leaves} leaves")
+            }
             Step::Elect { leader, followers } => write!(f, "{followers} elect {leader}"),
             Step::Start(client) => write!(f, "{client}: program starts"),
             Step::Input(client) => write!(f, "{client}: program input"),

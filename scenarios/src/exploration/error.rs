@@ -44,6 +44,11 @@ pub enum ExploreError {
     /// Upsets are requested, but elections choose the largest vote.
     #[error("`upsets`: only `--election any` elects others than the largest of a quorum; add it")]
     UpsetsWithoutAny,
+    /// Reconfigurations are requested, but any member of a quorum can be elected.
+    #[error(
+        "`reconfigs`: not with `--election any`, which knows one configuration only; leave one of them out"
+    )]
+    ReconfigsWithAny,
     /// A defect is switched on that such a search cannot find: the verdict "held" would be worthless.
     #[error("`{bug}` cannot be found by a search of `{scenario}`: {why}")]
     Unseen {

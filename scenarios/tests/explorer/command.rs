@@ -250,7 +250,7 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
                     "it takes observers; add `--observers 1`, or sweep `"
                 }
                 bug if Bug::OF_RECONFIGURATION.contains(&bug) => {
-                    "it takes reconfigurations, and a search has none; sweep `"
+                    "it takes reconfigurations; add `--reconfigs 1`, or sweep `"
                 }
                 _ => "it takes clients, and here are servers alone; sweep `",
             };
@@ -262,6 +262,11 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
         let why = "no search that ends is known to show it; sweep `observers` with it";
         assert!(sentence.ends_with(why), "{sentence}");
     }
+    let any = ["explore", "broadcast", "--election", "any", "--reconfigs", "1"];
+    assert!(refused(&any).contains("not with `--election any`"), "{}", refused(&any));
+    let many = ["explore", "broadcast", "--servers", "4", "--observers", "2"];
+    let sentence = "`servers(4), observers(2) and reconfigs(0)` is too many: give at most 5";
+    assert!(refused(&many).contains(sentence), "{}", refused(&many));
     let too_little = |arguments: &[&str], bug: &str, flags: &str| {
         let sentence = asked(&[arguments, &["--bug", bug]].concat());
         let why = format!("no search this small is known to show it; add `{flags}`");

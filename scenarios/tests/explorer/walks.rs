@@ -132,6 +132,7 @@ fn compare_servers(servers: u8, mut seed: u64) {
         fsync_errors: 200,
         upsets: 200,
         observers: 0,
+        reconfigs: 0,
     };
     let monitors = property::servers();
     let model =

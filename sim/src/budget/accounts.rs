@@ -140,6 +140,16 @@ macro_rules! accounts {
                     how: "proposed by an established leader at any moment",
                     words: ["transaction", "transactions"],
                 }
+                /// Reconfigurations that established leaders propose: each time the first voter leaves, and a new server votes.
+                reconfigs: Reconfigs {
+                    value: "R",
+                    help: "How many voters are replaced by new servers",
+                    usual: 0,
+                    bounds: 0..=2,
+                    row: "reconfigurations",
+                    how: "proposed by an established leader at any moment: the first voter leaves, and a new server votes",
+                    words: ["reconfiguration", "reconfigurations"],
+                }
                 /// Servers that may crash, each at any moment and with any part of what it has not fsynced lost. They start
                 /// again.
                 crashes: Crashes {

@@ -224,6 +224,7 @@ impl Account {
             | Account::Servers
             | Account::Observers
             | Account::Txns
+            | Account::Reconfigs
             | Account::Timeouts
             | Account::Upsets => false,
         }
@@ -259,6 +260,7 @@ impl servers::Budget {
             servers,
             observers: 0,
             txns,
+            reconfigs: 0,
             crashes,
             breaks,
             timeouts,

@@ -5,8 +5,10 @@ use super::Leading;
 use crate::server::context::{Context, Leave, Stays};
 use crate::server::prep::{Asker, Expiry, Run};
 use crate::server::tracker::Owner;
-use crate::vocabulary::id::{LearnerConnection, SessionId, Xid};
+use crate::vocabulary::id::{LearnerConnection, ServerId, SessionId, Xid};
 use crate::vocabulary::packet::{LeaderPacket, ServerRequest};
+use crate::vocabulary::quorum::QuorumVerifier;
+use crate::vocabulary::reconfiguration::Reconfiguration;
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ServerTimer;
@@ -61,6 +63,22 @@ impl Leading<'_> {
     pub(in crate::server) fn propose_write(&mut self, context: &mut Context<'_>) -> Stays {
         let (prep, tree) = (self.leader.prep_mut(), &self.database.tree);
         let txn = prep.write(tree, context.config, context.at);
+        self.propose_prepared(txn, context)
+    }
+
+    /// Proposes a reconfiguration without a client, for searches without programs.
+    pub(in crate::server) fn propose_reconfiguration(
+        &mut self,
+        joins: ServerId,
+        leaves: ServerId,
+        context: &mut Context<'_>,
+    ) -> Stays {
+        let view = self.view(context);
+        let line = QuorumVerifier::line(joins, false);
+        let asked = Reconfiguration::incremental([&*line], [leaves.0]);
+        let run = Run { config: context.config, view, at: context.at };
+        let (prep, tree) = (self.leader.prep_mut(), &self.database.tree);
+        let txn = prep.reconfigure(tree, &asked, &run);
         self.propose_prepared(txn, context)
     }
 

@@ -12,6 +12,7 @@ use crate::vocabulary::error::Error;
 use crate::vocabulary::id::SessionId;
 use crate::vocabulary::op::{CreateMode, Data, Op, Request, Version};
 use crate::vocabulary::path::{CONFIG, RECONFIGURED, RESERVED, ZnodePath};
+use crate::vocabulary::quorum::QuorumVerifier;
 use crate::vocabulary::reconfiguration::Reconfiguration;
 use crate::vocabulary::release::{Bug, Bugs, Release};
 use crate::vocabulary::time::Duration;
@@ -258,6 +259,17 @@ impl Change<'_> {
             return Err(Error::ReconfigDisabled);
         }
         self.check_session()?;
+        let next = self.next_configuration(asked)?;
+        let (_, record) = self.find(CONFIG)?;
+        self.may(&record, Permissions::WRITE)?;
+        self.replace(next)
+    }
+
+    /// Checks what a reconfiguration asks for, and returns the configuration that becomes of it.
+    pub(super) fn next_configuration(
+        &self,
+        asked: &Reconfiguration,
+    ) -> Result<QuorumVerifier, Error> {
         let Some(LeaderView { configurations, synced }) = self.view else {
             return Err(Error::Unimplemented);
         };
@@ -276,8 +288,12 @@ impl Change<'_> {
         if !next.contains_quorum(synced) {
             return Err(Error::NewConfigNoQuorum);
         }
+        Ok(next)
+    }
+
+    /// Replaces the configuration.
+    pub(super) fn replace(&mut self, next: QuorumVerifier) -> Result<TxnBody, Error> {
         let (path, record) = self.find(CONFIG)?;
-        self.may(&record, Permissions::WRITE)?;
         let data_length = next.to_string().len() as u32;
         let record = Record { version: RECONFIGURED, data_length, ..record };
         self.outstanding.add(self.zxid, path, Some(record));

@@ -23,6 +23,7 @@ use crate::vocabulary::config::Config;
 use crate::vocabulary::id::{ServerSet, SessionId, Xid};
 use crate::vocabulary::op::{CreateMode, Data, Request};
 use crate::vocabulary::packet::ServerRequest;
+use crate::vocabulary::reconfiguration::Reconfiguration;
 use crate::vocabulary::time::Time;
 use crate::vocabulary::txn::{Txn, TxnBody};
 use crate::vocabulary::zxid::{Epoch, Zxid};
@@ -154,6 +155,24 @@ impl Prep {
         let mut change = Change { tree, outstanding, sessions, zxid, asker: &asker, config, view };
         let mode = CreateMode::Persistent;
         let body = change.create(&path, &Data::from([]), mode, &AclList::OPEN);
+        let body = body.unwrap_or_else(TxnBody::Error);
+        Some(self.transaction(zxid, SessionId(0), Xid(0), body, at))
+    }
+
+    /// Makes a reconfiguration without a client, by the leader itself, which needs no permission. One that fails its checks
+    /// becomes an error transaction. Returns `None` if no zxid is left in this epoch.
+    pub fn reconfigure(
+        &mut self,
+        tree: &DataTree,
+        asked: &Reconfiguration,
+        run: &Run<'_>,
+    ) -> Option<Arc<Txn>> {
+        let zxid = self.next_zxid()?;
+        let asker = Asker::nobody();
+        let Prep { outstanding, sessions, .. } = self;
+        let Run { config, view, at } = *run;
+        let mut change = Change { tree, outstanding, sessions, zxid, asker: &asker, config, view };
+        let body = change.next_configuration(asked).and_then(|next| change.replace(next));
         let body = body.unwrap_or_else(TxnBody::Error);
         Some(self.transaction(zxid, SessionId(0), Xid(0), body, at))
     }

@@ -52,11 +52,15 @@ impl<'a> Question<'a> {
         if election != Election::Any && exploration.said(Account::Upsets).is_some() {
             return Err(ExploreError::UpsetsWithoutAny);
         }
+        if election == Election::Any && budget.reconfigs > 0 {
+            return Err(ExploreError::ReconfigsWithAny);
+        }
         if let Some(count) = said.snap_count {
             let most = 2 * u64::from(u8::MAX);
             within(&format!("snap_count({count})"), count.into(), 2, most)?;
         }
-        let both = format!("servers({}) and observers({})", budget.servers, budget.observers);
+        let Budget { servers, observers, reconfigs, .. } = budget;
+        let both = format!("servers({servers}), observers({observers}) and reconfigs({reconfigs})");
         within(&both, budget.all_servers().into(), 1, SEARCHED_SERVERS.into())?;
         Ok(Question { scenario, bugs, exploration, budget, election })
     }

@@ -26,6 +26,8 @@ pub(super) enum Kind {
     Impatient,
     /// While proposals are left.
     Txn,
+    /// While reconfigurations are left.
+    Reconfig,
     /// While crashes are left.
     Crash,
     /// While breaks are left.
@@ -37,10 +39,11 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Kind; 7] = [
+    pub(super) const ALL: [Kind; 8] = [
         Kind::Free,
         Kind::Impatient,
         Kind::Txn,
+        Kind::Reconfig,
         Kind::Crash,
         Kind::Break,
         Kind::Timeout,
@@ -48,8 +51,8 @@ impl Kind {
     ];
 
     /// The kinds that cost something.
-    pub(super) const PAID: [Kind; 5] =
-        [Kind::Txn, Kind::Crash, Kind::Timeout, Kind::Break, Kind::FsyncError];
+    pub(super) const PAID: [Kind; 6] =
+        [Kind::Txn, Kind::Reconfig, Kind::Crash, Kind::Timeout, Kind::Break, Kind::FsyncError];
 }
 
 /// Selects the faults that are not offered because other faults have the same effect.
@@ -109,6 +112,7 @@ pub(super) fn of(
                 offers.push(Offer { step, then: None, charge });
             }
         }
+        Kind::Reconfig => offers.extend(reconfiguration(ensemble, server)),
         Kind::Crash => {
             if ensemble.can(&Step::Crash { server, tail: Tail::LOST }) {
                 crashes(ensemble, server, left_out, offers);
@@ -128,6 +132,20 @@ pub(super) fn of(
             }
         }
     }
+}
+
+/// Returns the reconfiguration that a leader can propose: the first voter leaves, and the first server that is no member
+/// votes.
+fn reconfiguration(ensemble: &Ensemble, leader: ServerId) -> Option<Offer> {
+    let config = ensemble.config();
+    let configuration = ensemble.disk(leader).configurations(leader, config).quorum;
+    let joins = config
+        .server_ids()
+        .find(|id| !configuration.has_member(*id) && id.0 > config.first_members())?;
+    let leaves = configuration.voters().iter().next()?;
+    let step = Step::Reconfigure { leader, joins, leaves };
+    let charge = Some(Account::Reconfigs);
+    ensemble.can(&step).then_some(Offer { step, then: None, charge })
 }
 
 /// Adds fsync errors: with every part of the unsynced log that may survive, and every fate of the rest.

@@ -11,6 +11,7 @@ use vivarium_model::quorum::Quorums;
 use vivarium_model::server::Role;
 use vivarium_model::server::eager::Flaw;
 use vivarium_model::server::oracle::{Elected, elected_by};
+use vivarium_model::step::Step;
 use vivarium_model::zxid::Epoch;
 
 /// Returns the charge for an election. An upset is counted because its leader may fail and be elected again, each time
@@ -57,6 +58,17 @@ impl EnsembleModel {
             if self.reductions.quorums && !verifier.is_minimal_quorum(quorum) {
                 continue;
             }
+            if self.config.options.reconfig_enabled {
+                let ensemble = &state.scene(self).ensemble;
+                let elects = |leader: &ServerId| {
+                    let (leader, followers) = (*leader, quorum.without(*leader));
+                    ensemble.can(&Step::Elect { leader, followers })
+                };
+                for leader in quorum.iter().filter(elects).filter(|_| charge.is_none()) {
+                    push(leader, quorum.without(leader));
+                }
+                continue;
+            }
             for leader in quorum.iter() {
                 let elected = elected_by(&self.config, Quorums::of(verifier), quorum, leader, vote);
                 if elected.is_some_and(|elected| price(elected) == charge) {
@@ -68,6 +80,18 @@ impl EnsembleModel {
             return;
         }
         if self.reductions.quorums && self.has_flaw(Flaw::NobodyJoins) {
+            return;
+        }
+        if self.config.options.reconfig_enabled {
+            let ensemble = &state.scene(self).ensemble;
+            for (leader, follower) in
+                servers().flat_map(|id| looking.iter().map(move |it| (id, it)))
+            {
+                let followers = ServerSet::default().with(follower);
+                if !looking.contains(leader) && ensemble.can(&Step::Elect { leader, followers }) {
+                    push(leader, followers);
+                }
+            }
             return;
         }
         for leader in servers().filter(|id| self.can_be_joined(view(*id), state, *id)) {

@@ -74,9 +74,9 @@ use vivarium_model::step::Step;
 use vivarium_model::witnesses::Witnesses;
 
 impl Budget {
-    /// Returns the number of servers: voters and observers.
+    /// Returns the number of servers: voters, observers, and those that only a reconfiguration makes members.
     pub fn all_servers(&self) -> u8 {
-        self.servers.saturating_add(self.observers)
+        self.servers.saturating_add(self.observers).saturating_add(self.reconfigs)
     }
 
     fn threats(&self) -> Threats {
@@ -142,8 +142,10 @@ impl EnsembleModel {
         reductions: bool,
         mut monitors: Vec<Box<dyn Monitor>>,
     ) -> EnsembleModel {
-        config.servers = budget.all_servers();
         config.observers = budget.observers;
+        config.joiners = config.joiners.max(budget.reconfigs);
+        config.servers = budget.servers + budget.observers + config.joiners;
+        config.options.reconfig_enabled |= config.joiners > 0;
         assert!(
             usize::from(config.servers) <= MAX_SERVERS,
             "a search has at most {MAX_SERVERS} servers"
@@ -158,6 +160,11 @@ impl EnsembleModel {
         // and there are no two ACLs to confuse.
         config.bugs = config.bugs.without(Bug::ApplyOutlivesRole).without(Bug::AclByNumber);
         config.election = election;
+        let reductions = match (reductions, config.joiners) {
+            (true, 0) => Reductions::ALL,
+            (true, _) => Reductions::OF_RECONFIGURATIONS,
+            (false, _) => Reductions::NONE,
+        };
         let config = Arc::new(config);
         let mut prices = ByAccount::default();
         for (place, account) in (0..).zip(Budget::ACCOUNTS) {
@@ -168,7 +175,7 @@ impl EnsembleModel {
         EnsembleModel {
             config,
             budget,
-            reductions: if reductions { Reductions::ALL } else { Reductions::NONE },
+            reductions,
             flaw: None,
             first_witnesses: Witnesses::new(Arc::default(), Monitors::new(monitors)),
             tables: Tables::new(),

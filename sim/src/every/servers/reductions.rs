@@ -63,6 +63,10 @@ impl Reductions {
     /// No reductions: every step is an action.
     pub const NONE: Reductions = Reductions::uniform(false);
 
+    /// Those that rest on no quorum: where configurations change, the conditions of all others would have to know them.
+    pub const OF_RECONFIGURATIONS: Reductions =
+        Reductions { starts: true, mail: true, breaks: true, ..Reductions::NONE };
+
     const fn uniform(all: bool) -> Reductions {
         Reductions {
             appends: all,

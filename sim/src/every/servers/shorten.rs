@@ -104,8 +104,9 @@ fn violating(
 /// Returns the violation at the end of steps that violated no property so far: if nothing except faults can happen any
 /// more, every server must serve.
 pub fn stuck(config: &Config, steps: &[Step]) -> Option<Objection> {
-    let Config { observers, .. } = *config;
-    let budget = Budget { observers, ..Budget::new(config.servers - observers, 0, 0) };
+    let Config { observers, joiners, .. } = *config;
+    let voters = config.servers - observers - joiners;
+    let budget = Budget { observers, ..Budget::new(voters, 0, 0) };
     let (config, monitors) = (config.clone(), property::servers());
     let election = config.election;
     let model = EnsembleModel::new(config, budget, election, false, monitors);

@@ -4,7 +4,8 @@
 //! and other learners' connections to it. Two states in which a server has the same view offer the server the same
 //! steps, with the same results. If a learner has several connections, the end of one renumbers others, which concerns
 //! all servers at their ends. Then the view is *wide*: it is the whole ensemble. With the election code, views are
-//! always wide, because notifications go to all servers.
+//! always wide, because notifications go to all servers; and so they are where the configuration can change, which decides
+//! on what others do.
 
 use super::EnsembleModel;
 use super::actions::{self, Charge, Kind, LeavingOut, Offer};
@@ -125,6 +126,7 @@ impl EnsembleModel {
 
     fn is_wide(&self, server: ServerId, numbers: &Numbers) -> bool {
         !self.config.election.is_oracle()
+            || self.config.options.reconfig_enabled
             || self.config.server_ids().any(|learner| {
                 let links = numbers[links_at(learner)];
                 let concerned = learner == server || targets(links) >> server.index() & 1 == 1;
@@ -309,6 +311,7 @@ impl Kind {
         match self {
             Kind::Free | Kind::Impatient => None,
             Kind::Txn => Some(Account::Txns),
+            Kind::Reconfig => Some(Account::Reconfigs),
             Kind::Crash => Some(Account::Crashes),
             Kind::Break => Some(Account::Breaks),
             Kind::Timeout => Some(Account::Timeouts),
