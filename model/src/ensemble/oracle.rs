@@ -15,6 +15,18 @@ use crate::vocabulary::time::Time;
 use crate::vocabulary::timer::Timer;
 
 impl Ensemble {
+    /// Returns the reconfiguration that a leader can propose in a search: the first voter leaves, and the first server that was
+    /// to join votes.
+    pub fn reconfiguration_by(&self, leader: ServerId) -> Option<Step> {
+        let config = self.config();
+        let present = self.disk(leader).configurations(leader, config).quorum;
+        let mut joiners = config.server_ids().filter(|id| id.0 > config.first_members());
+        let joins = joiners.find(|id| !present.has_member(*id))?;
+        let leaves = present.voters().iter().next()?;
+        let step = Step::Reconfigure { leader, joins, leaves };
+        self.can(&step).then_some(step)
+    }
+
     /// Returns the servers that are up and LOOKING.
     pub fn looking(&self) -> ServerSet {
         let looking = |id: &ServerId| self.server(*id).is_some_and(Server::is_looking);

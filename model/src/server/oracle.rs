@@ -13,6 +13,10 @@
 //! elections. The real election is searched separately ([`Election::Fast`]). And [`Election::Any`] lets every member
 //! of a quorum be elected, which is more than votes can produce, because ZAB does not depend on them (rule 6.3.3).
 //!
+//! Where the configuration can change, each of these servers first activates the newest configuration among them, as one
+//! does that reads a vote (rule 5.8.7), and then needs the quorums of its own two configurations. A third thing is out of
+//! reach there: a server that activates a configuration of a vote, and then elects without that voter.
+//!
 //! Under the oracle, no state may depend on the number of earlier attempts, or equal states would be distinguished.
 //! Rounds and votes keep their initial values. Attempts to connect are not counted (a server whose connection is
 //! refused is LOOKING immediately and can be elected into the same place again). Starts are not counted (they only

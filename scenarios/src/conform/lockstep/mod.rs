@@ -6,8 +6,12 @@
 //! received something in the model receives all of it from the real server too, by a ping that is answered after it. At
 //! the end of a case, all clients are asked for news, the sessions are closed, and every znode of the case is read.
 
+mod divergence;
 mod journeys;
 mod reconfigurations;
+
+pub use divergence::Divergence;
+pub(super) use divergence::Stop;
 
 use super::action::{Action, SEATS, Seat, Watched, placed, request_placed};
 use super::heard::{Base, Heard, same};
@@ -18,7 +22,7 @@ use std::sync::Arc;
 use vivarium_model::case::Case;
 use vivarium_model::id::{ServerId, Xid};
 use vivarium_model::op::{CreateMode, Op, Request, Version};
-use vivarium_model::packet::{ClientPacket, ServerPacket};
+use vivarium_model::packet::ClientPacket;
 use vivarium_model::path::QUOTA;
 use vivarium_model::time::Duration;
 use vivarium_model::wire::Opcodes;
@@ -39,48 +43,6 @@ pub(super) const PLACES: u8 = SEATS + 2;
 
 /// After this number of actions, all clients are asked for news, to detect packets that should not have been sent.
 const ROUND: usize = 16;
-
-/// A difference between the real server and the model.
-#[derive(Clone, Debug)]
-pub struct Divergence {
-    /// The index of the action; `None` for the end of the case.
-    pub action: Option<usize>,
-    /// The client that received it.
-    pub who: String,
-    /// The reason for the packets.
-    pub occasion: String,
-    /// What the client received from both.
-    pub both: Both,
-}
-
-impl Divergence {
-    /// Returns true if the real server sent the same packets up to some point, and nothing after it; or if it refused a client
-    /// all the time, as one does that is behind the client.
-    pub(crate) fn is_silence(&self) -> bool {
-        let Both { real, model, .. } = &self.both;
-        let before = real.strip_suffix(&[Heard::Silence]);
-        let is_refused = matches!(
-            (&real[..], &model[..]),
-            ([Heard::End], [Heard::Packet(ServerPacket::Connected { .. })])
-        );
-        is_refused || before.is_some_and(|before| model.starts_with(before))
-    }
-}
-
-/// Why a case ended early.
-#[derive(Debug)]
-pub(super) enum Stop {
-    /// The two differ.
-    Diverged(Box<Divergence>),
-    /// The real server cannot be used any more.
-    Failed(ConformError),
-}
-
-impl From<ConformError> for Stop {
-    fn from(error: ConformError) -> Stop {
-        Stop::Failed(error)
-    }
-}
 
 #[derive(Debug)]
 struct Place {
@@ -368,17 +330,6 @@ impl Lockstep {
     }
 }
 
-impl Stop {
-    fn at(self, action: usize) -> Stop {
-        match self {
-            Stop::Diverged(divergence) => {
-                Stop::Diverged(Box::new(Divergence { action: Some(action), ..*divergence }))
-            }
-            failed => failed,
-        }
-    }
-}
-
 /// Returns a write that fails and so changes nothing. A client that receives its answer has received everything before
 /// it.
 fn nothing(root: &str) -> Request {
@@ -405,39 +356,5 @@ impl Both {
     /// Describes what the real server sent.
     fn real_in_words(&self) -> String {
         self.real.iter().map(Heard::to_string).collect::<Vec<String>>().join("; ")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use vivarium_model::id::SessionId;
-
-    fn divergence(real: &[&str], model: &[&str], is_silent: bool) -> Divergence {
-        let heard =
-            |words: &[&str]| words.iter().map(|it| Heard::Garbled(it.to_string())).collect();
-        let (mut real, model): (Vec<Heard>, _) = (heard(real), heard(model));
-        real.extend(is_silent.then_some(Heard::Silence));
-        let both = Both { real, model, kept_back: 0 };
-        Divergence { action: None, who: String::new(), occasion: String::new(), both }
-    }
-
-    /// Only silence after equal packets counts as a lost wake-up; any different packet is a divergence.
-    #[test]
-    fn a_server_that_says_the_same_and_then_nothing_is_silent() {
-        assert!(divergence(&[], &["event", "answer"], true).is_silence());
-        assert!(divergence(&["event"], &["event", "answer"], true).is_silence());
-        assert!(!divergence(&["other"], &["event", "answer"], true).is_silence());
-        assert!(!divergence(&["event"], &["event", "answer"], false).is_silence());
-        assert!(!divergence(&["event", "answer", "more"], &["event", "answer"], true).is_silence());
-        let (session, timeout, read_only) = (SessionId(1), LONG, false);
-        let connected = || Heard::Packet(ServerPacket::Connected { session, timeout, read_only });
-        let mut refused = divergence(&[], &[], false);
-        refused.both.real = vec![Heard::End];
-        assert!(!refused.is_silence(), "the model refuses the client, too");
-        refused.both.model = vec![connected()];
-        assert!(refused.is_silence());
-        (refused.both.real, refused.both.model) = (vec![connected()], vec![Heard::End]);
-        assert!(!refused.is_silence());
     }
 }

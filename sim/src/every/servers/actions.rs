@@ -112,7 +112,11 @@ pub(super) fn of(
                 offers.push(Offer { step, then: None, charge });
             }
         }
-        Kind::Reconfig => offers.extend(reconfiguration(ensemble, server)),
+        Kind::Reconfig => {
+            let charge = Some(Account::Reconfigs);
+            let offered = ensemble.reconfiguration_by(server).into_iter();
+            offers.extend(offered.map(|step| Offer { step, then: None, charge }));
+        }
         Kind::Crash => {
             if ensemble.can(&Step::Crash { server, tail: Tail::LOST }) {
                 crashes(ensemble, server, left_out, offers);
@@ -132,20 +136,6 @@ pub(super) fn of(
             }
         }
     }
-}
-
-/// Returns the reconfiguration that a leader can propose: the first voter leaves, and the first server that is no member
-/// votes.
-fn reconfiguration(ensemble: &Ensemble, leader: ServerId) -> Option<Offer> {
-    let config = ensemble.config();
-    let configuration = ensemble.disk(leader).configurations(leader, config).quorum;
-    let joins = config
-        .server_ids()
-        .find(|id| !configuration.has_member(*id) && id.0 > config.first_members())?;
-    let leaves = configuration.voters().iter().next()?;
-    let step = Step::Reconfigure { leader, joins, leaves };
-    let charge = Some(Account::Reconfigs);
-    ensemble.can(&step).then_some(Offer { step, then: None, charge })
 }
 
 /// Adds fsync errors: with every part of the unsynced log that may survive, and every fate of the rest.

@@ -106,10 +106,12 @@ fn elections(ensemble: &Ensemble, steps: &mut Vec<Step>) {
 /// The most LOOKING servers of whose subsets elections are listed. Searches have fewer servers.
 const MOST_LOOKING: usize = 7;
 
-/// Adds the proposals of leaders where there are no clients.
+/// Adds the proposals of leaders, reconfigurations among them, where there are no clients.
 fn proposals(ensemble: &Ensemble, steps: &mut Vec<Step>) {
     if !ensemble.config().has_clients() {
-        steps.extend(ensemble.config().server_ids().map(Step::Propose));
+        let servers = || ensemble.config().server_ids();
+        steps.extend(servers().map(Step::Propose));
+        steps.extend(servers().filter_map(|server| ensemble.reconfiguration_by(server)));
     }
 }
 
