@@ -281,7 +281,7 @@ impl Election {
             return true;
         }
         if leader == self.id {
-            return self.round == round;
+            return self.round == round || config.bugs.has(Bug::LeaderOfAnotherRound);
         }
         votes.get(&leader).is_some_and(|said| said.state == PeerState::Leading)
     }
@@ -398,10 +398,13 @@ impl Election {
 
 /// Returns true if a vote is larger than another (rule 5.1.2).
 fn is_larger(one: Vote, other: Vote, config: &Config) -> bool {
-    match config.bugs.has(Bug::PlantedElectionById) {
-        true => one.leader > other.leader,
-        false => one > other,
+    if config.bugs.has(Bug::PlantedElectionById) {
+        return one.leader > other.leader;
     }
+    one > other
+        || config.bugs.has(Bug::EqualZxidsIgnoreEpoch)
+            && one.zxid == other.zxid
+            && one.leader > other.leader
 }
 
 /// Returns true if a quorum of these votes, of each configuration, agrees with `with`.

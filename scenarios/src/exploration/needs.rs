@@ -41,6 +41,7 @@ const NEEDS: &[Needs] = &[
     row(Bug::SnapshotOutlivesRole, &[of(2, 2).timeouts(1), of(2, 2).breaks(1), of(3, 2).crashes(1), of(3, 2).fsync_errors(1)]),
     row(Bug::RenameUnsynced, &[of(1, 0).crashes(1)]),
     row(Bug::MissedWakeUp, &[of(2, 1)]),
+    row(Bug::EpochFileNotCompleted, &[of(3, 1).crashes(1)]),
     guard(Bug::PlantedEpochWithoutQuorum, UPSET_OF_THREE),
     guard(Bug::PlantedAheadCounts, UPSET_OF_THREE),
     guard(Bug::PlantedHastyEpoch, UPSET_OF_THREE),

@@ -142,6 +142,9 @@ impl Exploration {
             bug if Bug::OF_OBSERVERS.contains(&bug) => {
                 Some("no search that ends is known to show it; sweep `observers` with it")
             }
+            bug if Bug::REPAIRED_EARLY.contains(&bug) => {
+                Some("no search that ends is known to show it; sweep `churn` with it")
+            }
             bug if !is_among_servers(bug) => {
                 let swept = swept_in(bug);
                 return Some(format!(

@@ -252,6 +252,9 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
                 bug if Bug::OF_RECONFIGURATION.contains(&bug) => {
                     "it takes reconfigurations; add `--reconfigs 1`, or sweep `"
                 }
+                bug if Bug::REPAIRED_EARLY.contains(&bug) => {
+                    "no search that ends is known to show it; sweep `"
+                }
                 _ => "it takes clients, and here are servers alone; sweep `",
             };
             assert!(sentence.contains(why) && sentence.ends_with("` with it"), "{sentence}");

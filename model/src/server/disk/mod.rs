@@ -271,6 +271,9 @@ impl Disk {
             match self.current_epoch_tmp.take() {
                 // A tmp file can be older than the log. A crash before its rename leaves the file; no start reads it
                 // until the log has reached a new epoch.
+                Some(_) if bugs.has(Bug::EpochFileNotCompleted) => {
+                    return Err("the current epoch is older than the last zxid");
+                }
                 Some(epoch) if bugs.has(Bug::RefuseNewerZxid) => self.current_epoch = epoch,
                 Some(epoch) => self.current_epoch = epoch.max(last.epoch()),
                 None if bugs.has(Bug::RefuseNewerZxid) => {

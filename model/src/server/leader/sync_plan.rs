@@ -41,7 +41,7 @@ pub(super) fn of(
     config: &Config,
 ) -> Plan {
     let window = Window::of(database, commits, config);
-    let max = window.max;
+    let (max, leaves) = (window.max, config.bugs.has(Bug::DiffWithoutTrunc));
     if window.last == learner {
         return Plan { first: Some(LeaderPacket::Diff(learner)), ..Plan::new(learner) };
     }
@@ -53,6 +53,11 @@ pub(super) fn of(
     } else if learner <= max {
         let mut plan = Plan::new(learner);
         plan.walk(window.txns.iter().copied(), learner, max);
+        if leaves && !matches!(plan.first, Some(LeaderPacket::Diff(_))) {
+            plan = Plan::new(learner);
+            plan.send_above(window.txns.iter().copied(), learner);
+            plan.first = Some(LeaderPacket::Diff(max));
+        }
         plan.first.is_some().then_some(plan)
     } else {
         None
@@ -78,7 +83,7 @@ fn from_disk(learner: Zxid, window: &Window<'_>, disk: &Disk, config: &Config) -
     let older = log.partition_point(|txn| txn.zxid <= window.min);
     plan.walk(log[..older].iter(), learner, window.max);
     // ZOOKEEPER-2418.
-    if plan.sent < window.min {
+    if plan.sent < window.min && !config.bugs.has(Bug::LogEndsBeforeWindow) {
         return None;
     }
     plan.walk(window.txns.iter().copied(), learner, window.max);
@@ -89,6 +94,19 @@ impl Plan {
     /// Returns an empty plan for a learner with this last zxid.
     fn new(sent: Zxid) -> Plan {
         Plan { first: None, packets: Vec::new(), sent }
+    }
+
+    /// Adds those of these transactions that are above the learner's zxid.
+    fn send_above<'a>(&mut self, txns: impl IntoIterator<Item = &'a Arc<Txn>>, learner: Zxid) {
+        for txn in txns.into_iter().filter(|txn| txn.zxid > learner) {
+            self.send(txn);
+        }
+    }
+
+    fn send(&mut self, txn: &Arc<Txn>) {
+        self.packets.push(LeaderPacket::Proposal(Arc::clone(txn)));
+        self.packets.push(LeaderPacket::Commit(txn.zxid));
+        self.sent = txn.zxid;
     }
 
     /// Adds these transactions from the learner's zxid on (queueCommittedProposals, rule 6.4.7). The first packet
@@ -115,9 +133,7 @@ impl Plan {
                 }
             }
             if txn.zxid > self.sent {
-                self.packets.push(LeaderPacket::Proposal(Arc::clone(txn)));
-                self.packets.push(LeaderPacket::Commit(txn.zxid));
-                self.sent = txn.zxid;
+                self.send(txn);
             }
         }
         if self.first.is_none() && learner.is_opening() {

@@ -21,7 +21,10 @@ impl Following<'_> {
     pub(super) fn begin_sync(&mut self, packet: LeaderPacket, context: &mut Context<'_>) {
         let learner = &mut *self.learner;
         match packet {
-            LeaderPacket::Diff(_) => {
+            LeaderPacket::Diff(end) => {
+                if context.config.bugs.has(Bug::DiffMovesZxidAhead) {
+                    self.database.tree_mut().set_last_processed(end);
+                }
                 learner.mode = Some(SyncMode::Diff);
                 learner.phase = Phase::Synchronising;
             }

@@ -390,6 +390,30 @@ named! {
         /// lacks what the lost snapshot had. Repaired: the start refuses such a log (rule 6.9.4).
         LogWithoutSnapshotReplayed => "a log without a snapshot is replayed on an empty database (ZOOKEEPER-2325)",
 
+        /// A leader sends a DIFF to a learner whose last transaction it has not, and which lies between two that it has: that
+        /// transaction stays there (ZOOKEEPER-1154; before 3.4.0). Repaired: TRUNC (rule 6.4.7).
+        DiffWithoutTrunc => "a DIFF leaves a learner a transaction that its leader has not (ZOOKEEPER-1154)",
+
+        /// A start passes over `currentEpoch.tmp`, and so refuses a log whose epoch is newer than `currentEpoch`
+        /// (ZOOKEEPER-1653, 2354; 3.4.5, 3.5.9, 3.6.2). Repaired: it completes the rename (rule 6.2.2).
+        EpochFileNotCompleted => "a start does not complete the rename of currentEpoch (ZOOKEEPER-1653)",
+
+        /// A server takes over from another round that it leads itself, if a quorum of the votes says so (ZOOKEEPER-1514).
+        /// Repaired: the round must be its own (rule 5.3.4).
+        LeaderOfAnotherRound => "a server leads by votes of another round than its own (ZOOKEEPER-1514)",
+
+        /// The larger server id wins between equal zxids, whatever the epochs, so three votes can each win against the next
+        /// (ZOOKEEPER-1419). Repaired: the epoch comes first (rule 5.1.2).
+        EqualZxidsIgnoreEpoch => "between votes of equal zxids the id decides, whatever the epochs (ZOOKEEPER-1419)",
+
+        /// A DIFF sets the last processed zxid to that of its end before its transactions arrive. If it breaks off, the learner
+        /// claims to have them (ZOOKEEPER-2355; 3.4.10, 3.5.3). Repaired: what is applied counts (rule 6.6.1).
+        DiffMovesZxidAhead => "a DIFF sets the learner's zxid before its transactions arrive (ZOOKEEPER-2355)",
+
+        /// A leader sends what its log on disk has, and then its window, although the log ends before the window begins
+        /// (ZOOKEEPER-2418; 3.5.10). Repaired: a SNAP (rule 6.4.5).
+        LogEndsBeforeWindow => "a DIFF lacks what is between the leader's log and its window (ZOOKEEPER-2418)",
+
         // ---- planted in reconfigurations ----
         /// Planted: a reconfiguration, and what follows it, needs the quorum of the committed configuration alone.
         PlantedOldQuorumEnough => "planted: the old quorum alone commits a reconfiguration",

@@ -140,4 +140,16 @@ pub const CHANGES: &[Change] = &[
     always(Bug::ObserverEpochBeforeLog),
     always(Bug::NextConfigDeletedAtStart).since(&[v(5, 0)]),
     always(Bug::LogWithoutSnapshotReplayed).tracked(2325).until(&[v(5, 3), v(6, 0)]),
+    always(Bug::DiffWithoutTrunc).tracked(1154).until(&[v(3, 4), v(4, 0)]),
+    always(Bug::EpochFileNotCompleted).tracked(1653).since(&[v(4, 0)]).until(&[
+        v(4, 6),
+        v(5, 10),
+        v(6, 3),
+        v(7, 1),
+        v(8, 0),
+    ]),
+    always(Bug::LeaderOfAnotherRound).tracked(1514).until(&[v(4, 4), v(5, 0)]),
+    always(Bug::EqualZxidsIgnoreEpoch).tracked(1419).since(&[v(4, 0)]).until(&[v(4, 4), v(5, 0)]),
+    always(Bug::DiffMovesZxidAhead).tracked(2355).until(&[v(4, 11), v(5, 4), v(6, 0)]),
+    always(Bug::LogEndsBeforeWindow).tracked(2418).since(&[v(5, 0)]).until(&[v(6, 0)]),
 ];

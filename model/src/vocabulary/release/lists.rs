@@ -88,7 +88,7 @@ impl Bug {
     /// Defects that can show among servers without clients, if every crashed server restarts. All others need
     /// clients, or a server that stays down ([`Bug::PlantedLeaderNotCounted`]), so a search of servers alone cannot
     /// find them.
-    pub const AMONG_SERVERS: [Bug; 31] = [
+    pub const AMONG_SERVERS: [Bug; 32] = [
         Bug::RefuseNewerZxid,
         Bug::TruncKeepsNewerSnapshot,
         Bug::TruncKeepsRecordBeyond,
@@ -120,6 +120,7 @@ impl Bug {
         Bug::TailNotApplied,
         Bug::InterruptedSnapKeepsTree,
         Bug::SnapNotFsynced,
+        Bug::EpochFileNotCompleted,
     ];
 
     /// Differences of older releases that break no property of the registers by themselves: the comparison with real
@@ -136,6 +137,15 @@ impl Bug {
         Bug::NoPersistentWatcherTypes,
         Bug::MissedWakeUp,
         Bug::LogWithoutSnapshotReplayed,
+    ];
+
+    /// Defects of elections and synchronisations that were repaired early, most of them before 3.4.14.
+    pub const REPAIRED_EARLY: [Bug; 5] = [
+        Bug::DiffWithoutTrunc,
+        Bug::LeaderOfAnotherRound,
+        Bug::EqualZxidsIgnoreEpoch,
+        Bug::DiffMovesZxidAhead,
+        Bug::LogEndsBeforeWindow,
     ];
 
     /// Defects of older releases' synchronisations.
