@@ -126,21 +126,15 @@ impl Exploration {
             {
                 Some("it takes reconfigurations; add `--reconfigs 1`, or sweep `reconfig` with it")
             }
-            bug if Bug::OF_RECONFIGURATION.contains(&bug) => {
-                Some("no search that ends is known to show it; sweep `reconfig` with it")
-            }
-            Bug::PlantedInformedEarly | Bug::PlantedInformsForgotten
-                if self.said(Account::Observers).unwrap_or(0) > 0 =>
-            {
-                return None;
-            }
-            Bug::PlantedOldQuorumEnough | Bug::PlantedNewLeaderOfOldQuorum
-                if self.said(Account::Reconfigs).unwrap_or(0) > 0 =>
-            {
-                return None;
-            }
+            Bug::PlantedInformedEarly
+            | Bug::PlantedInformsForgotten
+            | Bug::PlantedOldQuorumEnough
+            | Bug::PlantedNewLeaderOfOldQuorum => None,
             bug if Bug::OF_OBSERVERS.contains(&bug) => {
                 Some("no search that ends is known to show it; sweep `observers` with it")
+            }
+            bug if Bug::OF_RECONFIGURATION.contains(&bug) => {
+                Some("no search that ends is known to show it; sweep `reconfig` with it")
             }
             bug if Bug::REPAIRED_EARLY.contains(&bug) => {
                 Some("no search that ends is known to show it; sweep `churn` with it")

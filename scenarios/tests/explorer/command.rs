@@ -265,6 +265,11 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
         let why = "no search that ends is known to show it; sweep `observers` with it";
         assert!(sentence.ends_with(why), "{sentence}");
     }
+    for bug in ["UncommittedConfigActivated", "PlantedConfigurationLeft"] {
+        let sentence = asked(&["broadcast", "--reconfigs", "1", "--bug", bug]);
+        let why = "no search that ends is known to show it; sweep `reconfig` with it";
+        assert!(sentence.ends_with(why), "{sentence}");
+    }
     let any = ["explore", "broadcast", "--election", "any", "--reconfigs", "1"];
     assert!(refused(&any).contains("not with `--election any`"), "{}", refused(&any));
     let many = ["explore", "broadcast", "--servers", "4", "--observers", "2"];
@@ -276,6 +281,16 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
         assert!(sentence.ends_with(&why), "{sentence}");
     };
     too_little(&["broadcast", "--txns", "0"], "TruncCutsCommitted", "--txns 1");
+    too_little(
+        &["broadcast", "--observers", "1", "--txns", "0"],
+        "PlantedInformedEarly",
+        "--txns 1",
+    );
+    too_little(
+        &["broadcast", "--reconfigs", "1", "--crashes", "0"],
+        "PlantedNewLeaderOfOldQuorum",
+        "--crashes 1",
+    );
     too_little(&["broadcast", "--servers", "1"], "TruncCutsCommitted", "--servers 2");
     too_little(&["broadcast"], "LeaderIgnoresNewerEpoch", "--crashes 2");
     too_little(
