@@ -361,7 +361,7 @@ impl Election {
         self.current = (Vote { peer_epoch: Epoch(0), zxid, leader }, 0);
     }
 
-    /// Votes for the leader that the oracle has elected. Its zxid and its epoch are told to no server.
+    /// Votes for the leader that the oracle has elected. No server learns its zxid and its epoch.
     pub(super) fn elected_by_oracle(&mut self, leader: ServerId) {
         self.vote_for_designated(leader, Zxid::ZERO);
     }

@@ -11,6 +11,7 @@ use proptest::strategy::{BoxedStrategy, Just, Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::time::{Duration, Instant};
 use vivarium_model::case::Case;
+use vivarium_model::release::Bug;
 
 /// One case in this many contains an expiry, which takes real time.
 const EXPIRING: u64 = 60;
@@ -85,7 +86,9 @@ pub fn run(plan: &Plan, progress: &mut dyn FnMut(u64)) -> Result<Outcome, Confor
                     },
                     None => shrunk(drawn, *divergence, plan, &setting)?,
                 };
-                let is_silence = found.is_inconclusive(plan) && found.divergence.is_silence();
+                let sleeps = setting.bugs.has(Bug::MissedWakeUp) && found.divergence.is_refusal();
+                let is_silence =
+                    found.is_inconclusive(plan) && (found.divergence.is_silence() || sleeps);
                 if !(is_silence && may_be_left_open(plan, left_open, cases)) {
                     finding = Some(Finding { first_length, ..found });
                     break;

@@ -42,7 +42,7 @@ impl Change<'_> {
             Request::Write(Op::Check { .. }) => Err(Error::Unimplemented),
             Request::Write(op) => self.op(op),
             // The server cannot read a multi with an operation that it does not know (rule 1.7.5).
-            Request::Multi(ops) if !ops.iter().all(|op| self.knowledge().knows_op(op)) => {
+            Request::Multi(ops) if !ops.iter().all(|op| self.operations_of().knows_op(op)) => {
                 Err(Error::MarshallingError)
             }
             Request::Multi(ops) => Ok(self.multi(ops)),
@@ -150,7 +150,7 @@ impl Change<'_> {
         acl: &AclList,
     ) -> Result<TxnBody, Error> {
         let parent = parent_of(path)?;
-        let acl = access::fix_up(acl, &self.asker.auth, self.knowledge())?;
+        let acl = access::fix_up(acl, &self.asker.auth, self.operations_of())?;
         let (parent, record) = self.find(parent)?;
         if !self.has(Bug::PlantedCreateAsksNoAcl) {
             self.may(&record, Permissions::CREATE)?;
@@ -184,7 +184,8 @@ impl Change<'_> {
 
     fn delete(&mut self, path: &str, version: Version) -> Result<TxnBody, Error> {
         let (parent, parent_record) = self.find(self.deletable(path)?)?;
-        if !self.knowledge().asks_before_it_finds() {
+        // Rule 1.6.5.
+        if !self.operations_of().asks_before_it_finds() {
             self.find(path)?;
         }
         if !self.has(Bug::PlantedDeleteAcl) {
@@ -242,7 +243,7 @@ impl Change<'_> {
         version: Version,
     ) -> Result<TxnBody, Error> {
         self.path(Arc::clone(path))?;
-        let acl = access::fix_up(acl, &self.asker.auth, self.knowledge())?;
+        let acl = access::fix_up(acl, &self.asker.auth, self.operations_of())?;
         let (path, record) = self.find(path)?;
         self.may(&record, Permissions::ADMIN)?;
         let aversion = self.next_version(record.aversion, version)?;
@@ -311,12 +312,12 @@ impl Change<'_> {
     /// Returns the parent of a path that may be deleted (rule 1.1.4).
     fn deletable<'a>(&self, path: &'a str) -> Result<&'a str, Error> {
         let parent = parent_of(path)?;
-        let is_own = path == CONFIG && !self.knowledge().has_config_znode();
+        let is_own = path == CONFIG && !self.operations_of().has_config_znode();
         if RESERVED.contains(&path) && !is_own { Err(Error::BadArguments) } else { Ok(parent) }
     }
 
     fn path(&self, path: impl Into<Arc<str>>) -> Result<ZnodePath, Error> {
-        ZnodePath::of_release(path, self.knowledge())
+        ZnodePath::of_release(path, self.operations_of())
     }
 
     fn find(&self, path: &str) -> Result<(ZnodePath, Record), Error> {
@@ -337,7 +338,7 @@ impl Change<'_> {
     }
 
     /// Returns the release whose operations the servers know.
-    fn knowledge(&self) -> Release {
+    fn operations_of(&self) -> Release {
         self.config.options.operations_of
     }
 

@@ -45,7 +45,7 @@ impl Release {
         self.is_reconfigurable()
     }
 
-    /// Returns true if a delete needs the permission of the parent before the znode must exist (ZOOKEEPER-1525).
+    /// Returns true if a delete needs the permission of the parent before the znode must exist (rule 1.6.5).
     pub(crate) fn asks_before_it_finds(self) -> bool {
         self.number().is_none_or(|number| number.has(&[v(6, 0)]))
     }

@@ -19,16 +19,21 @@ pub struct Divergence {
 }
 
 impl Divergence {
-    /// Returns true if the real server sent the same packets up to some point, and nothing after it; or if it refused a client
-    /// all the time, as one does that is behind the client.
+    /// Returns true if the real server sent the same packets up to some point, and nothing after it.
     pub(crate) fn is_silence(&self) -> bool {
         let Both { real, model, .. } = &self.both;
         let before = real.strip_suffix(&[Heard::Silence]);
-        let is_refused = matches!(
+        before.is_some_and(|before| model.starts_with(before))
+    }
+
+    /// Returns true if only the real server refused the client, all the time, as one does whose CommitProcessor sleeps while
+    /// the client has seen more (ZOOKEEPER-4537).
+    pub(crate) fn is_refusal(&self) -> bool {
+        let Both { real, model, .. } = &self.both;
+        matches!(
             (&real[..], &model[..]),
             ([Heard::End], [Heard::Packet(ServerPacket::Connected { .. })])
-        );
-        is_refused || before.is_some_and(|before| model.starts_with(before))
+        )
     }
 }
 
@@ -85,10 +90,10 @@ mod tests {
         let connected = || Heard::Packet(ServerPacket::Connected { session, timeout, read_only });
         let mut refused = divergence(&[], &[], false);
         refused.both.real = vec![Heard::End];
-        assert!(!refused.is_silence(), "the model refuses the client, too");
+        assert!(!refused.is_refusal(), "the model refuses the client, too");
         refused.both.model = vec![connected()];
-        assert!(refused.is_silence());
+        assert!(refused.is_refusal() && !refused.is_silence());
         (refused.both.real, refused.both.model) = (vec![connected()], vec![Heard::End]);
-        assert!(!refused.is_silence());
+        assert!(!refused.is_refusal());
     }
 }
