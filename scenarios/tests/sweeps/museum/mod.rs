@@ -114,6 +114,14 @@ fn every_defect_and_every_mutant_has_its_place() {
     }
 }
 
+#[test]
+fn the_readme_counts_the_defects_of_releases_that_are_shown() {
+    let shown: BTreeSet<&str> =
+        MUSEUM.iter().filter(|it| it.change().is_some()).map(|it| it.switch).collect();
+    let counted = format!("finds {} known defects of ZooKeeper's releases", shown.len());
+    assert!(include_str!("../../../../README.md").contains(&counted), "{counted}");
+}
+
 /// Returns true for a difference of an older release that breaks no property here.
 fn differs_only(bug: Bug) -> bool {
     Bug::DIFFERENCES.contains(&bug)
