@@ -157,8 +157,10 @@ mod tests {
     use super::*;
     use crate::property::testing::{Bodies, ONE, THREE, TWO, txn, z};
     use crate::server::disk::Snapshot;
+    use crate::tree::DataTree;
     use crate::vocabulary::config::Config;
-    use crate::vocabulary::release::{Bugs, Release};
+    use crate::vocabulary::release::{Bug, Bugs, Release};
+    use crate::vocabulary::step::Tail;
     use crate::vocabulary::txn::Txn;
     use std::sync::Arc;
 
@@ -308,6 +310,25 @@ mod tests {
         let objection = disks.after(&Step::Restart(ONE), &ensemble, &history);
         assert_eq!(property(objection), "S6 durable recovery");
         assert_eq!(property(disks.end(&ensemble, &history)), "S6 durable recovery");
+    }
+
+    /// S3 counts such a log; S7 sees that it does not begin where the snapshot ended.
+    #[test]
+    fn a_log_without_the_snapshot_that_it_continues() {
+        let history = history();
+        let replays = Bugs::NONE.with(Bug::LogWithoutSnapshotReplayed);
+        let config = Config { bugs: replays, ..Config::new(3, 0) };
+        let (mut ensemble, mut disks) = scene(&history, 2);
+        let unsynced =
+            Snapshot { label: z(1, 2), content: Arc::new(DataTree::new()), durable: false };
+        disk(&mut ensemble).replace_by_snapshot(unsynced, Bugs::NONE);
+        disk(&mut ensemble).append(Arc::clone(&history.txns()[2]));
+        disk(&mut ensemble).fsync();
+        disk(&mut ensemble).crash(Tail::LOST);
+        assert!(disk(&mut ensemble).clone().begin_database(&repaired()).is_err());
+        assert!(disk(&mut ensemble).begin_database(&config).is_ok());
+        let objection = disks.after(&Step::Restart(ONE), &ensemble, &history);
+        assert_eq!(property(objection), "S7 contiguous log");
     }
 
     #[test]

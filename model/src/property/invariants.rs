@@ -74,7 +74,8 @@ pub fn durable(ensemble: &Ensemble, history: &History) -> Result<(), Objection> 
 /// Under [`Bug::FirstSnapshotUnsynced`], a durable log also counts if no durable snapshot precedes it. With that
 /// defect no server has a durable snapshot when the first transaction is committed, so every run would violate S3,
 /// which would hide other violations of a release. The start that refuses such a log (rule 6.9.4) violates S13. Under
-/// [`Bug::LogWithoutSnapshotReplayed`] no start refuses it; what a log lacks that does not begin with the history, S6 sees.
+/// [`Bug::LogWithoutSnapshotReplayed`] no start refuses it; S6 and S7 see what is missing in a log
+/// that does not begin with the history.
 ///
 /// # Errors
 /// The objection of S3, if no quorum of disks holds the transaction.
