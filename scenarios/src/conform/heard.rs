@@ -295,7 +295,12 @@ impl fmt::Display for Heard {
 
 /// Describes a complete answer, with zxids counted from the case's beginning.
 fn in_words(response: &Response) -> String {
-    let text = format!("{response:?}");
+    let text = match response {
+        Response::Reconfigured(data, stat) => {
+            format!("Reconfigured({:?}, {stat:?})", String::from_utf8_lossy(data))
+        }
+        response => format!("{response:?}"),
+    };
     let mut parts = text.split("Zxid(");
     let mut words = parts.next().unwrap_or_default().to_owned();
     for part in parts {
