@@ -213,6 +213,10 @@ pub struct ServerOptions {
     /// can have another one.
     #[serde(skip_serializing_if = "is_repaired")]
     pub operations_of: Release,
+    /// The counter at which a leader proposes no more and leaves its role (rule 4.1.2). ZooKeeper's is 0xFFFFFFFF; a run
+    /// meets the end of the counter only with a smaller one. At least 2.
+    #[serde(skip_serializing_if = "is_largest")]
+    pub largest_counter: u32,
 }
 
 /// The least that servers add to `jute.maxbuffer` where they read records, in bytes.
@@ -239,6 +243,7 @@ impl Default for ServerOptions {
             reconfig_enabled: false,
             standalone_enabled: true,
             operations_of: Release::Repaired,
+            largest_counter: u32::MAX,
         }
     }
 }
@@ -301,6 +306,10 @@ fn is_repaired(release: &Release) -> bool {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_largest(counter: &u32) -> bool {
+    *counter == u32::MAX
+}
+
 fn is_true(set: &bool) -> bool {
     *set
 }

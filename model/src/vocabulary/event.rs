@@ -57,6 +57,9 @@ impl fmt::Display for EpochFile {
 /// The reason in [`Event::LeftRole`] when a server leaves its role because a write to its disk failed.
 pub const WRITE_FAILED: &str = "its fsync has failed";
 
+/// The reason in [`Event::LeftRole`] when a leader has no zxid left in its epoch (rule 4.1.2).
+pub const COUNTER_EXHAUSTED: &str = "the zxid counter is exhausted";
+
 /// An event that monitors receive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "fields whose names say it all")]

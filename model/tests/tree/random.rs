@@ -235,11 +235,13 @@ impl Leader {
                 self.request(&Asker::nobody(), &ServerRequest::Client(Arc::new(request)), at);
             }
             Action::Limit { subject, limits } => self.limit(subject, limits, at),
-            Action::Expire { seat } => match self.prep.expire(&self.tree, self.seats[*seat], at) {
-                Expiry::Proposed(txn) => self.propose(txn),
-                Expiry::Nothing => {}
-                Expiry::Exhausted => unreachable!("a short run"),
-            },
+            Action::Expire { seat } => {
+                match self.prep.expire(&self.tree, self.seats[*seat], &self.config, at) {
+                    Expiry::Proposed(txn) => self.propose(txn),
+                    Expiry::Nothing => {}
+                    Expiry::Exhausted => unreachable!("a short run"),
+                }
+            }
             Action::Begin { seat } => {
                 if self.prep.sessions().touch(self.seats[*seat]).is_none() {
                     self.begin(*seat);

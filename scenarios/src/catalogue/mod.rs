@@ -29,6 +29,7 @@ mod queue;
 mod recipe;
 mod reconfig;
 mod revocable_lock;
+mod rollover;
 mod rwlock;
 mod semaphore;
 mod shared_value;
@@ -167,6 +168,7 @@ pub fn catalogue() -> Vec<Entry> {
         persistent_node::entry(),
         churn::entry(),
         observers::entry(),
+        rollover::entry(),
         reconfig::entry(),
         watches::entry(),
         calm::entry(),

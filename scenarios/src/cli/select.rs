@@ -102,7 +102,7 @@ struct Need {
     is_met: fn(&Scenario) -> bool,
 }
 
-const NEEDS: [Need; 2] = [
+const NEEDS: [Need; 3] = [
     Need {
         bugs: &Bug::OF_OBSERVERS,
         what: "observers",
@@ -114,6 +114,12 @@ const NEEDS: [Need; 2] = [
         what: "reconfigurations",
         swept: "reconfig",
         is_met: |scenario| scenario.settings.servers.reconfig_enabled,
+    },
+    Need {
+        bugs: &[Bug::CounterWraps],
+        what: "an exhausted zxid counter",
+        swept: "rollover",
+        is_met: |scenario| scenario.settings.servers.largest_counter < u32::MAX,
     },
 ];
 

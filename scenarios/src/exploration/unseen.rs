@@ -23,6 +23,9 @@ pub(super) fn check(
             "the service grain has no servers; sweep it with that defect, or explore `broadcast`"
                 .to_string(),
         ),
+        Explored::Programs { .. } if bug == Bug::CounterWraps => {
+            Some("the service grain has no servers; sweep `rollover` with that defect".to_string())
+        }
         Explored::Programs { .. } if Bug::OF_OBSERVERS.contains(&bug) => {
             Some("the service grain has no servers; sweep `observers` with that defect".to_string())
         }
@@ -135,6 +138,9 @@ impl Exploration {
             }
             bug if Bug::OF_RECONFIGURATION.contains(&bug) => {
                 Some("no search that ends is known to show it; sweep `reconfig` with it")
+            }
+            Bug::CounterWraps => {
+                Some("no search exhausts the zxid counter; sweep `rollover` with it")
             }
             bug if Bug::REPAIRED_EARLY.contains(&bug) => {
                 Some("no search that ends is known to show it; sweep `churn` with it")

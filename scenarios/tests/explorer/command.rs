@@ -240,6 +240,9 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
                 bug if Bug::OF_RECONFIGURATION.contains(&bug) => {
                     "the service grain has no servers; sweep `reconfig` with that defect"
                 }
+                Bug::CounterWraps => {
+                    "the service grain has no servers; sweep `rollover` with that defect"
+                }
                 _ => no_servers,
             };
             assert_eq!(sentence, unseen(bug, "lock", why));
@@ -252,6 +255,7 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
                 bug if Bug::OF_RECONFIGURATION.contains(&bug) => {
                     "it takes reconfigurations; add `--reconfigs 1`, or sweep `"
                 }
+                Bug::CounterWraps => "no search exhausts the zxid counter; sweep `",
                 bug if Bug::REPAIRED_EARLY.contains(&bug) => {
                     "no search that ends is known to show it; sweep `"
                 }

@@ -12,5 +12,6 @@ mod findings;
 mod leader;
 mod live;
 mod records;
+mod rollover;
 mod server;
 mod watchdog;

@@ -153,6 +153,12 @@ impl Settings {
         if self.servers.max_container_deletions == 0 {
             return Err("`max_container_deletions(0)`: give at least 1".to_string());
         }
+        if self.servers.largest_counter < 2 {
+            return Err(format!(
+                "`largest_counter({})`: a leader could not propose anything; give at least 2",
+                self.servers.largest_counter
+            ));
+        }
         // The monitors of clients do not know replies without a zxid (rule 4.2.2).
         let release = self.servers.operations_of;
         if release != Release::Repaired {

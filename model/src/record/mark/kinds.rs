@@ -77,6 +77,8 @@ named! {
         ReconfigInProgress = "refused with ReconfigInProgress",
         /// A reconfiguration was refused because no quorum of the new configuration was synchronised.
         NewConfigNoQuorum = "refused with NewConfigNoQuorum",
+        /// A leader left its role because no zxid was left in its epoch.
+        CounterExhausted = "zxid counter exhausted",
     }
 }
 

@@ -11,7 +11,7 @@ pub use kinds::{Disruption, Mark};
 use crate::property::View;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::error::Error;
-use crate::vocabulary::event::{Event, SyncMode, WRITE_FAILED};
+use crate::vocabulary::event::{COUNTER_EXHAUSTED, Event, SyncMode, WRITE_FAILED};
 use crate::vocabulary::id::{ClientId, ServerId, SessionId, Xid};
 use crate::vocabulary::op::{EventType, Request, SessionState, WatchedEvent};
 use crate::vocabulary::quorum::QuorumVerifier;
@@ -257,6 +257,7 @@ impl MarkCounter {
                 self.newest_epoch = Some(*epoch);
             }
             Event::LeftRole { reason: WRITE_FAILED, .. } => self.count(Mark::WriteFailed),
+            Event::LeftRole { reason: COUNTER_EXHAUSTED, .. } => self.count(Mark::CounterExhausted),
             Event::Crashed { server, lost } => {
                 self.dead.insert(*server);
                 self.successors.remove(server);

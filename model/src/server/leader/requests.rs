@@ -5,6 +5,7 @@ use super::Leading;
 use crate::server::context::{Context, Leave, Stays};
 use crate::server::prep::{Asker, Expiry, Run};
 use crate::server::tracker::Owner;
+use crate::vocabulary::event::COUNTER_EXHAUSTED;
 use crate::vocabulary::id::{LearnerConnection, ServerId, SessionId, Xid};
 use crate::vocabulary::packet::{LeaderPacket, ServerRequest};
 use crate::vocabulary::quorum::QuorumVerifier;
@@ -83,7 +84,7 @@ impl Leading<'_> {
     }
 
     fn propose_prepared(&mut self, txn: Option<Arc<Txn>>, context: &mut Context<'_>) -> Stays {
-        self.propose(txn.ok_or(Leave("the zxid counter is exhausted"))?, context);
+        self.propose(txn.ok_or(Leave(COUNTER_EXHAUSTED))?, context);
         Ok(())
     }
 
@@ -94,7 +95,12 @@ impl Leading<'_> {
         session: SessionId,
         context: &mut Context<'_>,
     ) -> Stays {
-        match self.leader.prep_mut().expire(&self.database.tree, session, context.at) {
+        match self.leader.prep_mut().expire(
+            &self.database.tree,
+            session,
+            context.config,
+            context.at,
+        ) {
             Expiry::Nothing => unreachable!("{session} is not alive, so it cannot expire"),
             Expiry::Proposed(txn) => {
                 context.disarm(ServerTimer::SessionExpiry(session));
@@ -102,7 +108,7 @@ impl Leading<'_> {
                 self.propose(txn, context);
                 Ok(())
             }
-            Expiry::Exhausted => Err(Leave("the zxid counter is exhausted")),
+            Expiry::Exhausted => Err(Leave(COUNTER_EXHAUSTED)),
         }
     }
 

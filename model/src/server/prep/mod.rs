@@ -24,6 +24,7 @@ use crate::vocabulary::id::{ServerSet, SessionId, Xid};
 use crate::vocabulary::op::{CreateMode, Data, Request};
 use crate::vocabulary::packet::ServerRequest;
 use crate::vocabulary::reconfiguration::Reconfiguration;
+use crate::vocabulary::release::Bug;
 use crate::vocabulary::time::Time;
 use crate::vocabulary::txn::{Txn, TxnBody};
 use crate::vocabulary::zxid::{Epoch, Zxid};
@@ -119,7 +120,7 @@ impl Prep {
         request: &ServerRequest,
         run: &Run<'_>,
     ) -> Option<Arc<Txn>> {
-        let zxid = self.next_zxid()?;
+        let zxid = self.next_zxid(run.config)?;
         let session = asker.session;
         let body = match request {
             ServerRequest::CreateSession { timeout } => {
@@ -147,7 +148,7 @@ impl Prep {
     /// Makes a write without a client: the creation of a znode named after its zxid, by session 0, which is not
     /// checked. Returns `None` if no zxid is left in this epoch.
     pub fn write(&mut self, tree: &DataTree, config: &Config, at: Time) -> Option<Arc<Txn>> {
-        let zxid = self.next_zxid()?;
+        let zxid = self.next_zxid(config)?;
         let path: Arc<str> = Arc::from(format!("/{}-{}", zxid.epoch(), zxid.counter()));
         let asker = Asker::nobody();
         let Prep { outstanding, sessions, .. } = self;
@@ -167,7 +168,7 @@ impl Prep {
         asked: &Reconfiguration,
         run: &Run<'_>,
     ) -> Option<Arc<Txn>> {
-        let zxid = self.next_zxid()?;
+        let zxid = self.next_zxid(run.config)?;
         let asker = Asker::nobody();
         let Prep { outstanding, sessions, .. } = self;
         let Run { config, view, at } = *run;
@@ -178,11 +179,17 @@ impl Prep {
     }
 
     /// Expires a session: marks it as closing and closes it (rule 2.3.2).
-    pub fn expire(&mut self, tree: &DataTree, session: SessionId, at: Time) -> Expiry {
+    pub fn expire(
+        &mut self,
+        tree: &DataTree,
+        session: SessionId,
+        config: &Config,
+        at: Time,
+    ) -> Expiry {
         if self.sessions.touch(session).is_none() {
             return Expiry::Nothing;
         }
-        let Some(zxid) = self.next_zxid() else {
+        let Some(zxid) = self.next_zxid(config) else {
             return Expiry::Exhausted;
         };
         let body = self.close_session(tree, zxid, session);
@@ -192,7 +199,7 @@ impl Prep {
     /// Makes the closeSession of a session that is closing already. For the service grain, where marking and closing
     /// are two steps. Returns `None` if no zxid is left.
     pub(crate) fn close(&mut self, tree: &DataTree, session: SessionId) -> Option<Arc<Txn>> {
-        let zxid = self.next_zxid()?;
+        let zxid = self.last_zxid.next()?;
         let body = self.close_session(tree, zxid, session);
         Some(self.transaction(zxid, session, Xid(0), body, Time::ZERO))
     }
@@ -233,8 +240,17 @@ impl Prep {
 
     /// Returns the next zxid. The largest counter belongs to no transaction: a leader that reaches it proposes no
     /// more (rule 4.1.2).
-    fn next_zxid(&self) -> Option<Zxid> {
-        self.last_zxid.next().filter(|zxid| zxid.counter() != u32::MAX)
+    fn next_zxid(&self, config: &Config) -> Option<Zxid> {
+        let largest = config.options.largest_counter;
+        if config.bugs.has(Bug::CounterWraps) {
+            let wraps = self.last_zxid.counter() >= largest;
+            return if wraps {
+                Some(self.last_zxid.epoch().next().opening())
+            } else {
+                self.last_zxid.next()
+            };
+        }
+        self.last_zxid.next().filter(|zxid| zxid.counter() < largest)
     }
 
     fn transaction(

@@ -414,6 +414,10 @@ named! {
         /// (ZOOKEEPER-2418; 3.5.10). Repaired: a SNAP (rule 6.4.5).
         LogEndsBeforeWindow => "a DIFF lacks what is between the leader's log and its window (ZOOKEEPER-2418)",
 
+        /// A leader goes on past the largest counter, so the counter overflows into the epoch: the next transaction has the zxid
+        /// that opens the next epoch (ZOOKEEPER-1277). Repaired: it leaves its role (rule 4.1.2).
+        CounterWraps => "the zxid counter overflows into the epoch (ZOOKEEPER-1277)",
+
         // ---- planted in reconfigurations ----
         /// Planted: a reconfiguration, and what follows it, needs the quorum of the committed configuration alone.
         PlantedOldQuorumEnough => "planted: the old quorum alone commits a reconfiguration",

@@ -343,7 +343,7 @@ mod zxids {
         let run = Run { config: &leader.config, view: None, at: Time::ZERO };
         let none = prep.request(tree, &asker, Xid(1), &request, &run);
         assert_eq!(none, None);
-        assert_eq!(prep.expire(tree, ALICE, Time::ZERO), Expiry::Exhausted);
+        assert_eq!(prep.expire(tree, ALICE, run.config, Time::ZERO), Expiry::Exhausted);
         assert_eq!(*prep, before);
     }
 

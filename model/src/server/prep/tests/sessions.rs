@@ -75,15 +75,15 @@ fn a_close_is_checked_for_neither_session_nor_owner() {
 fn expiry_closes_once() {
     let mut leader = Leader::with_znodes();
     let at = Time(2_000_000);
-    let Expiry::Proposed(txn) = leader.prep.expire(&leader.tree, ALICE, at) else {
+    let Expiry::Proposed(txn) = leader.prep.expire(&leader.tree, ALICE, &leader.config, at) else {
         panic!("the session is alive");
     };
     assert_eq!((txn.session, txn.cxid, txn.time), (ALICE, Xid(0), 2000));
     assert_eq!(txn.zxid, leader.prep.last_zxid());
     assert_eq!(closed(&txn.body), ["/p/e"]);
     let zxid = leader.prep.last_zxid();
-    assert_eq!(leader.prep.expire(&leader.tree, ALICE, at), Expiry::Nothing);
-    assert_eq!(leader.prep.expire(&leader.tree, NOBODY, at), Expiry::Nothing);
+    assert_eq!(leader.prep.expire(&leader.tree, ALICE, &leader.config, at), Expiry::Nothing);
+    assert_eq!(leader.prep.expire(&leader.tree, NOBODY, &leader.config, at), Expiry::Nothing);
     assert_eq!(leader.prep.last_zxid(), zxid);
 }
 
