@@ -28,6 +28,10 @@ fn a_sweep_refuses_numbers_that_make_no_sense() {
     let options = ServerOptions { operations_of: Release::V3_6_3, ..ServerOptions::default() };
     let all = "connects: `operations_of(3.6.3)`: the servers of a test know all operations";
     assert_eq!(fails(connects().server_options(options), 1), all);
+    let options = ServerOptions { largest_counter: 1, ..ServerOptions::default() };
+    let none =
+        "connects: `largest_counter(1)`: a leader could not propose anything; give at least 2";
+    assert_eq!(fails(connects().server_options(options), 1), none);
 }
 
 /// The panic of `run`, which uses the test's own number of seeds.

@@ -16,6 +16,7 @@ mod observers;
 mod planted;
 mod recorded;
 mod reported_again;
+mod rollover;
 mod subjects;
 
 use vivarium::catalogue::{Entry, catalogue};
