@@ -128,6 +128,7 @@ impl Exploration {
             }
             Bug::PlantedInformedEarly
             | Bug::PlantedInformsForgotten
+            | Bug::NextConfigOutlivesLog
             | Bug::PlantedOldQuorumEnough
             | Bug::PlantedNewLeaderOfOldQuorum => None,
             bug if Bug::OF_OBSERVERS.contains(&bug) => {
