@@ -205,8 +205,12 @@ mod tests {
     }
 
     /// These searches take hundreds of thousands of states: `.ci/run` runs them with the release build.
-    const LONG: [Bug; 3] =
-        [Bug::TruncKeepsNewerSnapshot, Bug::InterruptedTruncKeepsTree, Bug::SnapshotAheadOfLog];
+    const LONG: [Bug; 4] = [
+        Bug::TruncKeepsNewerSnapshot,
+        Bug::InterruptedTruncKeepsTree,
+        Bug::SnapshotAheadOfLog,
+        Bug::NextConfigOutlivesLog,
+    ];
 
     #[test]
     fn with_exactly_that_much_it_is_found() {
