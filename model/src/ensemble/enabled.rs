@@ -155,7 +155,9 @@ impl Ensemble {
         let agree = |id: ServerId| self.quorums_after(id, newest).contains_quorum(all);
         let quorums = self.quorums_after(leader, newest);
         let elects = elected_by(self.config(), quorums, all, leader, vote).is_some()
-            && followers.iter().all(|follower| looking(follower) && agree(follower));
+            && followers.iter().all(|follower| {
+                looking(follower) && agree(follower) && self.takes_over(follower, leader, newest)
+            });
         let joins = followers.len() == 1 && followers.iter().all(looking);
         elects || joins && followers.iter().all(|joiner| self.may_join(leader, joiner))
     }

@@ -123,6 +123,27 @@ impl Ensemble {
         self.is_leading(leader) && quorums.contains_quorum(supporters)
     }
 
+    /// Returns true if a LOOKING server takes over the elected server's vote once it has read this configuration. One
+    /// without a vote there names no leader, and keeps its own vote if its history is newer (rule 5.8.7); an observer has
+    /// none.
+    pub(super) fn takes_over(
+        &self,
+        follower: ServerId,
+        leader: ServerId,
+        read: QuorumVerifier,
+    ) -> bool {
+        let mut configurations = self.disk(follower).configurations(follower, self.config());
+        let reads = read.version() > configurations.quorum.version();
+        configurations.take(read);
+        let observes = match reads {
+            true => read.observers().contains(follower),
+            false => self.server(follower).is_some_and(Server::observes),
+        };
+        let history = |id| self.vote_of(id).map(|vote| (vote.peer_epoch, vote.zxid));
+        let is_voter = configurations.quorum.voters().contains(follower);
+        is_voter || observes || history(follower) <= history(leader)
+    }
+
     /// Returns the newest configuration that one of these servers has activated.
     pub(super) fn newest_configuration(&self, among: ServerSet) -> QuorumVerifier {
         let activated = |id: ServerId| self.disk(id).configurations(id, self.config()).quorum;

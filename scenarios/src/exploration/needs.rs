@@ -44,6 +44,7 @@ const NEEDS: &[Needs] = &[
     row(Bug::EpochFileNotCompleted, &[of(3, 1).crashes(1)]),
     row(Bug::PlantedInformedEarly, &[of(1, 1).observers(1)]),
     row(Bug::PlantedInformsForgotten, &[of(1, 1).observers(1)]),
+    row(Bug::NextConfigOutlivesLog, &[of(2, 0).reconfigs(1).crashes(1)]),
     row(Bug::PlantedOldQuorumEnough, &[of(2, 0).reconfigs(1)]),
     row(Bug::PlantedNewLeaderOfOldQuorum, &[of(2, 0).reconfigs(1).crashes(1)]),
     guard(Bug::PlantedEpochWithoutQuorum, UPSET_OF_THREE),
@@ -204,8 +205,12 @@ mod tests {
     }
 
     /// These searches take hundreds of thousands of states: `.ci/run` runs them with the release build.
-    const LONG: [Bug; 3] =
-        [Bug::TruncKeepsNewerSnapshot, Bug::InterruptedTruncKeepsTree, Bug::SnapshotAheadOfLog];
+    const LONG: [Bug; 4] = [
+        Bug::TruncKeepsNewerSnapshot,
+        Bug::InterruptedTruncKeepsTree,
+        Bug::SnapshotAheadOfLog,
+        Bug::NextConfigOutlivesLog,
+    ];
 
     #[test]
     fn with_exactly_that_much_it_is_found() {

@@ -131,6 +131,7 @@ impl Exploration {
             }
             Bug::PlantedInformedEarly
             | Bug::PlantedInformsForgotten
+            | Bug::NextConfigOutlivesLog
             | Bug::PlantedOldQuorumEnough
             | Bug::PlantedNewLeaderOfOldQuorum => None,
             bug if Bug::OF_OBSERVERS.contains(&bug) => {

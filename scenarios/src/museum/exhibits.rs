@@ -280,5 +280,6 @@ pub const MUSEUM: &[Exhibit] = &[
     searched("EpochFileNotCompleted", "S13 no server gives up", |it| it.servers(3).txns(1).crashes(1)),
     searched("FirstSnapshotUnsynced", "S13 no server gives up", |it| it.servers(1).txns(1).crashes(1)),
     searched("RenameUnsynced", "S20 promises outlive a power loss", |it| it.servers(1).txns(0).crashes(1)),
+    searched("NextConfigOutlivesLog", "L2 everybody serves in the end", |it| it.servers(2).txns(0).reconfigs(1).crashes(1)),
     searched("MissedWakeUp", "L2 everybody serves in the end", |it| it.servers(2).txns(1).crashes(0)),
 ];

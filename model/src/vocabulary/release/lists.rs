@@ -173,11 +173,12 @@ impl Bug {
     ];
 
     /// Defects that show only where the configuration changes.
-    pub const OF_RECONFIGURATION: [Bug; 7] = [
+    pub const OF_RECONFIGURATION: [Bug; 8] = [
         Bug::UncommittedConfigActivated,
         Bug::UncommittedConfigKeepsOut,
         Bug::ObserverEpochBeforeLog,
         Bug::NextConfigDeletedAtStart,
+        Bug::NextConfigOutlivesLog,
         Bug::PlantedOldQuorumEnough,
         Bug::PlantedNewLeaderOfOldQuorum,
         Bug::PlantedConfigurationLeft,
