@@ -243,12 +243,13 @@ impl Election {
         context: &Context<'_>,
     ) -> Option<Decision> {
         let (config, configurations) = (context.config, context.configurations());
-        // Who follows an established leader needs no quorum of a configuration that may never be committed.
-        let quorums = match config.bugs.has(Bug::UncommittedConfigKeepsOut) {
+        let Notification { vote, round, state, .. } = notification;
+        // To follow an established leader takes no quorum of a configuration that may never be committed; to lead does.
+        let leads = vote.leader == self.id;
+        let quorums = match leads || config.bugs.has(Bug::UncommittedConfigKeepsOut) {
             true => configurations.quorums(),
             false => Quorums::of(configurations.quorum),
         };
-        let Notification { vote, round, state, .. } = notification;
         let said = Received { vote, round, state };
         if round == self.round {
             self.received.insert(from, said);
