@@ -8,7 +8,7 @@ use crate::vocabulary::error::Error;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{CallId, SessionId, Xid};
 use crate::vocabulary::op::{Data, Request, Response, WatchedEvent};
-use crate::vocabulary::packet::{ClientPacket, ServerPacket};
+use crate::vocabulary::packet::{self, ClientPacket, ServerPacket};
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
@@ -204,14 +204,13 @@ impl ClientMachine {
         if zxid > Zxid::ZERO {
             self.session.last_zxid = zxid;
         }
-        out.push(ClientEffect::Event(Event::Replied {
-            client: self.id,
-            session,
-            connection,
-            xid,
-            zxid,
-            request: Arc::clone(&pending.request),
-            result: result.clone(),
+        let (client, request) = (self.id, Arc::clone(&pending.request));
+        out.push(ClientEffect::Event(match packet::is_refused(zxid, &result) {
+            true => Event::Refused { client, session, xid, request },
+            false => {
+                let result = result.clone();
+                Event::Replied { client, session, connection, xid, zxid, request, result }
+            }
         }));
         self.finish(&pending, result, out);
         if *pending.request == Request::CloseSession {

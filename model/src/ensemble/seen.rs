@@ -14,7 +14,7 @@ use crate::vocabulary::effect::Effects;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ClientConnection, ClientId, ServerId, SessionId, Xid};
 use crate::vocabulary::op::{Request, SessionState};
-use crate::vocabulary::packet::{ClientPacket, Delivered, ServerPacket};
+use crate::vocabulary::packet::{self, ClientPacket, Delivered, ServerPacket};
 use crate::vocabulary::zxid::Zxid;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -145,6 +145,10 @@ impl Seen {
                 let (xid, request) = seen.in_flight.pop_front().expect("its number was compared");
                 let is_close = *request == Request::CloseSession;
                 let (zxid, result) = (*zxid, result.clone());
+                if packet::is_refused(zxid, &result) {
+                    effects.event(Event::Refused { client, session, xid, request });
+                    return;
+                }
                 effects.event(Event::Replied {
                     client,
                     session,

@@ -220,7 +220,10 @@ impl AfterFaults {
                 waiting.retain(|(waits, _)| waits != xid);
                 Ok(())
             }
-            Event::Killed { client } | Event::Finished { client, .. } => {
+            // The server closes the connection after such an answer (rule 4.2.2).
+            Event::Refused { client, .. }
+            | Event::Killed { client }
+            | Event::Finished { client, .. } => {
                 self.waiting.remove(client);
                 self.connected.remove(client);
                 Ok(())

@@ -33,7 +33,7 @@ kinds! {
     Acked, AckedNewLeader, SnapshotTruncated, EpochUndone, Crashed, Restarted, Exited, Heard, Reattached,
     TouchesForwarded, Touched, SyncRead, TakenForExpired, Unexpected, Activated, Designated, Mismatched, Sent, Replied, Lost, Session, Notified,
     Rearming, Authenticating, Authenticated, Rearmed, Observed, LearnsOfEnd, Started, Finished, Panicked, Killed,
-    Paused, Resumed, Cancelled, ResourceWrite,
+    Paused, Resumed, Cancelled, ResourceWrite, Refused,
 }
 
 /// A set of kinds of events, with one bit for each kind.
@@ -55,6 +55,7 @@ impl Kinds {
         EventKind::Sent,
         EventKind::Replied,
         EventKind::Lost,
+        EventKind::Refused,
         EventKind::Session,
         EventKind::Notified,
         EventKind::Rearming,

@@ -72,6 +72,7 @@ impl Declared for Livelock {
             },
             Event::Replied { client, request, result, .. } => this.replied(view, *client, request, result),
             Event::Session { client, .. } | Event::Notified { client, .. } | Event::Lost { client, .. }
+            | Event::Refused { client, .. }
             | Event::Rearmed { client, .. } | Event::Started { client } | Event::Killed { client }
             | Event::Finished { client, .. } | Event::Paused { client } | Event::Resumed { client }
             | Event::Cancelled { client, .. } => {

@@ -5,17 +5,22 @@
 
 use super::{Declaration, Declared, LooksBack};
 use crate::minds;
+use crate::vocabulary::config::Config;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::SessionId;
 use crate::vocabulary::op::SessionState;
+use crate::vocabulary::release::Release;
 use crate::vocabulary::zxid::Zxid;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The monitor of H3.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct MonotoneZxid {
     /// The largest header zxid of each living session.
     seen: BTreeMap<SessionId, Zxid>,
+    /// The release whose operations the servers know.
+    operations_of: Release,
 }
 
 impl MonotoneZxid {
@@ -30,6 +35,15 @@ impl Declared for MonotoneZxid {
         "H3 a session never goes back in time",
         LooksBack::Tip,
         minds! { |this, view, event|
+            Event::Refused { client, session, xid, request }
+                if this.operations_of.knows(request) => {
+                let saw = format!(
+                    "request {} of session {session} ({request}, {client}) was refused without a zxid, although \
+                     the servers know such a request.",
+                    xid.0
+                );
+                Err(this.objection(saw))
+            },
             Event::Replied { client, session, xid, zxid, request, .. } => {
                 let seen = this.seen.entry(*session).or_default();
                 match zxid < seen {
@@ -51,18 +65,43 @@ impl Declared for MonotoneZxid {
                 this.seen.remove(session);
             },
         },
-    );
+    )
+    .begin(Self::begin);
+}
+
+impl MonotoneZxid {
+    fn begin(&mut self, config: &Arc<Config>) {
+        self.operations_of = config.options.operations_of;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::property::testing::{Trial, exists, replied, session, z};
+    use crate::property::Monitor;
+    use crate::property::testing::{CLIENT, SESSION, Trial, exists, replied, session, z};
     use crate::vocabulary::error::Error;
-    use crate::vocabulary::id::ServerId;
+    use crate::vocabulary::id::{ServerId, Xid};
+    use crate::vocabulary::op::Request;
 
     fn read(xid: u32, zxid: Zxid) -> Event {
         replied(xid, zxid, exists("/a"), Err(Error::NoNode))
+    }
+
+    /// An older server refuses an operation that it does not know without a zxid. A server that knows it has a zxid to tell.
+    #[test]
+    fn an_operation_that_is_known_is_not_refused() {
+        let is_accepted = |release| {
+            let mut config = Config::new(3, 1);
+            config.options.operations_of = release;
+            let mut monitor = MonotoneZxid::new();
+            Monitor::begin(&mut monitor, &Arc::new(config));
+            let (client, session, request) = (CLIENT, SESSION, Arc::new(Request::WhoAmI));
+            let refused = Event::Refused { client, session, xid: Xid(2), request };
+            Trial::new(monitor).feed(&refused).is_ok()
+        };
+        assert!(is_accepted(Release::V3_6_4));
+        assert!(!is_accepted(Release::V3_7_2));
     }
 
     #[test]

@@ -66,6 +66,7 @@ impl Event {
                 | TxnBody::Error(_) => false,
             },
             Event::Lost { request, .. } => !request.is_read(),
+            Event::Refused { .. } => true,
             Event::Replied { request, result, .. } => !request.is_read() && result.is_err(),
             // Most defects of servers concern synchronisation and epochs.
             Event::Synchronising { .. }

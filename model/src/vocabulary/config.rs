@@ -209,8 +209,7 @@ pub struct ServerOptions {
     /// `standaloneEnabled`: a configuration with a single voter is refused.
     #[serde(skip_serializing_if = "is_true")]
     pub standalone_enabled: bool,
-    /// The release whose operations the servers know (rule 4.2.2); all of them by default. Only a replica of a real server
-    /// can have another one.
+    /// The release whose operations the servers know (rule 4.2.2); all of them by default.
     #[serde(skip_serializing_if = "is_repaired")]
     pub operations_of: Release,
     /// The counter at which a leader proposes no more and leaves its role (rule 4.1.2). ZooKeeper's is 0xFFFFFFFF; a run

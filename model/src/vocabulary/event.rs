@@ -306,6 +306,9 @@ pub enum Event {
     Activated { server: ServerId, configuration: QuorumVerifier },
     /// A server begins, without an election, to lead or to follow the leader that a reconfiguration designates (rule 5.8.6).
     Designated { server: ServerId, leader: ServerId },
+    /// A client machine read the answer to its oldest request that the server does not know the operation. Such an answer has
+    /// no zxid, and the server then closes the connection (rule 4.2.2).
+    Refused { client: ClientId, session: SessionId, xid: Xid, request: Arc<Request> },
 }
 
 /// The sessions of a client that are over.
@@ -347,6 +350,7 @@ impl Event {
             Event::Sent { client, .. }
             | Event::Replied { client, .. }
             | Event::Lost { client, .. }
+            | Event::Refused { client, .. }
             | Event::Session { client, .. }
             | Event::Notified { client, .. }
             | Event::Rearming { client, .. }

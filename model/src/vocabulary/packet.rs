@@ -273,3 +273,9 @@ pub struct Notification {
     #[serde(default, skip_serializing_if = "Attached::is_none")]
     pub configuration: Attached<QuorumVerifier>,
 }
+
+/// Returns true for the header and the result of an answer by which a server says that it does not know the operation (rule
+/// 4.2.2): it has no zxid.
+pub(crate) fn is_refused(zxid: Zxid, result: &Result<Response, Error>) -> bool {
+    zxid == Zxid::ZERO && *result == Err(Error::Unimplemented)
+}

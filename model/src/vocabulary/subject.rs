@@ -194,7 +194,9 @@ impl Event {
             }
             Event::TouchesForwarded { learner, .. } => _ = all.add(learner.learner),
             Event::Touched { leader, .. } => _ = all.add(*leader),
-            Event::Sent { session, request, .. } | Event::Lost { session, request, .. } => {
+            Event::Sent { session, request, .. }
+            | Event::Lost { session, request, .. }
+            | Event::Refused { session, request, .. } => {
                 all.add(*session).request(request);
             }
             Event::Replied { session, request, zxid, .. } => {

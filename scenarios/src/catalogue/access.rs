@@ -147,6 +147,8 @@ fn is_expected(error: Error) -> bool {
             | Error::BadVersion
             | Error::NotEmpty
             | Error::NoChildrenForEphemerals
+            // Of a release that does not know the operation.
+            | Error::Unimplemented
             | Error::NoAuth
             | Error::InvalidAcl
             | Error::MarshallingError

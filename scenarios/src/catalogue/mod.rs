@@ -59,7 +59,7 @@ pub struct Entry {
     pub seeds: u64,
     /// The wrong versions of its recipe, each a published or likely mistake, by name.
     pub mutants: Vec<Mutant>,
-    /// Builds the scenario with these switches on.
+    /// Builds the scenario, with the defects and mutants of the switches ([`Entry::scenario`]).
     pub build: fn(&Switches) -> Scenario,
 }
 
@@ -96,12 +96,14 @@ impl Mutant {
 pub struct Switches {
     /// Defects of the servers.
     pub bugs: Bugs,
+    /// The release whose operations the servers know; all operations without one.
+    pub release: Option<Release>,
     /// Names of the scenario's mutants.
     pub mutants: Vec<&'static str>,
 }
 
 impl Entry {
-    /// Returns the switches with these names; that of a release stands for all of its defects.
+    /// Returns the switches with these names; that of a release stands for its operations and all of its defects.
     ///
     /// # Errors
     /// Returns the first name that is neither a mutant of this scenario nor a defect of the servers nor a release.
@@ -113,11 +115,23 @@ impl Entry {
             match (mutant, bug, Release::named(name)) {
                 (Some(mutant), ..) => switches.mutants.push(mutant.name),
                 (None, Some(bug), _) => switches.bugs = switches.bugs.with(bug),
-                (None, None, Some(release)) => switches.bugs = switches.bugs.and(release.bugs()),
+                (None, None, Some(release)) => {
+                    switches.bugs = switches.bugs.and(release.bugs());
+                    switches.release = Some(release);
+                }
                 (None, None, None) => return Err(name),
             }
         }
         Ok(switches)
+    }
+
+    /// Builds the scenario with these switches on.
+    pub fn scenario(&self, switches: &Switches) -> Scenario {
+        let mut scenario = (self.build)(switches);
+        if let Some(release) = switches.release {
+            scenario.settings.servers.operations_of = release;
+        }
+        scenario
     }
 
     /// Returns true if the scenario can be swept; servers without programs can only be explored.

@@ -49,7 +49,7 @@ pub(super) fn selected<'a>(entry: &'a Entry, bugs: &[String]) -> Result<Selected
     let switches = entry
         .switches(bugs)
         .map_err(|bug| unknown_bug(bug, &format!(" of scenario `{}`", entry.name), &[entry]))?;
-    Ok(Selected { entry, scenario: (entry.build)(&switches) })
+    Ok(Selected { entry, scenario: entry.scenario(&switches) })
 }
 
 /// Returns the scenarios of a `run`, each once; without names, all that have the bugs.
@@ -90,7 +90,33 @@ pub(super) fn selection<'a>(
             ));
         }
     }
+    refuse_reconfigurations(names, bugs, &mut selected)?;
     Ok(selected)
+}
+
+/// Leaves out the scenarios whose members change if the release's servers cannot be reconfigured; fails if one is named.
+fn refuse_reconfigurations(
+    names: &[String],
+    bugs: &[String],
+    selected: &mut Vec<Selected<'_>>,
+) -> Result<(), String> {
+    let Some(release) = bugs.iter().find_map(|name| Release::named(name)) else { return Ok(()) };
+    let changes = |scenario: &Scenario| scenario.settings.servers.reconfig_enabled;
+    if release.has_config_znode() {
+        return Ok(());
+    }
+    if names.is_empty() {
+        selected.retain(|selected| !changes(&selected.scenario));
+        return Ok(());
+    }
+    match selected.iter().find(|selected| changes(&selected.scenario)) {
+        None => Ok(()),
+        Some(Selected { entry, .. }) => Err(format!(
+            "`{}` changes the members of an ensemble, and servers of {release} know no reconfiguration: 3.5.10 is the first \
+             release here that does",
+            entry.name
+        )),
+    }
 }
 
 /// What some defects need to show.

@@ -141,6 +141,7 @@ fn options(arguments: &ServeArguments) -> Result<ServeOptions, String> {
             read_only_mode: arguments.read_only_mode,
             local_sessions: arguments.local_sessions,
             local_sessions_upgrading: arguments.local_sessions,
+            operations_of: release,
             super_digest: arguments.super_digest.as_deref().map(Into::into),
             ..ServerOptions::default()
         },

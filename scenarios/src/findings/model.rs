@@ -140,7 +140,7 @@ fn with(name: &str, switch: Switch) -> Result<Scenario, String> {
     let entry = entry.ok_or_else(|| format!("there is no scenario `{name}`"))?;
     let names = [switch.to_string()];
     let switches = entry.switches(&names).map_err(|bug| format!("`{name}` knows no `{bug}`"))?;
-    Ok((entry.build)(&switches))
+    Ok(entry.scenario(&switches))
 }
 
 fn tested(test: Test, seeds: u64) -> Result<Found, String> {

@@ -171,6 +171,7 @@ fn in_words(event: &Event) -> String {
             Ok(_) => format!("is answered {}", xid.0),
             Err(error) => format!("is answered {} {error}", xid.0),
         },
+        Event::Refused { xid, .. } => format!("is refused {}", xid.0),
         Event::Lost { xid, .. } => format!("loses {}", xid.0),
         Event::Session { state, .. } => format!("is {state:?}"),
         Event::Notified { event, .. } => format!("hears of {:?} {}", event.kind, event.path),

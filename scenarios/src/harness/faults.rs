@@ -54,8 +54,8 @@ impl Test {
         self
     }
 
-    /// Sets the release whose defects the servers have. The default is [`Release::Repaired`]. They know all operations, those
-    /// too that came with a later release ([`Release::knows`]).
+    /// Sets the release whose defects the servers have. The default is [`Release::Repaired`]. They know the
+    /// operations of that release ([`Release::knows`]), and refuse others with `Unimplemented`.
     #[must_use]
     pub fn release(mut self, release: Release) -> Test {
         self.release = release;

@@ -418,6 +418,10 @@ impl Test {
         if self.serves {
             options = options.into_iter().map(ClientOptions::serves).collect();
         }
+        let mut servers = self.server_options;
+        if servers.operations_of == Release::Repaired {
+            servers.operations_of = self.release;
+        }
         let left_out = self.left_out;
         left_out.check()?;
         let asked = left_out.clone();
@@ -433,7 +437,7 @@ impl Test {
             rounds: self.rounds,
             limits: Limits::Varied,
             setup,
-            settings: Settings { roles, clients: options, servers: self.server_options },
+            settings: Settings { roles, clients: options, servers },
             programs,
             monitors: Arc::new(move |run| {
                 let own = prototypes.lock().unwrap_or_else(PoisonError::into_inner);

@@ -55,7 +55,7 @@ pub fn show(exhibit: &Exhibit, entry: &Entry, budget: Budget) -> Result<Shown, M
     let switches = entry
         .switches(&names)
         .map_err(|name| Missed(format!("`{}` has no switch `{name}`", entry.name)))?;
-    let scenario = (entry.build)(&switches);
+    let scenario = entry.scenario(&switches);
     let shown = match exhibit.by {
         By::Sweep { from, within } => {
             let within = budget.seeds.map_or(within, |most| within.min(most));

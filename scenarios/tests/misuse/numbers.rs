@@ -25,9 +25,6 @@ fn a_sweep_refuses_numbers_that_make_no_sense() {
     assert_eq!(fails(test, 1), no_time("chaos(0ns)"));
     let never = "connects: joiners: without `reconfig_enabled` no server can join";
     assert_eq!(fails(connects().joiners(1), 1), never);
-    let options = ServerOptions { operations_of: Release::V3_6_3, ..ServerOptions::default() };
-    let all = "connects: `operations_of(3.6.3)`: the servers of a test know all operations";
-    assert_eq!(fails(connects().server_options(options), 1), all);
     let options = ServerOptions { largest_counter: 1, ..ServerOptions::default() };
     let none =
         "connects: `largest_counter(1)`: a leader could not propose anything; give at least 2";

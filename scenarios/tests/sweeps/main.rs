@@ -13,6 +13,7 @@ mod moved_sessions;
 mod museum;
 mod narrow;
 mod observers;
+mod operations;
 mod planted;
 mod recorded;
 mod reported_again;

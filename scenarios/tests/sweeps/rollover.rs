@@ -13,7 +13,7 @@ fn every_scenario_holds_while_the_counter_runs_out_again_and_again() {
     let is_asked =
         |entry: &&Entry| entry.is_swept() && !entry.is_published() && entry.name != "calm";
     for entry in catalogue().iter().filter(is_asked) {
-        let mut scenario = (entry.build)(&Switches::default());
+        let mut scenario = entry.scenario(&Switches::default());
         scenario.settings.servers.largest_counter = 15;
         let report = sweep(&scenario, &which, &options, &mut |_| ControlFlow::Continue(()));
         let violation = report.first_violation.and_then(|run| Some((run.seed, run.violation?)));

@@ -81,6 +81,7 @@ impl Names {
                 self.result(result);
             }
             Event::Lost { session, .. }
+            | Event::Refused { session, .. }
             | Event::Authenticating { session, .. }
             | Event::Authenticated { session, .. } => *session = self.session(*session),
             Event::Session { session, server, .. } => {

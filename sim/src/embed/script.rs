@@ -208,6 +208,7 @@ fn is_of_a_client(event: &Event) -> bool {
         Event::Sent { .. }
             | Event::Replied { .. }
             | Event::Lost { .. }
+            | Event::Refused { .. }
             | Event::Session { .. }
             | Event::Notified { .. }
             | Event::Rearming { .. }

@@ -62,9 +62,15 @@ impl Bridge {
             self.saw(client, zxid);
             return Ok(());
         }
-        let entry = self.place(zxid).cloned();
         let config = Arc::clone(&self.config);
         let options = &config.options;
+        if !options.operations_of.knows(request) {
+            let release = options.operations_of;
+            return Err(who(format!(
+                "was answered as if servers of {release} knew such a request"
+            )));
+        }
+        let entry = self.place(zxid).cloned();
         let local = self.sessions.get(&session).is_some_and(Account::may_be_local);
         let closes_local = local && matches!((request, result), (Request::CloseSession, Ok(_)));
         let Some((connection, log)) = self.reading(client, session).map_err(who)? else {
@@ -113,6 +119,38 @@ impl Bridge {
             self.counts.stale += u64::from(entry.zxid() < self.log.last().zxid());
         }
         self.saw(client, zxid);
+        Ok(())
+    }
+
+    /// Judges the refusal of a request that the servers do not know: it is the last answer of its connection (rule 4.2.2).
+    pub(super) fn refused(
+        &mut self,
+        client: ClientId,
+        session: SessionId,
+        xid: Xid,
+        request: &Request,
+    ) -> Result<(), String> {
+        let who = |saw: String| {
+            format!("request {} of session {session} ({request}, {client}) {saw}.", xid.0)
+        };
+        let release = self.config.options.operations_of;
+        if release.knows(request) {
+            return Err(who(format!(
+                "was refused, although servers of {release} know such a request"
+            )));
+        }
+        let Some((connection, _)) = self.reading(client, session).map_err(who)? else {
+            return Ok(());
+        };
+        // The server refuses it as soon as it is read, so a SetWatches sent earlier may still wait.
+        let is_request = |packet: &&ClientPacket| matches!(packet, ClientPacket::Request { .. });
+        let oldest = connection.link.to_server.iter().find(is_request);
+        if !matches!(oldest, Some(ClientPacket::Request { xid: its, .. }) if *its == xid) {
+            return Err(who("was refused, although it is not the oldest in flight".to_string()));
+        }
+        connection.link.to_server.clear();
+        connection.link.hung_up = true;
+        self.forget_write(session, xid);
         Ok(())
     }
 

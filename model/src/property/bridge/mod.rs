@@ -183,6 +183,9 @@ impl Bridge {
                 let reply = answers::Reply { xid: *xid, zxid: *zxid, request, result };
                 Ok(self.replied(*client, *session, &reply)?)
             }
+            Event::Refused { client, session, xid, request } => {
+                Ok(self.refused(*client, *session, *xid, request)?)
+            }
             Event::Lost { client, session, xid, request } => {
                 Ok(self.lost(*client, *session, *xid, request)?)
             }
@@ -238,7 +241,7 @@ impl Declared for Bridge {
             // Each of these events advances the bridge's clock, even if it has no other effect.
             Event::LeftRole { .. } | Event::Established { .. } | Event::Proposed { .. } | Event::Committed { .. }
             | Event::Crashed { .. } | Event::Restarted { .. } | Event::Exited { .. } | Event::Sent { .. }
-            | Event::Replied { .. } | Event::Lost { .. } | Event::Session { .. } | Event::Notified { .. }
+            | Event::Replied { .. } | Event::Lost { .. } | Event::Refused { .. } | Event::Session { .. } | Event::Notified { .. }
             | Event::Rearming { .. } | Event::Authenticating { .. } | Event::Authenticated { .. }
             | Event::Rearmed { .. } | Event::LearnsOfEnd { .. } | Event::Started { .. } | Event::Finished { .. }
             | Event::Panicked { .. } | Event::Killed { .. } | Event::Paused { .. } | Event::Resumed { .. }

@@ -151,6 +151,9 @@ impl MarkCounter {
                     self.count(Mark::SyncWaited);
                 }
             }
+            Event::Refused { session, xid, .. } => {
+                self.creates.remove(&(*session, *xid));
+            }
             Event::Lost { session, xid, .. } => {
                 self.waiting.remove(&(*session, *xid));
                 if let Some(create) = self.creates.get_mut(&(*session, *xid)) {

@@ -112,6 +112,9 @@ fn sentence(event: &Event) -> String {
         Event::Replied { client, xid, zxid, request, result, .. } => {
             format!("{client} reads xid {}: {request} = {} (zxid {zxid})", xid.0, Answer(result))
         }
+        Event::Refused { client, xid, request, .. } => {
+            format!("{client} reads xid {}: {request} = Unimplemented, without a zxid", xid.0)
+        }
         Event::Lost { client, xid, request, .. } => {
             format!("{client} gets ConnectionLoss for xid {}: {request}, outcome unknown", xid.0)
         }

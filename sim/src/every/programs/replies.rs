@@ -51,6 +51,7 @@ impl ProgramModel {
                 event,
                 Event::Sent { .. }
                     | Event::Replied { .. }
+                    | Event::Refused { .. }
                     | Event::Rearmed { .. }
                     | Event::Notified { .. }
             )
