@@ -17,6 +17,7 @@ mod lock;
 mod membership;
 mod multilock;
 mod names;
+mod observer_masters;
 mod observers;
 mod partitioner;
 mod persistent_node;
@@ -167,6 +168,7 @@ pub fn catalogue() -> Vec<Entry> {
         persistent_node::entry(),
         churn::entry(),
         observers::entry(),
+        observer_masters::entry(),
         reconfig::entry(),
         watches::entry(),
         calm::entry(),

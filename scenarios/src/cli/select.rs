@@ -102,12 +102,18 @@ struct Need {
     is_met: fn(&Scenario) -> bool,
 }
 
-const NEEDS: [Need; 2] = [
+const NEEDS: [Need; 3] = [
     Need {
         bugs: &Bug::OF_OBSERVERS,
         what: "observers",
         swept: "observers",
         is_met: |scenario| scenario.observers.range().is_some_and(|(_, most)| most > 0),
+    },
+    Need {
+        bugs: &Bug::OF_OBSERVER_MASTERS,
+        what: "observer masters",
+        swept: "observer-masters",
+        is_met: |scenario| scenario.settings.servers.observer_masters,
     },
     Need {
         bugs: &Bug::OF_RECONFIGURATION,

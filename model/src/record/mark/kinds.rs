@@ -77,6 +77,16 @@ named! {
         ReconfigInProgress = "refused with ReconfigInProgress",
         /// A reconfiguration was refused because no quorum of the new configuration was synchronised.
         NewConfigNoQuorum = "refused with NewConfigNoQuorum",
+        /// A follower synchronised an observer.
+        ObserverOfFollower = "observer synchronised by a follower",
+        /// A follower sent an observer what it kept of its earlier INFORMs.
+        InformedFromCache = "observer sent what its master had kept",
+        /// A follower refused an observer because it no longer had all that the observer lacked.
+        ObserverTooFarBehind = "observer refused as too far behind",
+        /// A session moved between two observers of one follower, or between a follower and its observer.
+        MovedBehindMaster = "session moved between servers of one observer master",
+        /// The role of a follower ended while it synchronised an observer.
+        MasterEndedMeanwhile = "role of an observer master ended while it synchronised",
     }
 }
 
