@@ -49,6 +49,7 @@ fn of_servers(ensemble: &Ensemble, steps: &mut Vec<Step>) {
             ServerTimer::Ping,
             ServerTimer::Containers,
             ServerTimer::ReadOnly,
+            ServerTimer::ConnectMaster(ServerId(1)),
         ];
         steps.extend(timers.map(|timer| Step::Fire(Timer::Server(server, timer))));
         for other in servers() {

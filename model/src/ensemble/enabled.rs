@@ -3,8 +3,8 @@
 
 use super::{Ensemble, ServerNode};
 use crate::program::machines::ProgramState;
+use crate::server::Server;
 use crate::server::oracle::elected_by;
-use crate::server::{Role, Server};
 use crate::vocabulary::effect::{Blocker, Status};
 use crate::vocabulary::id::{CallId, ClientId, Machine, ServerId, ServerSet};
 use crate::vocabulary::step::Step;
@@ -179,9 +179,7 @@ impl Ensemble {
                 Step::Snapshot,
             ];
             steps.extend(own.map(|step| step(server)));
-            if let Role::Leading(leader) = process.role() {
-                steps.extend(leader.each_connection().map(Step::Stream));
-            }
+            steps.extend(process.handlers().into_iter().map(Step::Stream));
         }
         for at in 0..self.clients.len() {
             self.candidates_on_client(ClientId::at(at), draws, steps);

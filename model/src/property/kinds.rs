@@ -31,7 +31,7 @@ macro_rules! kinds {
 kinds! {
     Elected, LeftRole, Followed, Established, Synchronising, AcksStalled, Proposed, Committed, Applied, Serving,
     Acked, AckedNewLeader, SnapshotTruncated, EpochUndone, Crashed, Restarted, Exited, Heard, Reattached,
-    TouchesForwarded, Touched, SyncRead, TakenForExpired, Unexpected, Activated, Designated, Mismatched, Sent, Replied, Lost, Session, Notified,
+    TouchesForwarded, Touched, SyncRead, TakenForExpired, Unexpected, Activated, Designated, AtMaster, Mismatched, Sent, Replied, Lost, Session, Notified,
     Rearming, Authenticating, Authenticated, Rearmed, Observed, LearnsOfEnd, Started, Finished, Panicked, Killed,
     Paused, Resumed, Cancelled, ResourceWrite, Refused,
 }

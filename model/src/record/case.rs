@@ -222,6 +222,9 @@ fn machines(step: &Step) -> [Option<Machine>; 2] {
             | ServerTimer::AckDeadline(connection)
             | ServerTimer::Unacknowledged(connection, _),
         )) => [Some(Machine::Server(id)), Some(Machine::Server(connection.learner))],
+        Step::Fire(Timer::Server(id, ServerTimer::ConnectMaster(voter))) => {
+            [Some(Machine::Server(id)), Some(Machine::Server(voter))]
+        }
         Step::Fire(Timer::Server(id, _)) => server(id),
         Step::Fire(Timer::Client(id, _) | Timer::Sleep(id, _)) => client(id),
         Step::Start(id)

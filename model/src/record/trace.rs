@@ -70,6 +70,7 @@ impl Event {
             Event::Replied { request, result, .. } => !request.is_read() && result.is_err(),
             // Most defects of servers concern synchronisation and epochs.
             Event::Synchronising { .. }
+            | Event::AtMaster { .. }
             | Event::AckedNewLeader { .. }
             | Event::SnapshotTruncated { .. }
             | Event::EpochUndone { .. } => true,

@@ -4,7 +4,7 @@
 use super::disk::{Disk, Truncated};
 use crate::network::Network;
 use crate::vocabulary::config::Config;
-use crate::vocabulary::effect::Effects;
+use crate::vocabulary::effect::{Effect, Effects};
 use crate::vocabulary::event::Event;
 use crate::vocabulary::file_system::Writing;
 use crate::vocabulary::fingerprint::Tracked;
@@ -74,6 +74,12 @@ impl Context<'_> {
     /// Arms one of this server's timers.
     pub fn arm(&mut self, timer: ServerTimer, after: Duration) {
         self.effects.arm(Timer::Server(self.id, timer), after);
+    }
+
+    /// Arms one of this server's timers; the engine draws when it fires, within this time.
+    pub(super) fn arm_within(&mut self, timer: ServerTimer, spread: Duration) {
+        let (timer, after) = (Timer::Server(self.id, timer), Duration::ZERO);
+        self.effects.push(Effect::Arm { timer, after, spread });
     }
 
     /// Disarms one of this server's timers.

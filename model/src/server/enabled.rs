@@ -3,7 +3,7 @@
 
 use super::disk::Disk;
 use super::{Role, Server, Writing};
-use crate::vocabulary::id::SessionId;
+use crate::vocabulary::id::{LearnerConnection, SessionId};
 use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::step::Step;
 use crate::vocabulary::timer::{ServerTimer, Timer};
@@ -30,10 +30,17 @@ impl Server {
                 _ => self.thread.writing.is_some(),
             },
             Step::Snapshot(_) => self.database.can_snapshot(disk),
-            Step::Stream(connection) => match &self.role {
-                Role::Leading(leader) => leader.can_stream(connection),
-                Role::Following(_) | Role::Observing(_) | Role::Looking => false,
-            },
+            Step::Stream(connection) => {
+                self.left.can_stream(connection)
+                    || match &self.role {
+                        Role::Leading(leader) => leader.can_stream(connection),
+                        Role::Following(learner) => {
+                            let master = learner.master.0.as_ref();
+                            master.is_some_and(|master| master.can_stream(connection))
+                        }
+                        Role::Observing(_) | Role::Looking => false,
+                    }
+            }
             Step::Propose(_) | Step::Reconfigure { .. } => match &self.role {
                 Role::Leading(leader) => leader.is_established(),
                 Role::Following(_) | Role::Observing(_) | Role::Looking => false,
@@ -43,6 +50,19 @@ impl Server {
             Step::Fire(Timer::Server(_, timer)) => self.heeds(timer),
             _ => unreachable!("{step} is no step of one server"),
         }
+    }
+
+    /// Returns the connections of learners that have a handler here.
+    pub(crate) fn handlers(&self) -> Vec<LearnerConnection> {
+        let mut handlers: Vec<LearnerConnection> = self.left.connections().collect();
+        match &self.role {
+            Role::Leading(leader) => handlers.extend(leader.each_connection()),
+            Role::Following(learner) => {
+                handlers.extend(learner.master.0.iter().flat_map(|master| master.connections()));
+            }
+            Role::Observing(_) | Role::Looking => {}
+        }
+        handlers
     }
 
     /// Returns true if the log or a snapshot is being written.
@@ -94,9 +114,15 @@ impl Server {
                 ServerTimer::InitLimit,
                 Role::Following(_) | Role::Observing(_) | Role::Leading(_),
             ) => !self.is_serving() && self.writing().is_none(),
+            (ServerTimer::LearnerSilent(connection), _) if self.left.has(connection) => true,
             (ServerTimer::LearnerSilent(connection), Role::Leading(leader)) => {
                 leader.handles(connection)
             }
+            (ServerTimer::LearnerSilent(connection), Role::Following(learner)) => {
+                learner.master.0.as_ref().is_some_and(|master| master.hosts(connection))
+            }
+            (ServerTimer::ConnectMaster(_), Role::Observing(learner)) => learner.chooses_master(),
+            (ServerTimer::Ping, Role::Following(learner)) => !learner.master.is_none(),
             (ServerTimer::AckDeadline(connection), Role::Leading(leader)) => {
                 leader.counts(connection)
             }

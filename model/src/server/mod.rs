@@ -14,6 +14,7 @@
 //! | `steps`, `requests`, `enabled` | the steps of a server; the requests of clients; the steps that are possible |
 //! | `database`, `log_thread`, `snapshot`, `commit_processor`, `rest` | the tree and committedLog; the log; background snapshots; transactions that are committed and not applied; the rest of the CommitProcessor's work when a role ends |
 //! | `leader/` | `learner_handler` reads a learner's packets; discovery, sync, activation, requests, broadcast |
+//! | `observer_master/` | what a follower does for observers, with `learner/` |
 //! | `learner/`, `looking`, `role` | the other roles; `role` takes and leaves one |
 //! | `reconfig`, `part` | configurations, the server's part in them, and roles without an election |
 //! | `prep`, `outstanding`, `tracker`, `access` | a leader's decisions about requests; changes that are proposed and not applied; sessions; permissions |
@@ -37,6 +38,7 @@ mod lines;
 pub mod local;
 mod log_thread;
 mod looking;
+mod observer_master;
 pub mod oracle;
 pub mod outstanding;
 mod part;
@@ -70,6 +72,7 @@ use leader::{Leader, Leading};
 use learner::{Following, Learner};
 use log_thread::LogThread;
 use looking::Looking;
+use observer_master::LeftHandlers;
 
 /// The present role of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -116,6 +119,7 @@ pub struct Server {
     log: LogThread,
     commits: CommitProcessor,
     clients: Clients,
+    left: LeftHandlers,
 }
 
 impl Server {
@@ -146,6 +150,7 @@ impl Server {
             log: LogThread::default(),
             commits: CommitProcessor::default(),
             clients: Clients::default(),
+            left: LeftHandlers::default(),
         };
         server.database.init_config(context);
         server.look(context);

@@ -39,7 +39,16 @@ impl Clients {
     /// Queues a request of a learner, or of the leader itself, at the leader: it has no client to answer here, but
     /// later requests of the session at this server wait for it (rule 4.5.7).
     pub(super) fn hold(&mut self, session: SessionId, xid: Xid) {
-        let waiting = Waiting { connection: None, what: Pending::Write(xid), exception: None };
+        self.hold_what(session, Pending::Write(xid));
+    }
+
+    /// Queues a sync of an observer's client at the observer master in the same way (rule 5.9.6).
+    pub(super) fn hold_sync(&mut self, session: SessionId, xid: Xid) {
+        self.hold_what(session, Pending::Sync(xid));
+    }
+
+    fn hold_what(&mut self, session: SessionId, what: Pending) {
+        let waiting = Waiting { connection: None, what, exception: None };
         self.pending.entry(session).or_default().push_back(waiting);
     }
 }

@@ -148,6 +148,10 @@ impl Server {
             }
             Role::Following(learner) | Role::Observing(learner) => learner,
         };
+        let (mut learner, left) = (learner, &mut self.left);
+        if let Some(master) = learner.master.0.take() {
+            master.end(left, context);
+        }
         if let Some(connection) = learner.connection() {
             context.network.close_by_learner(connection, context.effects);
         }
@@ -215,6 +219,12 @@ impl Server {
         }
         self.clients.forget_all_local(context);
         self.stop_timers(context);
+        self.left.end_all(context);
+        if let Role::Following(learner) = &self.role
+            && let Some(master) = &learner.master.0
+        {
+            master.die(context);
+        }
     }
 
     fn stop_timers(&mut self, context: &mut Context<'_>) {
@@ -225,6 +235,9 @@ impl Server {
             ServerTimer::Ping,
         ] {
             context.disarm(timer);
+        }
+        if let Role::Observing(learner) = &self.role {
+            learner.choose_no_master(context);
         }
         if let Role::Leading(leader) = &self.role {
             leader.container_timers().for_each(|timer| context.disarm(timer));

@@ -6,6 +6,7 @@
 
 use super::commit_processor::Committed;
 use super::context::Leave;
+use super::observer_master::Stored;
 use super::{Context, InRole, Role, Server, Writing};
 use crate::network::Delivered;
 use crate::vocabulary::effect::{Blocker, Effect};
@@ -47,7 +48,18 @@ impl Server {
         delivered: Delivered<LearnerPacket>,
         context: &mut Context<'_>,
     ) {
+        if self.left.has(connection) {
+            let stored = Stored { database: &self.database, commits: &self.commits };
+            self.left.read(connection, delivered, &stored, context);
+            return;
+        }
         match self.in_role() {
+            InRole::Leading(leading) if leading.refuses(connection, &delivered, context) => {
+                context.network.close_by_leader(connection, context.effects);
+            }
+            InRole::Following(mut following) if context.config.has_observer_masters() => {
+                following.read_from_observer(connection, delivered, context);
+            }
             InRole::Leading(mut leading) => {
                 let stays = leading.read_from_learner(connection, delivered, context);
                 self.stay_or_leave(stays, context);
@@ -84,6 +96,12 @@ impl Server {
             self.clients.expire_local(session, context);
             return;
         }
+        if let ServerTimer::LearnerSilent(connection) = timer
+            && self.left.has(connection)
+        {
+            self.left.end(connection, context);
+            return;
+        }
         let stays = match (timer, self.in_role()) {
             (ServerTimer::Notification, InRole::Looking(mut looking)) => {
                 looking.notification_timeout(context);
@@ -100,6 +118,18 @@ impl Server {
             }
             (ServerTimer::ConnectLeader, InRole::Following(following)) => {
                 following.learner.connect_to_leader(following.observes, context);
+                Ok(())
+            }
+            (ServerTimer::ConnectMaster(voter), InRole::Following(following)) => {
+                following.learner.connect_to_master(voter, context);
+                Ok(())
+            }
+            (ServerTimer::Ping, InRole::Following(mut following)) => {
+                following.ping_observers(context);
+                Ok(())
+            }
+            (ServerTimer::LearnerSilent(connection), InRole::Following(mut following)) => {
+                following.drop_observer(connection, context);
                 Ok(())
             }
             (ServerTimer::InitLimit, InRole::Following(_) | InRole::Leading(_)) => {
@@ -251,9 +281,14 @@ impl Server {
 
     /// Streams the next piece to the learner of this connection.
     pub(crate) fn stream_next(&mut self, connection: LearnerConnection, context: &mut Context<'_>) {
+        if self.left.has(connection) {
+            self.left.stream_next(connection, &self.database, context);
+            return;
+        }
         match self.in_role() {
             InRole::Leading(mut leading) => leading.stream_next(connection, context),
-            _ => unreachable!("{}: only a leader streams", context.id),
+            InRole::Following(mut following) => following.stream_to_observer(connection, context),
+            InRole::Looking(_) => unreachable!("{}: a LOOKING server streams nothing", context.id),
         }
     }
 

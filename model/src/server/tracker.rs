@@ -23,6 +23,14 @@ pub enum Owner {
     /// Forwarded by a learner. A learner that registers again is another owner: its sessions re-attach by
     /// revalidation.
     Learner(LearnerConnection),
+    /// Passed on by a follower, on its connection, for an observer that is connected to it (rule 5.9.6). Only repaired (see
+    /// [`Bug::MasterIsOneOwner`](crate::vocabulary::release::Bug::MasterIsOneOwner)).
+    Observer {
+        /// The follower's connection.
+        master: LearnerConnection,
+        /// The observer's connection to the follower.
+        observer: LearnerConnection,
+    },
 }
 
 /// The state of one session.

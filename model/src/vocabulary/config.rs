@@ -209,6 +209,12 @@ pub struct ServerOptions {
     /// `standaloneEnabled`: a configuration with a single voter is refused.
     #[serde(skip_serializing_if = "is_true")]
     pub standalone_enabled: bool,
+    /// `observerMasterPort` at every server: an observer connects to a follower in place of the leader (rule 5.9).
+    #[serde(skip_serializing_if = "is_false")]
+    pub observer_masters: bool,
+    /// `zookeeper.observerMaster.sizeLimit`, bytes: how much a follower keeps of what it has sent to observers (rule 5.9.5).
+    #[serde(skip_serializing_if = "is_default_size_limit")]
+    pub observer_master_size_limit: usize,
     /// The release whose operations the servers know (rule 4.2.2); all of them by default.
     #[serde(skip_serializing_if = "is_repaired")]
     pub operations_of: Release,
@@ -217,6 +223,9 @@ pub struct ServerOptions {
     #[serde(skip_serializing_if = "is_largest")]
     pub largest_counter: u32,
 }
+
+/// The default of `zookeeper.observerMaster.sizeLimit`, in bytes.
+const OBSERVER_MASTER_SIZE_LIMIT: usize = 32 * 1024 * 1024;
 
 /// The least that servers add to `jute.maxbuffer` where they read records, in bytes.
 const LEAST_EXTRA: usize = 1024;
@@ -241,6 +250,8 @@ impl Default for ServerOptions {
             forward_learner_requests_to_commit_processor_disabled: false,
             reconfig_enabled: false,
             standalone_enabled: true,
+            observer_masters: false,
+            observer_master_size_limit: OBSERVER_MASTER_SIZE_LIMIT,
             operations_of: Release::Repaired,
             largest_counter: u32::MAX,
         }
@@ -311,6 +322,11 @@ fn is_largest(counter: &u32) -> bool {
 
 fn is_true(set: &bool) -> bool {
     *set
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_default_size_limit(bytes: &usize) -> bool {
+    *bytes == OBSERVER_MASTER_SIZE_LIMIT
 }
 
 /// The loopback address.
@@ -424,6 +440,12 @@ impl Config {
     /// Returns true if the server begins as an observer: it learns what is committed, and takes part in no quorum.
     pub fn is_observer(&self, server: ServerId) -> bool {
         server.0 > self.voters()
+    }
+
+    /// Returns true if observers connect to followers (rule 5.9.1). Where an oracle elects, they connect to the leader, because
+    /// only a clock chooses their follower.
+    pub fn has_observer_masters(&self) -> bool {
+        self.options.observer_masters && !self.election.is_oracle()
     }
 
     /// Returns the number of voters of the first configuration.

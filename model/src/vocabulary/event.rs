@@ -306,9 +306,26 @@ pub enum Event {
     Activated { server: ServerId, configuration: QuorumVerifier },
     /// A server begins, without an election, to lead or to follow the leader that a reconfiguration designates (rule 5.8.6).
     Designated { server: ServerId, leader: ServerId },
+    /// A follower did something for an observer that is connected to it (rule 5.9).
+    AtMaster { master: ServerId, observer: LearnerConnection, what: AtMaster },
     /// A client machine read the answer to its oldest request that the server does not know the operation. Such an answer has
     /// no zxid, and the server then closes the connection (rule 4.2.2).
     Refused { client: ClientId, session: SessionId, xid: Xid, request: Arc<Request> },
+}
+
+/// What a follower does for an observer that is connected to it (rule 5.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum AtMaster {
+    /// It begins to synchronise the observer.
+    Synchronises,
+    /// After the synchronisation it sends the observer transactions that it had sent to others before.
+    SendsCached,
+    /// It refuses the observer, because it no longer has all that the observer lacks.
+    TooFarBehind,
+    /// Its role ends while the observer is being synchronised.
+    EndsMeanwhile,
+    /// It goes on synchronising the observer although its role has ended.
+    Outlives,
 }
 
 /// The sessions of a client that are over.
@@ -393,7 +410,8 @@ impl Event {
             | Event::TakenForExpired { .. }
             | Event::Unexpected { .. }
             | Event::Activated { .. }
-            | Event::Designated { .. } => None,
+            | Event::Designated { .. }
+            | Event::AtMaster { .. } => None,
         }
     }
 

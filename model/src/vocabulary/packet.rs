@@ -4,7 +4,7 @@
 use crate::vocabulary::acl::Id;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::fingerprint::StableHasher;
-use crate::vocabulary::id::{ClientConnection, ServerId, SessionId, Xid};
+use crate::vocabulary::id::{ClientConnection, LearnerConnection, ServerId, SessionId, Xid};
 use crate::vocabulary::op::{Data, Request, Response, WatchedEvent};
 use crate::vocabulary::path::ZnodePath;
 use crate::vocabulary::quorum::{Attached, QuorumVerifier};
@@ -169,6 +169,9 @@ pub enum LearnerPacket {
         /// As in FOLLOWERINFO.
         config_version: Attached<Zxid>,
     },
+    /// A request or a revalidation of an observer, with its connection to the observer master that passes it on. Only
+    /// repaired (see [`Bug::MasterIsOneOwner`](crate::vocabulary::release::Bug::MasterIsOneOwner)).
+    Relayed { observer: LearnerConnection, packet: Box<LearnerPacket> },
 }
 
 /// From the leader to a learner.

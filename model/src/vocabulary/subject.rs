@@ -172,7 +172,8 @@ impl Event {
             }
             Event::Followed { leader, learner, .. } => _ = all.add(*leader).add(*learner),
             Event::Established { leader, last_zxid, .. } => _ = all.add(*leader).add(*last_zxid),
-            Event::Synchronising { leader, learner, .. }
+            Event::AtMaster { master: leader, observer: learner, .. }
+            | Event::Synchronising { leader, learner, .. }
             | Event::AcksStalled { leader, learner } => {
                 _ = all.add(*leader).add(learner.learner);
             }

@@ -38,7 +38,7 @@ pub enum ServerTimer {
     /// Closes the connection of a learner that has not acknowledged a proposal for syncLimit ticks. The leader
     /// watches at most two proposals per learner (rule 6.7.7).
     Unacknowledged(LearnerConnection, Watched),
-    /// Starts the leader's ping round, every half tick (rule 6.7.3).
+    /// Starts the ping round of a leader (rule 6.7.3), or of a follower for its observers (rule 5.9.9), every half tick.
     Ping,
     /// Expires a session at the leader (rule 2.3.1), or a local session at its server (rule 2.6.1). The engine rounds
     /// the deadline up to the next tick boundary.
@@ -50,6 +50,9 @@ pub enum ServerTimer {
     Containers,
     /// Makes the leader request the next of the deletions that it found (rule 1.5.4; 6 ms apart).
     DeleteContainer,
+    /// Makes an observer connect to this voter's observer master (rule 5.9.1). It is armed for every voter at once, and the
+    /// first one to fire disarms the others, so the engine's draw chooses the voter.
+    ConnectMaster(ServerId),
 }
 
 /// One of the two proposals per learner that a leader watches (rule 6.7.7).
@@ -129,6 +132,9 @@ impl fmt::Display for ServerTimer {
             ServerTimer::Ping => f.write_str("ping round"),
             ServerTimer::Containers => f.write_str("looks for containers to delete"),
             ServerTimer::DeleteContainer => f.write_str("deletes the next container it has found"),
+            ServerTimer::ConnectMaster(voter) => {
+                write!(f, "tries the observer master of {voter}")
+            }
             ServerTimer::ReadOnly => f.write_str("no leader for long, serves reads"),
             ServerTimer::SessionExpiry(session) => write!(f, "session {session} expires"),
         }

@@ -30,7 +30,7 @@ type Command = fn(&mut Console, &[&str]) -> Result<(), String>;
 pub(crate) const COMMANDS: &[(&str, &str, Command)] = &[
     (
         "ensemble",
-        "servers=3 [observers=1] [joiners=1] [reconfig] clients=1 commit-log=500 snap-count=100000 piece=4 [txn-log-sync] [head] [read-only [strict-clients]] \
+        "servers=3 [observers=1] [joiners=1] [reconfig] [observer-masters] clients=1 commit-log=500 snap-count=100000 piece=4 [txn-log-sync] [head] [read-only [strict-clients]] \
 [local-sessions [upgrading]] [not-forwarded] [max-buffer=n] [ordered] [bug=<name> ...]",
         ensemble,
     ),
@@ -45,7 +45,11 @@ pub(crate) const COMMANDS: &[(&str, &str, Command)] = &[
     ("step", "<kind> ...: one due step, held back or not", step),
     ("hold", "<kind> ...: do no such step until it is released", hold),
     ("release", "<kind> ...|all", release),
-    ("fire", "init-limit|leader-silent|ping|finalize <server>: a timer, now", fire),
+    (
+        "fire",
+        "init-limit|leader-silent|ping|finalize|connect-master <server> [<voter>]: a timer, now",
+        fire,
+    ),
     (
         "crash",
         "1 [survive=n] [torn] [snapshots] [cuts] [accepted-epoch] [current-epoch] [packets=n]",
@@ -207,6 +211,7 @@ fn ensemble(console: &mut Console, words: &[&str]) -> Result<(), String> {
     // Without ACLs every client is an operator.
     config.options.reconfig_enabled = words.contains(&"reconfig");
     config.options.skip_acl = config.options.reconfig_enabled;
+    config.options.observer_masters = words.contains(&"observer-masters");
     config.commit_log_count = value(words, "commit-log", config.commit_log_count)?;
     // Stories have few znodes and short logs, so they state explicitly that a leader sends from its log on disk.
     config.txn_log_sync =
@@ -415,6 +420,7 @@ fn fire(console: &mut Console, words: &[&str]) -> Result<(), String> {
         "leader-silent" => ServerTimer::LeaderSilent,
         "ping" => ServerTimer::Ping,
         "finalize" => ServerTimer::Finalize,
+        "connect-master" => ServerTimer::ConnectMaster(console.server(words.get(2))?),
         other => return Err(format!("no timer {other}")),
     };
     let timer = Timer::Server(server, timer);

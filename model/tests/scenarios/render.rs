@@ -25,6 +25,9 @@ pub(crate) fn event(event: &Event, all: bool) -> Option<String> {
         Event::Synchronising { leader, learner, mode } => {
             format!("{leader} synchronises server {} by {mode}", learner.learner.0)
         }
+        Event::AtMaster { master, observer, what } => {
+            format!("{master}, observer master of server {}: {what:?}", observer.learner.0)
+        }
         Event::Proposed { leader, txn } => format!("{leader} proposes {} {}", txn.zxid, txn.body),
         Event::Committed { leader, txn } => format!("{leader} commits {} {}", txn.zxid, txn.body),
         Event::Serving { server, zxid, .. } => format!("{server} serves at {zxid}"),

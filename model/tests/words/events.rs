@@ -3,7 +3,7 @@
 use super::{CONNECTION, SESSION, create, stat};
 use std::sync::Arc;
 use vivarium_model::error::Error;
-use vivarium_model::event::{EpochFile, Event, SyncMode};
+use vivarium_model::event::{AtMaster, EpochFile, Event, SyncMode};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::{CallId, ClientId, LearnerConnection, ServerId, Xid};
 use vivarium_model::observation::{Custom, Observed};
@@ -47,6 +47,7 @@ fn replied(request: Request, result: Result<Response, Error>) -> Event {
 #[test]
 fn the_ensemble() {
     let learner = LearnerConnection { learner: ServerId(1), slot: 0 };
+    let at_master = |what| Event::AtMaster { master: SERVER, observer: learner, what };
     let events = [
         Event::Elected { server: SERVER, leader: SERVER, round: 4 },
         Event::Elected { server: ServerId(1), leader: SERVER, round: 4 },
@@ -55,6 +56,11 @@ fn the_ensemble() {
         Event::Established { leader: SERVER, epoch: Epoch(3), last_zxid: zxid(0) },
         Event::Synchronising { leader: SERVER, learner, mode: SyncMode::Trunc },
         Event::AcksStalled { leader: SERVER, learner },
+        at_master(AtMaster::Synchronises),
+        at_master(AtMaster::SendsCached),
+        at_master(AtMaster::TooFarBehind),
+        at_master(AtMaster::EndsMeanwhile),
+        at_master(AtMaster::Outlives),
         Event::Proposed { leader: SERVER, txn: txn() },
         Event::Committed { leader: SERVER, txn: txn() },
         Event::Applied { server: ServerId(1), txn: txn(), digest: DIGEST },

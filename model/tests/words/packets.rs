@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use vivarium_model::acl::AclList;
 use vivarium_model::error::Error;
-use vivarium_model::id::{ServerId, Xid};
+use vivarium_model::id::{LearnerConnection, ServerId, Xid};
 use vivarium_model::network::Delivered;
 use vivarium_model::op::{Data, EventType, Op, OpResult, Request, Response, Version, WatchedEvent};
 use vivarium_model::packet::{
@@ -104,6 +104,13 @@ fn the_quorum_protocol() {
         request(ServerRequest::Client(Arc::new(Request::Write(set)))),
         request(ServerRequest::CreateSession { timeout: TIMEOUT }),
         LearnerPacket::Revalidate { session: SESSION, connection: CONNECTION },
+        LearnerPacket::Relayed {
+            observer: LearnerConnection { learner: ServerId(4), slot: 0 },
+            packet: Box::new(LearnerPacket::Revalidate {
+                session: SESSION,
+                connection: CONNECTION,
+            }),
+        },
     ];
     insta::assert_snapshot!(lines(packets));
     let path = || ZnodePath::new("/a").expect("a valid path");

@@ -121,6 +121,7 @@ fn timers_and_writes() {
         ServerTimer::Ping,
         ServerTimer::SessionExpiry(SESSION),
         ServerTimer::ReadOnly,
+        ServerTimer::ConnectMaster(SERVER),
     ];
     let of_client = [
         ClientTimer::Reconnect,

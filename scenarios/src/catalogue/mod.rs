@@ -17,6 +17,7 @@ mod lock;
 mod membership;
 mod multilock;
 mod names;
+mod observer_masters;
 mod observers;
 mod partitioner;
 mod persistent_node;
@@ -183,6 +184,7 @@ pub fn catalogue() -> Vec<Entry> {
         churn::entry(),
         observers::entry(),
         rollover::entry(),
+        observer_masters::entry(),
         reconfig::entry(),
         watches::entry(),
         calm::entry(),

@@ -136,6 +136,12 @@ const NEEDS: [Need; 3] = [
         is_met: |scenario| scenario.observers.range().is_some_and(|(_, most)| most > 0),
     },
     Need {
+        bugs: &Bug::OF_OBSERVER_MASTERS,
+        what: "observer masters",
+        swept: "observer-masters",
+        is_met: |scenario| scenario.settings.servers.observer_masters,
+    },
+    Need {
         bugs: &Bug::OF_RECONFIGURATION,
         what: "reconfigurations",
         swept: "reconfig",

@@ -29,6 +29,10 @@ pub(super) fn check(
         Explored::Programs { .. } if Bug::OF_OBSERVERS.contains(&bug) => {
             Some("the service grain has no servers; sweep `observers` with that defect".to_string())
         }
+        Explored::Programs { .. } if Bug::OF_OBSERVER_MASTERS.contains(&bug) => Some(
+            "the service grain has no servers; sweep `observer-masters` with that defect"
+                .to_string(),
+        ),
         Explored::Programs { .. } if Bug::OF_RECONFIGURATION.contains(&bug) => {
             Some("the service grain has no servers; sweep `reconfig` with that defect".to_string())
         }
@@ -118,6 +122,9 @@ impl Exploration {
         let kind = match bug {
             Bug::PlantedLeaderNotCounted => {
                 Some("every server comes back in it; sweep `churn` with it")
+            }
+            bug if Bug::OF_OBSERVER_MASTERS.contains(&bug) => {
+                Some("no search has observer masters; sweep `observer-masters` with it")
             }
             bug if Bug::OF_OBSERVERS.contains(&bug)
                 && self.said(Account::Observers).unwrap_or(0) == 0 =>

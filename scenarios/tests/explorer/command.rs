@@ -212,7 +212,7 @@ fn a_search_says_which_defects_of_a_release_it_may_not_show() {
     let text = said(&directory("release"), &[&asked[..], &nothing[..]].concat(), 0);
     let row = text.lines().find(|line| line.trim_start().starts_with("servers' defects"));
     assert!(
-        row.is_some_and(|row| row.contains(" in ") && row.contains("of 41 defects, 40")),
+        row.is_some_and(|row| row.contains(" in ") && row.contains("of 45 defects, 44")),
         "{text}"
     );
 }
@@ -237,6 +237,9 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
                 bug if Bug::OF_OBSERVERS.contains(&bug) => {
                     "the service grain has no servers; sweep `observers` with that defect"
                 }
+                bug if Bug::OF_OBSERVER_MASTERS.contains(&bug) => {
+                    "the service grain has no servers; sweep `observer-masters` with that defect"
+                }
                 bug if Bug::OF_RECONFIGURATION.contains(&bug) => {
                     "the service grain has no servers; sweep `reconfig` with that defect"
                 }
@@ -251,6 +254,9 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
                 Bug::PlantedLeaderNotCounted => "every server comes back in it; sweep `",
                 bug if Bug::OF_OBSERVERS.contains(&bug) => {
                     "it takes observers; add `--observers 1`, or sweep `"
+                }
+                bug if Bug::OF_OBSERVER_MASTERS.contains(&bug) => {
+                    "no search has observer masters; sweep `"
                 }
                 bug if Bug::OF_RECONFIGURATION.contains(&bug) => {
                     "it takes reconfigurations; add `--reconfigs 1`, or sweep `"

@@ -15,11 +15,24 @@ fn seeds() -> u64 {
 
 #[test]
 fn every_scenario_holds_with_observers() {
+    every_scenario_holds(|scenario| scenario);
+}
+
+/// The observers connect to followers in place of the leader.
+#[test]
+fn every_scenario_holds_with_observers_of_followers() {
+    every_scenario_holds(|mut scenario| {
+        scenario.settings.servers.observer_masters = true;
+        scenario
+    });
+}
+
+fn every_scenario_holds(changed: impl Fn(Scenario) -> Scenario) {
     let which = SweepOptions { seeds: 0..seeds(), jobs: 2, keep_going: false };
     let options = RunOptions { host: HostKind::Direct, ..RunOptions::default() };
     for entry in catalogue().iter().filter(|entry| entry.is_swept() && !entry.is_published()) {
         let scenario = (entry.build)(&Switches::default());
-        let scenario = Scenario { observers: Choice::from(1..=2), ..scenario };
+        let scenario = changed(Scenario { observers: Choice::from(1..=2), ..scenario });
         let report = sweep(&scenario, &which, &options, &mut |_| ControlFlow::Continue(()));
         let violation = report.first_violation.and_then(|run| Some((run.seed, run.violation?)));
         assert!(violation.is_none(), "{}: {violation:?}", entry.name);

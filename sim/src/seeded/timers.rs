@@ -170,7 +170,8 @@ fn server_index(kind: ServerTimer) -> Option<usize> {
         | ServerTimer::SessionExpiry(_)
         | ServerTimer::ReadOnly
         | ServerTimer::Containers
-        | ServerTimer::DeleteContainer => None,
+        | ServerTimer::DeleteContainer
+        | ServerTimer::ConnectMaster(_) => None,
     }
 }
 

@@ -79,6 +79,16 @@ named! {
         NewConfigNoQuorum = "refused with NewConfigNoQuorum",
         /// A leader left its role because no zxid was left in its epoch.
         CounterExhausted = "zxid counter exhausted",
+        /// A follower synchronised an observer.
+        ObserverOfFollower = "observer synchronised by a follower",
+        /// A follower sent an observer what it kept of its earlier INFORMs.
+        InformedFromCache = "observer sent what its master had kept",
+        /// A follower refused an observer because it no longer had all that the observer lacked.
+        ObserverTooFarBehind = "observer refused as too far behind",
+        /// A session moved between two observers of one follower, or between a follower and its observer.
+        MovedBehindMaster = "session moved between servers of one observer master",
+        /// The role of a follower ended while it synchronised an observer.
+        MasterEndedMeanwhile = "role of an observer master ended while it synchronised",
     }
 }
 

@@ -11,7 +11,7 @@ pub use kinds::{Disruption, Mark};
 use crate::property::View;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::error::Error;
-use crate::vocabulary::event::{COUNTER_EXHAUSTED, Event, SyncMode, WRITE_FAILED};
+use crate::vocabulary::event::{AtMaster, COUNTER_EXHAUSTED, Event, SyncMode, WRITE_FAILED};
 use crate::vocabulary::id::{ClientId, ServerId, SessionId, Xid};
 use crate::vocabulary::op::{EventType, Request, SessionState, WatchedEvent};
 use crate::vocabulary::quorum::QuorumVerifier;
@@ -85,6 +85,8 @@ pub struct MarkCounter {
     proposed: BTreeMap<ServerId, [Zxid; 2]>,
     /// Syncs that a leader read while it had an outstanding proposal.
     waiting: BTreeSet<(SessionId, Xid)>,
+    /// The follower that has synchronised each observer last.
+    masters: BTreeMap<ServerId, ServerId>,
     /// The timeout of each session, and the time of its last request.
     sessions: BTreeMap<SessionId, (Duration, Time)>,
 }
@@ -124,6 +126,9 @@ impl MarkCounter {
                 SyncMode::Trunc => Mark::SyncByTrunc,
                 SyncMode::Snap => Mark::SyncBySnap,
             }),
+            Event::AtMaster { master, observer, what } => {
+                self.at_master(*master, observer.learner, *what);
+            }
             Event::AcksStalled { .. } => self.count(Mark::AcksStalled),
             Event::Reattached { .. } => self.count(Mark::SessionReattached),
             Event::Sent { session, xid, request, .. } => {
@@ -232,6 +237,18 @@ impl MarkCounter {
         }
     }
 
+    fn at_master(&mut self, master: ServerId, observer: ServerId, what: AtMaster) {
+        if what == AtMaster::Synchronises {
+            self.masters.insert(observer, master);
+        }
+        self.count(match what {
+            AtMaster::Synchronises => Mark::ObserverOfFollower,
+            AtMaster::SendsCached => Mark::InformedFromCache,
+            AtMaster::TooFarBehind => Mark::ObserverTooFarBehind,
+            AtMaster::EndsMeanwhile | AtMaster::Outlives => Mark::MasterEndedMeanwhile,
+        });
+    }
+
     fn activated(&mut self, configuration: QuorumVerifier) {
         let version = configuration.version();
         if version > self.newest_configuration && !version.is_opening() {
@@ -301,6 +318,10 @@ impl MarkCounter {
                     self.count(Mark::SessionMoved);
                     if self.is_observer(server) != self.is_observer(before) {
                         self.count(Mark::MovedToObserver);
+                    }
+                    let forwards = |at: ServerId| self.masters.get(&at).copied().unwrap_or(at);
+                    if forwards(server) == forwards(before) {
+                        self.count(Mark::MovedBehindMaster);
                     }
                 }
                 self.reattached(session);

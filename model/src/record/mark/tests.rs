@@ -5,6 +5,7 @@ use crate::property::testing::{
     z,
 };
 use crate::vocabulary::error::Error;
+use crate::vocabulary::event::AtMaster;
 use crate::vocabulary::id::{ClientConnection, ClientId, LearnerConnection, Machine};
 use crate::vocabulary::step::Tail;
 use crate::vocabulary::step::Unwritten;
@@ -181,6 +182,29 @@ fn synchronisations_moves_and_exits() {
     assert_eq!(
         counted(events),
         "sync by DIFF 2; sync by TRUNC 1; sync by SNAP 1; session moved 2; server exited 1"
+    );
+}
+
+#[test]
+fn what_observer_masters_do() {
+    let observer = LearnerConnection { learner: TWO, slot: 0 };
+    let at = |what| Event::AtMaster { master: ONE, observer, what };
+    let events = vec![
+        connected(TWO),
+        connected(ONE),
+        at(AtMaster::Synchronises),
+        at(AtMaster::SendsCached),
+        at(AtMaster::TooFarBehind),
+        at(AtMaster::EndsMeanwhile),
+        at(AtMaster::Outlives),
+        connected(TWO),
+        connected(THREE),
+    ];
+    assert_eq!(
+        counted(events),
+        "session moved 3; observer synchronised by a follower 1; observer sent what its master had kept 1; \
+         observer refused as too far behind 1; session moved between servers of one observer master 1; \
+         role of an observer master ended while it synchronised 2"
     );
 }
 

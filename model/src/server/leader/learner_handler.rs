@@ -33,6 +33,19 @@ impl Leading<'_> {
         }
     }
 
+    /// Returns true if a leader refuses the connection: an observer that has an observer master's port in place of the
+    /// leader's, where no leader listens (rule 5.9.1).
+    pub(in crate::server) fn refuses(
+        &self,
+        connection: LearnerConnection,
+        delivered: &Delivered<LearnerPacket>,
+        context: &Context<'_>,
+    ) -> bool {
+        let is_observer =
+            matches!(delivered, Delivered::Packet(LearnerPacket::ObserverInfo { .. }));
+        context.config.has_observer_masters() && is_observer && !self.leader.handles(connection)
+    }
+
     /// Handles a packet in the handler of its connection.
     fn learner_packet(
         &mut self,
@@ -108,10 +121,26 @@ impl Leading<'_> {
         }
     }
 
-    /// Handles a packet of a learner in broadcast (rule 6.7.2).
+    /// Handles a packet of a learner in broadcast (rule 6.7.2), or of an observer whose master passes it on.
     fn broadcast_packet(
         &mut self,
         connection: LearnerConnection,
+        packet: LearnerPacket,
+        context: &mut Context<'_>,
+    ) -> Stays {
+        match packet {
+            LearnerPacket::Relayed { observer, packet } => {
+                let owner = Owner::Observer { master: connection, observer };
+                self.packet_of_owner(connection, owner, *packet, context)
+            }
+            packet => self.packet_of_owner(connection, Owner::Learner(connection), packet, context),
+        }
+    }
+
+    fn packet_of_owner(
+        &mut self,
+        connection: LearnerConnection,
+        owner: Owner,
         packet: LearnerPacket,
         context: &mut Context<'_>,
     ) -> Stays {
@@ -135,20 +164,20 @@ impl Leading<'_> {
                     self.commits.wake(context);
                     let local =
                         context.config.options.local_sessions && session.issuer() != context.id;
-                    let owner = Owner::Learner(connection);
                     let asker = Asker { local, ..Asker::new(session, owner, auth) };
                     return self.prepare(&asker, xid, &request, context);
                 }
             },
             LearnerPacket::Revalidate { session, connection: waiting } => {
                 self.tell_touched(&[session], context);
-                let timeout = self.revalidate(session, Owner::Learner(connection), context);
+                let timeout = self.revalidate(session, owner, context);
                 let answer = LeaderPacket::Revalidated { session, connection: waiting, timeout };
                 context.to_learner(connection, answer);
             }
             packet @ (LearnerPacket::FollowerInfo { .. }
             | LearnerPacket::ObserverInfo { .. }
-            | LearnerPacket::AckEpoch { .. }) => {
+            | LearnerPacket::AckEpoch { .. }
+            | LearnerPacket::Relayed { .. }) => {
                 unreachable!("{}: {packet:?} in broadcast", context.id)
             }
         }

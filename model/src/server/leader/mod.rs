@@ -15,9 +15,9 @@ mod requests;
 mod state;
 mod sync;
 mod sync_limit;
-mod sync_plan;
+pub(in crate::server) mod sync_plan;
 
-pub(in crate::server) use state::HandlerPhase;
+pub(in crate::server) use state::{Handler, HandlerPhase};
 pub use state::{Leader, Phase};
 pub(in crate::server) use sync_plan::Window;
 

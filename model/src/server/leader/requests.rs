@@ -38,7 +38,9 @@ impl Leading<'_> {
             _ => self.touch(session, context),
         }
         match (asker.owner, request) {
-            (Owner::Learner(_), _) => self.hold_for_commit(session, xid, context),
+            (Owner::Learner(_) | Owner::Observer { .. }, _) => {
+                self.hold_for_commit(session, xid, context)
+            }
             // A write of the leader's own client is queued there already.
             (Owner::Leader, ServerRequest::CreateSession { .. }) => {
                 let planted = context.config.bugs.has(Bug::PlantedNewSessionsUnanswered);

@@ -98,7 +98,7 @@ pub(in crate::server) struct Handler {
 impl Handler {
     /// Returns true if the learner is in forwardingFollowers and so gets proposals and commits, or in observingLearners
     /// and so gets INFORM.
-    pub(super) fn is_forwarding(&self) -> bool {
+    pub(in crate::server) fn is_forwarding(&self) -> bool {
         matches!(
             self.phase,
             HandlerPhase::Streaming(_)
@@ -109,7 +109,7 @@ impl Handler {
     }
 
     /// Sends a packet after those already queued for this learner.
-    pub(super) fn send(
+    pub(in crate::server) fn send(
         &mut self,
         connection: LearnerConnection,
         packet: LeaderPacket,
@@ -140,7 +140,7 @@ impl Handler {
 
     /// Enters another phase. In phases that read, the next packet is due within initLimit ticks, in broadcast within
     /// syncLimit ticks; in phases that wait for others or send, there is no limit (rule 5.5.2).
-    pub(super) fn enter(
+    pub(in crate::server) fn enter(
         &mut self,
         phase: HandlerPhase,
         connection: LearnerConnection,
@@ -167,7 +167,11 @@ impl Handler {
 
     /// Handles the arrival of a packet in broadcast: the next one is due within syncLimit ticks, and until then the
     /// learner counts as synchronised.
-    pub(super) fn was_heard(&mut self, connection: LearnerConnection, context: &mut Context<'_>) {
+    pub(in crate::server) fn was_heard(
+        &mut self,
+        connection: LearnerConnection,
+        context: &mut Context<'_>,
+    ) {
         self.is_overdue = false;
         let limit = context.config.tick * context.config.sync_limit;
         context.arm(ServerTimer::LearnerSilent(connection), limit);

@@ -1,10 +1,12 @@
 //! Synchronisation of a learner: DIFF, TRUNC or SNAP as [`super::sync_plan`] decides, and the transition to
 //! forwarding (rules 6.4 and 6.5).
 
+use super::Leading;
 use super::state::{Handler, HandlerPhase, Stream};
-use super::{Leading, sync_plan};
+use super::sync_plan::{self, Plan};
 use crate::server::context::Context;
-use crate::vocabulary::event::{Event, SyncMode};
+use crate::tree::DataTree;
+use crate::vocabulary::event::Event;
 use crate::vocabulary::id::LearnerConnection;
 use crate::vocabulary::packet::LeaderPacket;
 use crate::vocabulary::quorum::Attached;
@@ -24,38 +26,24 @@ impl Leading<'_> {
     ) {
         let plan =
             sync_plan::of(last_zxid, self.database, self.commits, context.disk, context.config);
-        let mode = match &plan.first {
-            Some(LeaderPacket::Trunc(_)) => SyncMode::Trunc,
-            Some(_) => SyncMode::Diff,
-            None => SyncMode::Snap,
-        };
-        context.effects.event(Event::Synchronising {
-            leader: context.id,
-            learner: connection,
-            mode,
-        });
+        let sent = plan.sent;
         if !context.config.bugs.has(Bug::AcksOutliveReconnect) {
-            self.supersede_older_registration(connection, plan.sent);
+            self.supersede_older_registration(connection, sent);
         }
         let leader = &mut *self.leader;
         let handler = leader.handlers.get_mut(&connection).expect("a handler synchronises");
-        let stream = Stream { is_snap: plan.first.is_none(), ..Stream::default() };
-        handler.enter(HandlerPhase::Streaming(stream), connection, context);
-        context.effects.due(Step::Stream(connection));
-        for packet in plan.first.into_iter().chain(plan.packets) {
-            handler.send(connection, packet, context);
-        }
+        handler.begin_sending(connection, plan, context);
         // startForwarding: sends the transactions that are committed and not applied, then those that are proposed
         // and not committed. From now on the handler is among the forwarding followers, and proposals and commits
         // made before the handler's next step precede NEWLEADER (rule 6.5.1).
-        for txn in self.commits.to_be_applied().filter(|txn| txn.zxid > plan.sent) {
+        for txn in self.commits.to_be_applied().filter(|txn| txn.zxid > sent) {
             handler.send(connection, LeaderPacket::Proposal(Arc::clone(txn)), context);
             handler.send(connection, LeaderPacket::Commit(txn.zxid), context);
         }
         // An observer gets no proposal that is not committed (rule 5.7.4).
         let is_observer = handler.observes.0;
         for proposal in leader.outstanding.iter().filter(|_| !is_observer) {
-            if proposal.txn.zxid > plan.sent {
+            if proposal.txn.zxid > sent {
                 handler.send(connection, LeaderPacket::Proposal(proposal.txn.clone()), context);
             }
         }
@@ -85,12 +73,42 @@ impl Leading<'_> {
     ) {
         let (epoch, tree) = (self.leader.epoch, &self.database.tree);
         let handler = self.leader.handlers.get_mut(&connection).expect("a handler streams");
-        let HandlerPhase::Streaming(stream) = &mut handler.phase else {
+        handler.stream_next(connection, epoch, tree, context);
+    }
+}
+
+impl Handler {
+    /// Begins a synchronisation: its packets wait for the sending thread, and what is sent from now on follows them.
+    pub(in crate::server) fn begin_sending(
+        &mut self,
+        connection: LearnerConnection,
+        plan: Plan,
+        context: &mut Context<'_>,
+    ) {
+        let (leader, mode) = (context.id, plan.mode());
+        context.effects.event(Event::Synchronising { leader, learner: connection, mode });
+        let stream = Stream { is_snap: plan.first.is_none(), ..Stream::default() };
+        self.enter(HandlerPhase::Streaming(stream), connection, context);
+        context.effects.due(Step::Stream(connection));
+        for packet in plan.first.into_iter().chain(plan.packets) {
+            self.send(connection, packet, context);
+        }
+    }
+
+    /// Streams the next piece of a SNAP of this tree, or sends the queued packets and NEWLEADER of this epoch.
+    pub(in crate::server) fn stream_next(
+        &mut self,
+        connection: LearnerConnection,
+        epoch: Epoch,
+        tree: &DataTree,
+        context: &mut Context<'_>,
+    ) {
+        let HandlerPhase::Streaming(stream) = &mut self.phase else {
             unreachable!("{}: nothing is to be streamed to {connection}", context.id)
         };
         if !stream.is_snap {
             let queued = std::mem::take(&mut stream.queued);
-            handler.start_sending(connection, epoch, queued, context);
+            self.start_sending(connection, epoch, queued, context);
             return;
         }
         if !stream.started {
@@ -109,14 +127,12 @@ impl Leading<'_> {
         if is_last {
             let queued = std::mem::take(&mut stream.queued);
             context.to_learner(connection, LeaderPacket::SnapEnd);
-            handler.start_sending(connection, epoch, queued, context);
+            self.start_sending(connection, epoch, queued, context);
         } else {
             context.effects.due(Step::Stream(connection));
         }
     }
-}
 
-impl Handler {
     /// Starts the sending thread (startSendingPackets): sends the queued packets, then NEWLEADER; later packets are
     /// sent immediately.
     fn start_sending(

@@ -4,6 +4,7 @@ use crate::server::commit_processor::CommitProcessor;
 use crate::server::database::Database;
 use crate::server::disk::{Disk, Snapshot};
 use crate::vocabulary::config::{Config, TxnLogSync};
+use crate::vocabulary::event::SyncMode;
 use crate::vocabulary::packet::LeaderPacket;
 use crate::vocabulary::release::Bug;
 use crate::vocabulary::txn::Txn;
@@ -11,13 +12,13 @@ use crate::vocabulary::zxid::Zxid;
 use std::sync::Arc;
 
 /// The packets of a synchronisation.
-pub(super) struct Plan {
+pub(in crate::server) struct Plan {
     /// The first packet; `None` for a SNAP.
     pub(super) first: Option<LeaderPacket>,
     /// The proposals and commits after it.
     pub(super) packets: Vec<LeaderPacket>,
     /// The learner's last zxid after these packets.
-    pub(super) sent: Zxid,
+    pub(in crate::server) sent: Zxid,
 }
 
 /// The window of committed transactions; in HEAD, of *applied* ones only (see [`Bug::TruncCutsCommitted`]).
@@ -33,7 +34,7 @@ pub(in crate::server) struct Window<'a> {
 
 /// Returns the plan for a learner with this last zxid, by the first row of rule 6.4 that applies (rules 6.4.2, 6.4.3,
 /// 6.4.4, 6.4.5 and 6.4.6).
-pub(super) fn of(
+pub(in crate::server) fn of(
     learner: Zxid,
     database: &Database,
     commits: &CommitProcessor,
@@ -91,6 +92,15 @@ fn from_disk(learner: Zxid, window: &Window<'_>, disk: &Disk, config: &Config) -
 }
 
 impl Plan {
+    /// Returns how the learner is synchronised.
+    pub(super) fn mode(&self) -> SyncMode {
+        match &self.first {
+            Some(LeaderPacket::Trunc(_)) => SyncMode::Trunc,
+            Some(_) => SyncMode::Diff,
+            None => SyncMode::Snap,
+        }
+    }
+
     /// Returns an empty plan for a learner with this last zxid.
     fn new(sent: Zxid) -> Plan {
         Plan { first: None, packets: Vec::new(), sent }

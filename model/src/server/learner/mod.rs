@@ -1,6 +1,7 @@
 //! A follower or an observer: discovery, synchronisation and broadcast from the learner's side (rules 5.5, 5.7, 6.3, 6.6 and
 //! 4.5).
 
+mod master;
 mod reconfiguration;
 mod state;
 mod sync;
@@ -54,8 +55,40 @@ impl Learner {
         context: &mut Context<'_>,
     ) -> Learner {
         let mut learner = Learner::new(leader);
-        learner.connect_to_leader(observes, context);
+        if observes && context.config.has_observer_masters() {
+            learner.choose_master(context);
+        } else {
+            learner.connect_to_leader(observes, context);
+        }
         learner
+    }
+
+    /// Lets the engine choose the voter to whose observer master an observer connects (`findLearnerMaster`): the timer that
+    /// fires first (rule 5.9.1).
+    fn choose_master(&self, context: &mut Context<'_>) {
+        for voter in context.configurations().quorum.voters().iter() {
+            context.arm_within(ServerTimer::ConnectMaster(voter), CONNECT_RETRY);
+        }
+    }
+
+    /// Connects an observer to the observer master of this voter.
+    pub(in crate::server) fn connect_to_master(
+        &mut self,
+        voter: ServerId,
+        context: &mut Context<'_>,
+    ) {
+        self.choose_no_master(context);
+        self.leader = voter;
+        self.connect_to_leader(true, context);
+    }
+
+    /// Disarms the timers of the choice.
+    pub(in crate::server) fn choose_no_master(&self, context: &mut Context<'_>) {
+        if context.config.has_observer_masters() && self.chooses_master() {
+            for server in context.config.server_ids() {
+                context.disarm(ServerTimer::ConnectMaster(server));
+            }
+        }
     }
 
     /// Opens the connection and sends FOLLOWERINFO (rule 6.3.4), or OBSERVERINFO (rule 5.7.3).
@@ -215,7 +248,7 @@ impl Following<'_> {
             (Phase::Broadcast, LeaderPacket::InformAndActivate { txn, designated }) => {
                 return self.inform_and_activate(txn, designated, context);
             }
-            (Phase::Broadcast, packet) => self.broadcast_packet(packet, context),
+            (Phase::Broadcast, packet) => return self.broadcast_packet(packet, context),
             (Phase::Synchronising | Phase::AwaitingUpToDate, LeaderPacket::Ping) => {}
             (phase, packet) => {
                 unreachable!("{}: {packet:?} in phase {phase:?}", context.id)
@@ -253,11 +286,17 @@ impl Following<'_> {
 
     // ---- broadcast ----
 
-    fn broadcast_packet(&mut self, packet: LeaderPacket, context: &mut Context<'_>) {
+    fn broadcast_packet(&mut self, packet: LeaderPacket, context: &mut Context<'_>) -> Stays {
         let learner = &mut *self.learner;
         match packet {
-            LeaderPacket::Proposal(txn) => self.log_proposal(txn, context),
-            LeaderPacket::Commit(zxid) => self.commit_pending(zxid, context),
+            LeaderPacket::Proposal(txn) => {
+                self.master_proposed(&txn);
+                self.log_proposal(txn, context);
+            }
+            LeaderPacket::Commit(zxid) => {
+                self.commit_pending(zxid, context);
+                return self.master_committed(zxid, None, context);
+            }
             LeaderPacket::Inform(txn) => self.commit_informed(txn, context),
             LeaderPacket::Ping => {
                 let mut touched = std::mem::take(&mut learner.touched);
@@ -268,13 +307,15 @@ impl Following<'_> {
                 context.to_leader(learner.connected(), LearnerPacket::Ping { touched });
             }
             LeaderPacket::Revalidated { session, connection, timeout } => {
-                self.clients.revalidated(session, connection, timeout, context);
+                self.revalidated(session, connection, timeout, context);
             }
             LeaderPacket::Synced { session, xid } => {
+                self.master_synced(session, xid, context);
                 self.commits.push(Committed::Sync(session, xid), context);
             }
             packet => unreachable!("{}: {packet:?} in broadcast", context.id),
         }
+        Ok(())
     }
 
     /// Handles PROPOSAL: appends the transaction to pendingTxns and to the log thread's queue.

@@ -73,9 +73,10 @@ impl Following<'_> {
         let Some(head) = self.learner.pending.front() else {
             return Err(Leave("an exception: a COMMITANDACTIVATE without a proposal"));
         };
-        let designated = Designated { leader: designated, zxid };
-        let stays = self.activate_or_leave(reconfiguration(head), Some(designated), context);
+        let suggested = Some(Designated { leader: designated, zxid });
+        let stays = self.activate_or_leave(reconfiguration(head), suggested, context);
         self.commit_pending(zxid, context);
+        self.master_committed(zxid, Some(designated), context)?;
         stays
     }
 

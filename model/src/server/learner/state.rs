@@ -1,6 +1,7 @@
 //! A learner's memory, and read access to it.
 
 use crate::server::context::Context;
+use crate::server::observer_master::ObserverMaster;
 use crate::tree::DataTree;
 use crate::vocabulary::acl::Id;
 use crate::vocabulary::event::SyncMode;
@@ -54,6 +55,8 @@ pub struct Learner {
     /// True if the learner could not execute a TRUNC: its next ACKEPOCH requests a SNAP by claiming an empty history.
     /// Only when repaired (see [`crate::vocabulary::release::Bug::SnapKeepsOldLog`]).
     pub(super) ask_for_snapshot: bool,
+    /// The observer master of a follower that serves (rule 5.9.2).
+    pub(in crate::server) master: Attached<Box<ObserverMaster>>,
     /// The configuration in NEWLEADER, which UPTODATE activates (rule 5.8.8).
     pub(super) new_leader_configuration: Attached<QuorumVerifier>,
 }
@@ -73,6 +76,7 @@ impl Learner {
             pending: VecDeque::new(),
             touched: BTreeSet::new(),
             ask_for_snapshot: false,
+            master: Attached(None),
             new_leader_configuration: Attached(None),
         }
     }
@@ -106,6 +110,11 @@ impl Learner {
     /// Returns true if the learner has no connection and may try to connect.
     pub(in crate::server) fn can_connect(&self) -> bool {
         self.connection.is_none() && self.phase == Phase::Discovery
+    }
+
+    /// Returns true if this observer waits for its choice of an observer master.
+    pub(in crate::server) fn chooses_master(&self) -> bool {
+        self.can_connect() && self.attempts == 0
     }
 
     /// Renames the connection.

@@ -337,6 +337,7 @@ impl Following<'_> {
         for zxid in committed {
             self.commit_pending(zxid, context);
         }
+        self.begin_master(context);
         Ok(())
     }
 

@@ -425,6 +425,32 @@ named! {
         /// that opens the next epoch (ZOOKEEPER-1277). Repaired: it leaves its role (rule 4.1.2).
         CounterWraps => "the zxid counter overflows into the epoch (ZOOKEEPER-1277)",
 
+        // ---- observer masters ----
+        /// An observer master begins with an empty queue of proposals, and drops the commit of what was proposed before it began
+        /// (3.6.0 and later; rule 5.9.4; ZOOKEEPER-5088): no observer that it has synchronised before is ever sent that
+        /// transaction, and none notices the gap. Repaired: it begins with what its follower has not committed yet.
+        MasterDropsProposed =>
+            "an observer master drops commits of what was proposed before it began (ZOOKEEPER-5088)",
+
+        /// What the synchronisation of a follower has committed, and its CommitProcessor has not applied yet, is neither in the
+        /// tree from which it synchronises an observer nor in the queue that it continues from (3.6.0 and later; rule
+        /// 5.9.4). Found here, by reading. Repaired: it begins with that in the queue.
+        MasterOmitsCommitted =>
+            "an observer master leaves out what its own synchronisation has committed (3.6.0 and later)",
+
+        /// An observer master sends the requests of its observers' clients as its own, so the leader has one owner for the
+        /// sessions of the follower and of all of its observers (3.6.0 and later; rule 5.9.6). A request that a client sent
+        /// before it moved between two of these servers is executed after those that it sent since, in place of
+        /// SessionMoved. Repaired: the leader learns the observer's connection, too.
+        MasterIsOneOwner =>
+            "a request overtakes others of its session that moves among an observer master's servers (3.6.0 and later)",
+
+        /// A handler that has not begun to send when its master's role ends is not ended with it (3.6.0 and later; rule
+        /// 5.9.10). It synchronises its observer by whatever the database holds by then, uncommitted transactions included.
+        /// Found here, by reading. Repaired: every handler ends with the role.
+        HandlersOutliveMaster =>
+            "the end of an observer master leaves handlers that have yet to synchronise (3.6.0 and later)",
+
         // ---- planted in reconfigurations ----
         /// Planted: a reconfiguration, and what follows it, needs the quorum of the committed configuration alone.
         PlantedOldQuorumEnough => "planted: the old quorum alone commits a reconfiguration",

@@ -154,4 +154,8 @@ pub const CHANGES: &[Change] = &[
     always(Bug::DiffMovesZxidAhead).tracked(2355).until(&[v(4, 11), v(5, 4), v(6, 0)]),
     always(Bug::LogEndsBeforeWindow).tracked(2418).since(&[v(5, 0)]).until(&[v(6, 0)]),
     always(Bug::CounterWraps).tracked(1277).until(&[v(4, 4), v(5, 0)]),
+    always(Bug::MasterDropsProposed).tracked(5088).since(&[v(6, 0)]),
+    always(Bug::MasterOmitsCommitted).since(&[v(6, 0)]),
+    always(Bug::MasterIsOneOwner).since(&[v(6, 0)]),
+    always(Bug::HandlersOutliveMaster).since(&[v(6, 0)]),
 ];

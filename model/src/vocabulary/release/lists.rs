@@ -172,6 +172,14 @@ impl Bug {
         Bug::PlantedInformsForgotten,
     ];
 
+    /// Defects that show only where observers connect to followers.
+    pub const OF_OBSERVER_MASTERS: [Bug; 4] = [
+        Bug::MasterDropsProposed,
+        Bug::MasterOmitsCommitted,
+        Bug::MasterIsOneOwner,
+        Bug::HandlersOutliveMaster,
+    ];
+
     /// Defects that show only where the configuration changes.
     pub const OF_RECONFIGURATION: [Bug; 8] = [
         Bug::UncommittedConfigActivated,

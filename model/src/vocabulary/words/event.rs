@@ -1,7 +1,7 @@
 //! Events as sentences without a full stop.
 
 use super::{Answer, plural};
-use crate::vocabulary::event::{Event, Over};
+use crate::vocabulary::event::{AtMaster, Event, Over};
 use crate::vocabulary::id::{ClientId, ServerId, SessionId};
 use crate::vocabulary::op::SessionState;
 use crate::vocabulary::zxid::Zxid;
@@ -51,6 +51,7 @@ fn sentence(event: &Event) -> String {
         Event::Synchronising { leader, learner, mode } => {
             format!("{leader} synchronises {} by {mode}", learner.learner)
         }
+        Event::AtMaster { master, observer, what } => at_master(*master, observer.learner, *what),
         Event::AcksStalled { leader, learner } => {
             format!("{leader} hangs up on {}, whose acks do not come", learner.learner)
         }
@@ -159,6 +160,26 @@ fn sentence(event: &Event) -> String {
         }
         Event::ResourceWrite { client, resource, token, accepted } => {
             resource_write(*client, resource, *token, *accepted)
+        }
+    }
+}
+
+fn at_master(master: ServerId, observer: ServerId, what: AtMaster) -> String {
+    match what {
+        AtMaster::Synchronises => format!("{master} is the observer master of {observer}"),
+        AtMaster::SendsCached => {
+            format!("{master} sends {observer} what it has sent to its observers before")
+        }
+        AtMaster::TooFarBehind => {
+            format!("{master} refuses {observer}, which lacks more than it keeps for observers")
+        }
+        AtMaster::EndsMeanwhile => {
+            format!(
+                "{master} stops being the observer master of {observer} while it synchronises it"
+            )
+        }
+        AtMaster::Outlives => {
+            format!("{master} leaves its role, and goes on synchronising {observer}")
         }
     }
 }

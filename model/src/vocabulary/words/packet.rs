@@ -106,6 +106,9 @@ impl Display for LearnerPacket {
                 write!(f, "REQUEST of session {session} xid {}: {request}", xid.0)
             }
             LearnerPacket::Revalidate { session, .. } => write!(f, "REVALIDATE session {session}"),
+            LearnerPacket::Relayed { observer, packet } => {
+                write!(f, "{packet}, for {}", observer.learner)
+            }
         }
     }
 }
