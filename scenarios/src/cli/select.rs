@@ -128,7 +128,7 @@ struct Need {
     is_met: fn(&Scenario) -> bool,
 }
 
-const NEEDS: [Need; 3] = [
+const NEEDS: [Need; 4] = [
     Need {
         bugs: &Bug::OF_OBSERVERS,
         what: "observers",

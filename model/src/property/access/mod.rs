@@ -70,7 +70,7 @@ impl AccessDecisions {
     fn who(&self, client: ClientId, proofs: &[Proof]) -> Arc<Who> {
         let localhost = || Arc::from("127.0.0.1");
         let address = self.addresses.get(client.index()).cloned().unwrap_or_else(localhost);
-        Arc::new(Who::new(&address, proofs, self.options.super_digest.as_deref()))
+        Arc::new(Who::new(&address, proofs, &self.options))
     }
 
     /// Returns the client's connection for this session, and creates one if it has none.

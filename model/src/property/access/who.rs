@@ -1,6 +1,7 @@
 //! States what ACLs grant to a connection, without the servers' code (rules 1.9.2 to 1.9.4).
 
 use crate::vocabulary::acl::{Acl, AclList, Id, Permissions};
+use crate::vocabulary::config::ServerOptions;
 use crate::vocabulary::op::{ClientInfo, Data};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -19,15 +20,20 @@ pub(super) struct Who {
     /// `user:hash` of each proven digest.
     digests: BTreeSet<String>,
     is_super: bool,
+    /// Whether an ACL may name a network.
+    networks: bool,
 }
 
 impl Who {
-    /// Returns the identities of a connection from this address that has sent these proofs, all of them accepted.
-    pub(super) fn new(address: &Arc<str>, proofs: &[Proof], super_digest: Option<&str>) -> Who {
+    /// Returns the identities of a connection from this address that has sent these proofs, all of them accepted, to servers
+    /// with these options.
+    pub(super) fn new(address: &Arc<str>, proofs: &[Proof], options: &ServerOptions) -> Who {
         let digests = proofs.iter().filter(|(scheme, _)| **scheme == *"digest");
         let digests: BTreeSet<String> = digests.map(|(_, proof)| hashed(proof)).collect();
-        let is_super = super_digest.is_some_and(|digest| digests.contains(digest));
-        Who { address: Arc::clone(address), digests, is_super }
+        let is_super =
+            options.super_digest.as_deref().is_some_and(|digest| digests.contains(digest));
+        let networks = options.operations_of.accepts_networks();
+        Who { address: Arc::clone(address), digests, is_super, networks }
     }
 
     /// Returns true if the list grants at least one of these permissions.
@@ -59,7 +65,7 @@ impl Who {
                 "world" => id == "anyone",
                 // Java's `split` drops empty parts at the end.
                 "digest" => id.trim_end_matches(':').split(':').count() == 2,
-                "ip" => network(id).is_some(),
+                "ip" => network(id).is_some() && (self.networks || !id.contains('/')),
                 "auth" => !self.digests.is_empty(),
                 _ => false,
             };
@@ -183,8 +189,13 @@ mod tests {
     /// proofs.
     #[test]
     fn the_servers_and_this_judge_alike() {
-        let options =
-            ServerOptions { super_digest: Some(Arc::from(SUPER)), ..ServerOptions::default() };
+        for operations_of in [Release::Repaired, Release::V3_4_14] {
+            let super_digest = Some(Arc::from(SUPER));
+            judge_alike(&ServerOptions { super_digest, operations_of, ..ServerOptions::default() });
+        }
+    }
+
+    fn judge_alike(options: &ServerOptions) {
         let wanted = [1, 2, 4, 8, 16, 17].map(Permissions);
         let lists = lists();
         let mut refused = 0;
@@ -193,10 +204,10 @@ mod tests {
                 let proofs = (0..PROOFS.len()).filter(|at| chosen >> at & 1 == 1);
                 let proofs: Vec<Proof> =
                     proofs.map(|at| (Arc::from("digest"), PROOFS[at].into())).collect();
-                let who = Who::new(&address, &proofs, Some(SUPER));
+                let who = Who::new(&address, &proofs, options);
                 let mut auth = access::with(&[], vec![access::of_address(&address)]);
                 for (scheme, proof) in &proofs {
-                    let proven = access::authenticate(scheme, proof, &address, &options);
+                    let proven = access::authenticate(scheme, proof, &address, options);
                     auth = access::with(&auth, proven.expect("a digest is always accepted"));
                 }
                 let mut told = access::who_am_i(&auth);
@@ -204,11 +215,11 @@ mod tests {
                 assert_eq!(who.told(), told);
                 for list in &lists {
                     for it in wanted {
-                        let may = access::permits(list, it, &auth, &options);
+                        let may = access::permits(list, it, &auth, options);
                         assert_eq!(who.may(list, it), may, "{list} {it} {who:?}");
                         refused += u32::from(!may);
                     }
-                    let fixed = access::fix_up(list, &auth, Release::Repaired).ok();
+                    let fixed = access::fix_up(list, &auth, options.operations_of).ok();
                     let fixed = fixed.map(|it| sorted(it.entries()));
                     assert_eq!(who.stored(list), fixed, "{list} {who:?}");
                     assert_eq!(without_hashes(list), access::masked(list).entries());
