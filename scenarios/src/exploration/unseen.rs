@@ -18,7 +18,8 @@ pub(super) fn check(
     names: &[String],
     exploration: &Exploration,
 ) -> Result<(), ExploreError> {
-    let why = |bug: Bug| match scenario.explored {
+    let why = |bug: Bug| {
+        match scenario.explored {
         Explored::Programs { .. } if is_among_servers(bug) => Some(
             "the service grain has no servers; sweep it with that defect, or explore `broadcast`"
                 .to_string(),
@@ -29,6 +30,10 @@ pub(super) fn check(
         Explored::Programs { .. } if Bug::OF_OBSERVERS.contains(&bug) => {
             Some("the service grain has no servers; sweep `observers` with that defect".to_string())
         }
+        Explored::Programs { .. } if bug == Bug::NextConfigOutlivesLog => Some(
+            "the service grain has no servers; explore `broadcast --servers 2 --reconfigs 1 --crashes 1` with that defect"
+                .to_string(),
+        ),
         Explored::Programs { .. } if Bug::OF_RECONFIGURATION.contains(&bug) => {
             Some("the service grain has no servers; sweep `reconfig` with that defect".to_string())
         }
@@ -37,6 +42,7 @@ pub(super) fn check(
         }
         Explored::Servers(smallest) => exploration.hides(bug, names, smallest),
         Explored::No(_) => None,
+    }
     };
     if let (Explored::Programs { .. }, Some(release)) =
         (&scenario.explored, names.iter().find(|name| Release::named(name).is_some()))
@@ -124,6 +130,9 @@ impl Exploration {
             {
                 Some("it takes observers; add `--observers 1`, or sweep `observers` with it")
             }
+            Bug::NextConfigOutlivesLog if self.said(Account::Reconfigs).unwrap_or(0) == 0 => Some(
+                "it takes a reconfiguration and a crash; add `--servers 2 --reconfigs 1 --crashes 1`",
+            ),
             bug if Bug::OF_RECONFIGURATION.contains(&bug)
                 && self.said(Account::Reconfigs).unwrap_or(0) == 0 =>
             {

@@ -234,6 +234,10 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
             assert!(sentence.starts_with(&unseen(bug, "broadcast", "")), "{sentence}");
         } else {
             let why = match bug {
+                Bug::NextConfigOutlivesLog => {
+                    "the service grain has no servers; explore `broadcast --servers 2 --reconfigs 1 --crashes 1` with \
+                     that defect"
+                }
                 bug if Bug::OF_OBSERVERS.contains(&bug) => {
                     "the service grain has no servers; sweep `observers` with that defect"
                 }
@@ -251,6 +255,11 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
                 Bug::PlantedLeaderNotCounted => "every server comes back in it; sweep `",
                 bug if Bug::OF_OBSERVERS.contains(&bug) => {
                     "it takes observers; add `--observers 1`, or sweep `"
+                }
+                Bug::NextConfigOutlivesLog => {
+                    let why = "it takes a reconfiguration and a crash; add `--servers 2 --reconfigs 1 --crashes 1`";
+                    assert!(sentence.ends_with(why), "{sentence}");
+                    continue;
                 }
                 bug if Bug::OF_RECONFIGURATION.contains(&bug) => {
                     "it takes reconfigurations; add `--reconfigs 1`, or sweep `"
