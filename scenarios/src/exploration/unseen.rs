@@ -18,8 +18,7 @@ pub(super) fn check(
     names: &[String],
     exploration: &Exploration,
 ) -> Result<(), ExploreError> {
-    let why = |bug: Bug| {
-        match scenario.explored {
+    let why = |bug: Bug| match scenario.explored {
         Explored::Programs { .. } if is_among_servers(bug) => Some(
             "the service grain has no servers; sweep it with that defect, or explore `broadcast`"
                 .to_string(),
@@ -31,7 +30,8 @@ pub(super) fn check(
             Some("the service grain has no servers; sweep `observers` with that defect".to_string())
         }
         Explored::Programs { .. } if bug == Bug::NextConfigOutlivesLog => Some(
-            "the service grain has no servers; explore `broadcast --servers 2 --reconfigs 1 --crashes 1` with that defect"
+            "the service grain has no servers; explore `broadcast --servers 2 --reconfigs 1 \
+             --crashes 1` with that defect"
                 .to_string(),
         ),
         Explored::Programs { .. } if Bug::OF_RECONFIGURATION.contains(&bug) => {
@@ -42,7 +42,6 @@ pub(super) fn check(
         }
         Explored::Servers(smallest) => exploration.hides(bug, names, smallest),
         Explored::No(_) => None,
-    }
     };
     if let (Explored::Programs { .. }, Some(release)) =
         (&scenario.explored, names.iter().find(|name| Release::named(name).is_some()))

@@ -143,7 +143,7 @@ fn where_a_search_sends_its_user_a_defect_is_shown() {
         let shows = |exhibit: &&Exhibit| {
             let sent = match exhibit.by {
                 By::Sweep { .. } => said.contains(&format!("sweep `{}` with it", exhibit.scenario)),
-                By::Search { .. } => said.contains("; add `--"),
+                By::Search { .. } => said.contains("; add `--") && !said.contains("sweep `"),
             };
             exhibit.switch == bug.name() && sent
         };
