@@ -61,9 +61,9 @@ impl Context<'_> {
         }
     }
 
-    /// Forgets a last configuration seen whose record the server has not: `last` is its last transaction. It has not
-    /// acknowledged the record, so the reconfiguration is not committed, or by a quorum that has the record (see
-    /// [`Bug::NextConfigOutlivesLog`]).
+    /// Forgets a last configuration seen whose record the server has not; `last` is its last transaction. The server has
+    /// not acknowledged the record. So if the reconfiguration is committed, servers that have the record have committed it
+    /// (see [`Bug::NextConfigOutlivesLog`]).
     pub(super) fn forget_unlogged_configuration(&mut self, last: Zxid) {
         let configurations = self.configurations();
         let last = last.max(self.disk.last_logged());

@@ -320,6 +320,7 @@ fn is_largest(counter: &u32) -> bool {
     *counter == u32::MAX
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
 fn is_true(set: &bool) -> bool {
     *set
 }

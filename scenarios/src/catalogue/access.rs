@@ -6,7 +6,7 @@
 //! program fails if a create exceeds it. Records are short: some sessions own more ephemerals, and some multis name
 //! more identities, than a record can hold.
 
-use super::{Entry, Group, Switches};
+use super::{Entry, Switches};
 use std::sync::Arc;
 use vivarium_model::acl::{Acl, AclList, Id, Permissions};
 use vivarium_model::config::ServerOptions;
@@ -56,14 +56,12 @@ const WIDE: u64 = 8;
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    Entry {
-        name: "access",
-        summary: "clients with several identities set ACLs and meet those of others",
-        group: Group::ZooKeeper,
-        seeds: 1_000,
-        mutants: Vec::new(),
+    Entry::of_zookeeper(
+        "access",
+        "clients with several identities set ACLs and meet those of others",
+        1_000,
         build,
-    }
+    )
 }
 
 fn build(switches: &Switches) -> Scenario {

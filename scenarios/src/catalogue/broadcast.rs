@@ -4,7 +4,7 @@
 //! leaders, so that a search covers the consequences of elections and not the elections themselves (which `election`
 //! explores).
 
-use super::{Entry, Group, Switches, servers_alone};
+use super::{Entry, Switches, servers_alone};
 use vivarium_model::config::Election;
 use vivarium_sim::budget::servers::Budget;
 use vivarium_sim::{Scenario, Servers};
@@ -14,14 +14,12 @@ const SMALLEST: Servers = Servers { budget: Budget::new(3, 1, 1), election: Elec
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    Entry {
-        name: "broadcast",
-        summary: "an established leader's transactions, while servers crash and come back",
-        group: Group::ZooKeeper,
-        seeds: 0,
-        mutants: Vec::new(),
+    Entry::of_zookeeper(
+        "broadcast",
+        "an established leader's transactions, while servers crash and come back",
+        0,
         build,
-    }
+    )
 }
 
 fn build(switches: &Switches) -> Scenario {

@@ -4,7 +4,7 @@
 //! without faults: no role, connection or session ends, and every request is answered soon ([`AfterFaults`]). Faults come
 //! first, as in `churn`, so that leaders have different histories; they end after a few seconds.
 
-use super::{Entry, Group, Switches};
+use super::{Entry, Switches};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{ZooKeeper, program};
@@ -38,14 +38,12 @@ const ELECTIONS: Duration = Duration::from_secs(5);
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    Entry {
-        name: "calm",
-        summary: "clients go on after all faults, idle or not: nothing ends, all is answered",
-        group: Group::ZooKeeper,
-        seeds: 1_000,
-        mutants: Vec::new(),
+    Entry::of_zookeeper(
+        "calm",
+        "clients go on after all faults, idle or not: nothing ends, all is answered",
+        1_000,
         build,
-    }
+    )
 }
 
 fn build(switches: &Switches) -> Scenario {

@@ -4,7 +4,7 @@
 //! ZooKeeper's own. The servers keep almost nothing for DIFF, take snapshots constantly and in many pieces, and elect
 //! and synchronise under faults. Servers are most likely to violate the rules for these.
 
-use super::{Entry, Group, Switches};
+use super::{Entry, Switches};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Watch, ZooKeeper, program};
@@ -50,14 +50,12 @@ const WATCH_FOR: [Duration; 4] = [
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    Entry {
-        name: "churn",
-        summary: "plain clients keep an ensemble busy that never comes to rest",
-        group: Group::ZooKeeper,
-        seeds: 3_000,
-        mutants: Vec::new(),
+    Entry::of_zookeeper(
+        "churn",
+        "plain clients keep an ensemble busy that never comes to rest",
+        3_000,
         build,
-    }
+    )
 }
 
 fn build(switches: &Switches) -> Scenario {

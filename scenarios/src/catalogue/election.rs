@@ -4,7 +4,7 @@
 //! the first three and reports this bound; within them, it covers every order in which votes arrive, timers end and
 //! leaders take over.
 
-use super::{Entry, Group, Switches, servers_alone};
+use super::{Entry, Switches, servers_alone};
 use vivarium_model::config::Election;
 use vivarium_sim::budget::servers::Budget;
 use vivarium_sim::{Scenario, Servers};
@@ -14,14 +14,7 @@ const SMALLEST: Servers = Servers { budget: Budget::new(2, 0, 1), election: Elec
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    Entry {
-        name: "election",
-        summary: "elections as in the code, vote by vote",
-        group: Group::ZooKeeper,
-        seeds: 0,
-        mutants: Vec::new(),
-        build,
-    }
+    Entry::of_zookeeper("election", "elections as in the code, vote by vote", 0, build)
 }
 
 fn build(switches: &Switches) -> Scenario {

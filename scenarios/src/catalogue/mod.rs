@@ -104,6 +104,16 @@ pub struct Switches {
 }
 
 impl Entry {
+    /// Returns the entry of a scenario about ZooKeeper itself, which no recipe can get wrong.
+    const fn of_zookeeper(
+        name: &'static str,
+        summary: &'static str,
+        seeds: u64,
+        build: fn(&Switches) -> Scenario,
+    ) -> Entry {
+        Entry { name, summary, group: Group::ZooKeeper, seeds, mutants: Vec::new(), build }
+    }
+
     /// Returns the switches with these names; that of a release stands for its operations and all of its defects.
     ///
     /// # Errors

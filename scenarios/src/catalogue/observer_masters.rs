@@ -1,7 +1,7 @@
 //! `observer-masters`: plain clients keep an ensemble busy whose observers connect to followers, under all faults (`churn`, with
 //! one to three observers).
 
-use super::{Entry, Group, Switches, churn};
+use super::{Entry, Switches, churn};
 use vivarium_model::config::ServerOptions;
 use vivarium_model::mark::Mark;
 use vivarium_sim::{Choice, Scenario, Settings};
@@ -22,14 +22,12 @@ const MARKS: [Mark; 7] = [
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    Entry {
-        name: "observer-masters",
-        summary: "plain clients keep an ensemble busy whose observers connect to followers",
-        group: Group::ZooKeeper,
-        seeds: 3_000,
-        mutants: Vec::new(),
+    Entry::of_zookeeper(
+        "observer-masters",
+        "plain clients keep an ensemble busy whose observers connect to followers",
+        3_000,
         build,
-    }
+    )
 }
 
 fn build(switches: &Switches) -> Scenario {

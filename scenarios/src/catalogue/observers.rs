@@ -1,6 +1,6 @@
 //! `observers`: plain clients keep an ensemble with observers busy under all faults (`churn`, with one or two observers).
 
-use super::{Entry, Group, Switches, churn};
+use super::{Entry, Switches, churn};
 use vivarium_model::mark::Mark;
 use vivarium_sim::{Choice, Scenario};
 
@@ -9,14 +9,12 @@ const MARKS: [Mark; 3] = [Mark::ObserverByDiff, Mark::ObserverBySnap, Mark::Move
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    Entry {
-        name: "observers",
-        summary: "plain clients keep an ensemble with observers busy that never rests",
-        group: Group::ZooKeeper,
-        seeds: 3_000,
-        mutants: Vec::new(),
+    Entry::of_zookeeper(
+        "observers",
+        "plain clients keep an ensemble with observers busy that never rests",
+        3_000,
         build,
-    }
+    )
 }
 
 fn build(switches: &Switches) -> Scenario {

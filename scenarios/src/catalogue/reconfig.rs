@@ -3,7 +3,7 @@
 //! Servers join that were in no configuration, voters become observers and come back, leaders are removed. The operator reads
 //! the configuration after a `sync` and fails if a later answer names an older one than an earlier answer did.
 
-use super::{Entry, Group, Switches, churn};
+use super::{Entry, Switches, churn};
 use std::sync::Arc;
 use vivarium_model::config::ServerOptions;
 use vivarium_model::error::Error;
@@ -36,14 +36,12 @@ fn settings() -> Settings {
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    Entry {
-        name: "reconfig",
-        summary: "an operator changes the members of a busy ensemble",
-        group: Group::ZooKeeper,
-        seeds: 3_000,
-        mutants: Vec::new(),
+    Entry::of_zookeeper(
+        "reconfig",
+        "an operator changes the members of a busy ensemble",
+        3_000,
         build,
-    }
+    )
 }
 
 fn build(switches: &Switches) -> Scenario {

@@ -5,7 +5,7 @@
 //! hold several watches at a time, seldom wait for one, and sometimes rest for longer than a session lasts without a
 //! packet.
 
-use super::{Entry, Group, Switches};
+use super::{Entry, Switches};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{PersistentWatch, Watch, ZooKeeper, program};
@@ -44,14 +44,12 @@ const REMOVED: [WatcherType; 5] = [
 
 /// The entry of the catalogue.
 pub(super) fn entry() -> Entry {
-    Entry {
-        name: "watches",
-        summary: "many clients keep watches of every kind, idle, and move",
-        group: Group::ZooKeeper,
-        seeds: 1_000,
-        mutants: Vec::new(),
+    Entry::of_zookeeper(
+        "watches",
+        "many clients keep watches of every kind, idle, and move",
+        1_000,
         build,
-    }
+    )
 }
 
 fn build(switches: &Switches) -> Scenario {

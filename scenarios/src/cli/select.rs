@@ -84,9 +84,9 @@ pub(super) fn selection<'a>(
         if names.is_empty() {
             selected.retain(|selected| (need.is_met)(&selected.scenario));
         } else if let Some(without) = selected.iter().find(|it| !(need.is_met)(&it.scenario)) {
-            let (without, Need { what, swept, .. }) = (without.entry.name, need);
+            let (without, Need { what, shown, .. }) = (without.entry.name, need);
             return Err(format!(
-                "`{bug}` needs {what}, and `{without}` has none: run `vivarium run {swept} --bug {bug}`"
+                "`{bug}` needs {what}, and `{without}` has none: run `vivarium {shown} --bug {bug}`"
             ));
         }
     }
@@ -123,34 +123,41 @@ fn refuse_reconfigurations(
 struct Need {
     bugs: &'static [Bug],
     what: &'static str,
-    /// The scenario that has it.
-    swept: &'static str,
+    /// The command that shows them, without `--bug`.
+    shown: &'static str,
     is_met: fn(&Scenario) -> bool,
 }
 
-const NEEDS: [Need; 4] = [
+const NEEDS: [Need; 5] = [
     Need {
         bugs: &Bug::OF_OBSERVERS,
         what: "observers",
-        swept: "observers",
+        shown: "run observers",
         is_met: |scenario| scenario.observers.range().is_some_and(|(_, most)| most > 0),
+    },
+    // Before the others of reconfigurations: few sweeps show it, if any.
+    Need {
+        bugs: &[Bug::NextConfigOutlivesLog],
+        what: "reconfigurations",
+        shown: "explore broadcast --servers 2 --txns 0 --reconfigs 1 --crashes 1",
+        is_met: |scenario| scenario.settings.servers.reconfig_enabled,
     },
     Need {
         bugs: &Bug::OF_OBSERVER_MASTERS,
         what: "observer masters",
-        swept: "observer-masters",
+        shown: "run observer-masters",
         is_met: |scenario| scenario.settings.servers.observer_masters,
     },
     Need {
         bugs: &Bug::OF_RECONFIGURATION,
         what: "reconfigurations",
-        swept: "reconfig",
+        shown: "run reconfig",
         is_met: |scenario| scenario.settings.servers.reconfig_enabled,
     },
     Need {
         bugs: &[Bug::CounterWraps],
         what: "an exhausted zxid counter",
-        swept: "rollover",
+        shown: "run rollover",
         is_met: |scenario| scenario.settings.servers.largest_counter < u32::MAX,
     },
 ];

@@ -19,25 +19,8 @@ pub(super) fn check(
     exploration: &Exploration,
 ) -> Result<(), ExploreError> {
     let why = |bug: Bug| match scenario.explored {
-        Explored::Programs { .. } if is_among_servers(bug) => Some(
-            "the service grain has no servers; sweep it with that defect, or explore `broadcast`"
-                .to_string(),
-        ),
-        Explored::Programs { .. } if bug == Bug::CounterWraps => {
-            Some("the service grain has no servers; sweep `rollover` with that defect".to_string())
-        }
-        Explored::Programs { .. } if Bug::OF_OBSERVERS.contains(&bug) => {
-            Some("the service grain has no servers; sweep `observers` with that defect".to_string())
-        }
-        Explored::Programs { .. } if Bug::OF_OBSERVER_MASTERS.contains(&bug) => Some(
-            "the service grain has no servers; sweep `observer-masters` with that defect"
-                .to_string(),
-        ),
-        Explored::Programs { .. } if Bug::OF_RECONFIGURATION.contains(&bug) => {
-            Some("the service grain has no servers; sweep `reconfig` with that defect".to_string())
-        }
         Explored::Programs { .. } => {
-            Some("the service grain has no servers; sweep it with that defect".to_string())
+            Some(format!("the service grain has no servers; {}", elsewhere(bug)))
         }
         Explored::Servers(smallest) => exploration.hides(bug, names, smallest),
         Explored::No(_) => None,
@@ -73,6 +56,23 @@ pub(super) fn hidden(
         let says = format!("of {all}, {some} are not known to show in a search like this: {list}");
         Dimension::new("servers' defects", some < names.len(), says)
     })
+}
+
+/// Says what shows a defect of the servers, in place of a search of programs.
+fn elsewhere(bug: Bug) -> &'static str {
+    match bug {
+        Bug::NextConfigOutlivesLog => {
+            "explore `broadcast --servers 2 --reconfigs 1 --crashes 1` with that defect"
+        }
+        Bug::CounterWraps => "sweep `rollover` with that defect",
+        bug if is_among_servers(bug) => "sweep it with that defect, or explore `broadcast`",
+        bug if Bug::OF_OBSERVERS.contains(&bug) => "sweep `observers` with that defect",
+        bug if Bug::OF_OBSERVER_MASTERS.contains(&bug) => {
+            "sweep `observer-masters` with that defect"
+        }
+        bug if Bug::OF_RECONFIGURATION.contains(&bug) => "sweep `reconfig` with that defect",
+        _ => "sweep it with that defect",
+    }
 }
 
 /// Returns true if servers alone can show the defect.
@@ -131,6 +131,9 @@ impl Exploration {
             {
                 Some("it takes observers; add `--observers 1`, or sweep `observers` with it")
             }
+            Bug::NextConfigOutlivesLog if self.said(Account::Reconfigs).unwrap_or(0) == 0 => Some(
+                "it takes a reconfiguration and a crash; add `--servers 2 --reconfigs 1 --crashes 1`",
+            ),
             bug if Bug::OF_RECONFIGURATION.contains(&bug)
                 && self.said(Account::Reconfigs).unwrap_or(0) == 0 =>
             {

@@ -104,7 +104,7 @@ pub const FINDINGS: &[Finding] = &[
                 twice.",
         tracker: None,
         seen_on: &[V3_6_3, V3_8_0, V3_9_5],
-        search: Search::Swept { scenario: "reconfig", from: 6_632, to: 8_000 },
+        search: Search::Swept { scenario: "reconfig", from: 18_193, to: 19_000 },
         control: "the servers of the old configuration are started once",
         needs_strace: false,
         reproduction: next_config_deleted_at_start::reproduce,

@@ -212,7 +212,7 @@ pub const MUSEUM: &[Exhibit] = &[
     swept("churn", "LogEndsBeforeWindow", "S6 durable recovery", 827, 5_000),
     swept("rollover", "CounterWraps", "S7 contiguous log", 0, 50),
     swept("reconfig", "ObserverEpochBeforeLog", "S3 committed means durable", 37_782, 40_000),
-    swept("reconfig", "NextConfigDeletedAtStart", "S16 a leader has a quorum", 6_632, 8_000),
+    swept("reconfig", "NextConfigDeletedAtStart", "S16 a leader has a quorum", 18_193, 8_000),
     swept("reconfig", "PlantedOldQuorumEnough", "S23", 0, 50),
     swept("reconfig", "PlantedNewLeaderOfOldQuorum", "S23", 0, 100),
     swept("reconfig", "PlantedConfigurationLeft", "S21", 0, 50),

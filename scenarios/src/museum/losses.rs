@@ -138,7 +138,7 @@ const OWN: &[(Bug, Consequence, &str)] = &[
     (Bug::EpochFileNotCompleted, Availability, "A server does not start any more, after it has crashed while it wrote its epoch."),
     (Bug::LeaderOfAnotherRound, Availability, "A server leads alone until initLimit has passed, by votes that are not current."),
     (Bug::EqualZxidsIgnoreEpoch, Availability, "Servers elect no leader, because each of three votes wins against the next."),
-    (Bug::CounterWraps, Diverged, "Two different writes have one zxid, after 4,294,967,295 transactions under one leader."),
+    (Bug::CounterWraps, Diverged, "A write has the zxid with which the next leader opens its epoch, after 4,294,967,295 transactions under one leader."),
     (Bug::LogWithoutSnapshotReplayed, Diverged, "A server whose snapshots are lost starts from an empty database, and serves a tree without what they had."),
     (Bug::InterruptedSnapKeepsTree, Diverged, "One server serves a tree that the ensemble never had, after its leader has failed while it sent a snapshot."),
     (Bug::SnapNotFsynced, Diverged, "What a server has received as a snapshot is gone there, after its power has failed."),

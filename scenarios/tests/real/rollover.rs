@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use vivarium::conform::{Connection, Options, RealEnsemble, Received};
 use vivarium_model::config::ServerOptions;
-use vivarium_model::id::{ServerId, SessionId, Xid};
+use vivarium_model::id::{ClientConnection, ServerId, SessionId, Xid};
 use vivarium_model::network::Delivered;
 use vivarium_model::op::{CreateMode, Op, OpResult, Request, Response};
 use vivarium_model::packet::{ClientPacket, ServerPacket};
@@ -28,7 +28,7 @@ const TIMES: usize = 3;
 /// What a client of either ensemble meets.
 #[derive(Debug, PartialEq, Eq)]
 struct Course {
-    /// The answered creates in each epoch: the counter of each, and the number of children before it.
+    /// The answered creates in each epoch: the counter of each zxid, and the path of the new znode.
     answered: Vec<Vec<(u32, String)>>,
     /// The children in the end.
     children: Vec<String>,
@@ -78,7 +78,7 @@ impl Line for Real<'_> {
 
 struct Model {
     replica: Replica,
-    connection: Option<vivarium_model::id::ClientConnection>,
+    connection: Option<ClientConnection>,
 }
 
 impl Line for Model {

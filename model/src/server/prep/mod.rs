@@ -241,16 +241,12 @@ impl Prep {
     /// Returns the next zxid. The largest counter belongs to no transaction: a leader that reaches it proposes no
     /// more (rule 4.1.2).
     fn next_zxid(&self, config: &Config) -> Option<Zxid> {
-        let largest = config.options.largest_counter;
-        if config.bugs.has(Bug::CounterWraps) {
-            let wraps = self.last_zxid.counter() >= largest;
-            return if wraps {
-                Some(self.last_zxid.epoch().next().opening())
-            } else {
-                self.last_zxid.next()
-            };
+        let (last, largest) = (self.last_zxid, config.options.largest_counter);
+        match config.bugs.has(Bug::CounterWraps) {
+            true if last.counter() >= largest => Some(last.epoch().next().opening()),
+            true => last.next(),
+            false => last.next().filter(|zxid| zxid.counter() < largest),
         }
-        self.last_zxid.next().filter(|zxid| zxid.counter() < largest)
     }
 
     fn transaction(

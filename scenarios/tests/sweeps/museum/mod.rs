@@ -127,7 +127,7 @@ fn differs_only(bug: Bug) -> bool {
     Bug::DIFFERENCES.contains(&bug)
 }
 
-/// A search of servers alone refuses a defect that needs clients, and names a sweep that shows it.
+/// A search of servers alone refuses a defect that needs more than servers, and names a sweep that shows it, or what to add.
 #[test]
 fn where_a_search_sends_its_user_a_defect_is_shown() {
     let clients = |bug: &Bug| {
@@ -141,8 +141,11 @@ fn where_a_search_sends_its_user_a_defect_is_shown() {
         let asked = Command::new(env!("CARGO_BIN_EXE_vivarium")).args(arguments).output();
         let said = String::from_utf8(asked.expect("it runs").stderr).expect("messages are text");
         let shows = |exhibit: &&Exhibit| {
-            exhibit.switch == bug.name()
-                && said.contains(&format!("sweep `{}` with it", exhibit.scenario))
+            let sent = match exhibit.by {
+                By::Sweep { .. } => said.contains(&format!("sweep `{}` with it", exhibit.scenario)),
+                By::Search { .. } => said.contains("; add `--") && !said.contains("sweep `"),
+            };
+            exhibit.switch == bug.name() && sent
         };
         assert!(MUSEUM.iter().any(|exhibit| shows(&exhibit)), "{bug}: {said}");
     }
