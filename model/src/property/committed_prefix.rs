@@ -7,6 +7,7 @@
 
 use super::{Declaration, Declared, LooksBack, Objection};
 use crate::minds;
+use crate::property::Saw;
 use crate::vocabulary::event::Event;
 use crate::vocabulary::id::ServerId;
 use crate::vocabulary::txn::Txn;
@@ -75,22 +76,24 @@ impl CommittedPrefix {
         Err(format!("{txn} was committed directly after {before}: what is between was left out."))
     }
 
-    fn applied(&mut self, history: &History, server: ServerId, txn: &Txn) -> Result<(), String> {
+    fn applied(&mut self, history: &History, server: ServerId, txn: &Txn) -> Result<(), Saw> {
         let known = history.get(txn.zxid);
         if known.is_none_or(|known| **known != *txn) {
             let committed = known.map_or("nothing".to_owned(), |known| known.to_string());
-            return Err(format!(
+            return Err(Saw::from(format!(
                 "{server} applied {txn}, but committed with that zxid is {committed}."
-            ));
+            )));
         }
         let Some(last) = self.applied.insert(server, txn.zxid) else { return Ok(()) };
         if txn.zxid <= last {
-            return Err(format!("{server} applied {txn} after {last}."));
+            return Err(Saw::from(format!("{server} applied {txn} after {last}.")).about(last));
         }
         match history.next_after(last) {
-            Some(next) if next.zxid < txn.zxid => Err(format!(
+            Some(next) if next.zxid < txn.zxid => Err(Saw::from(format!(
                 "{server} applied {txn} directly after {last}, without {next} between."
-            )),
+            ))
+            .about(last)
+            .about(next.zxid)),
             _ => Ok(()),
         }
     }

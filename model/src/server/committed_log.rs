@@ -25,7 +25,7 @@ impl CommittedLog {
                 return;
             }
             // The leader would send a gap on to its learners (rule 6.4.9). A start refuses one before.
-            // An observer may be left out by its master: since 3.9.4 that ends its role, at each commit until the next epoch.
+            // An observer master may omit transactions: since 3.9.4 the observer's CommitProcessor fails at the gap.
             let may_have_gaps = [
                 Bug::GapsAreReplayed,
                 Bug::SyncSkipsCommittedLog,

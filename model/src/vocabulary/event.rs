@@ -161,7 +161,8 @@ pub enum Event {
     Exited { server: ServerId, reason: &'static str },
 
     /// A server read a packet from a client whose session the leader tracks, which counts as a sign of life (rule
-    /// 2.3.4). Reported for connections that have completed their handshake, and not for local sessions.
+    /// 2.3.4). Reported for connections that have completed their handshake, and not for local sessions. A session
+    /// that an observer reports to its observer master counts there in the same way (rule 5.9.8).
     Heard { server: ServerId, session: SessionId },
     /// A session re-attached to a server that still had another connection of it and closed that one (rule 2.1.5).
     Reattached { server: ServerId, session: SessionId },

@@ -6,17 +6,18 @@ use vivarium_model::config::ServerOptions;
 use vivarium_model::mark::Mark;
 use vivarium_sim::{Choice, Scenario, Settings};
 
-/// What a follower keeps for observers, in bytes: about ten transactions.
-const SIZE_LIMIT: usize = 1_500;
+/// What a follower keeps for observers, in bytes: about five transactions.
+const SIZE_LIMIT: usize = 700;
 
 /// The marks that a sweep must reach, beside those of `churn`.
-const MARKS: [Mark; 7] = [
+const MARKS: [Mark; 8] = [
     Mark::ObserverByDiff,
     Mark::ObserverBySnap,
     Mark::MovedToObserver,
     Mark::ObserverOfFollower,
     Mark::InformedFromCache,
-    Mark::MovedBehindMaster,
+    Mark::ObserverTooFarBehind,
+    Mark::MovedWithinMaster,
     Mark::MasterEndedMeanwhile,
 ];
 

@@ -86,7 +86,7 @@ named! {
         /// A follower refused an observer because it no longer had all that the observer lacked.
         ObserverTooFarBehind = "observer refused as too far behind",
         /// A session moved between two observers of one follower, or between a follower and its observer.
-        MovedBehindMaster = "session moved between servers of one observer master",
+        MovedWithinMaster = "session moved between servers of one observer master",
         /// The role of a follower ended while it synchronised an observer.
         MasterEndedMeanwhile = "role of an observer master ended while it synchronised",
     }

@@ -321,7 +321,7 @@ impl MarkCounter {
                     }
                     let forwards = |at: ServerId| self.masters.get(&at).copied().unwrap_or(at);
                     if forwards(server) == forwards(before) {
-                        self.count(Mark::MovedBehindMaster);
+                        self.count(Mark::MovedWithinMaster);
                     }
                 }
                 self.reattached(session);

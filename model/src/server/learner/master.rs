@@ -1,10 +1,11 @@
-//! A follower as an observer master (rule 5.9): it begins after the synchronisation, hosts observers, and passes on what
-//! their clients ask.
+//! A follower as an observer master (rule 5.9): its start after the synchronisation, its observers, and what it forwards for
+//! their clients.
 
 use super::Following;
 use crate::network::Delivered;
 use crate::server::context::{Context, Leave};
 use crate::server::observer_master::{Answer, Hosted, ObserverMaster, Stored};
+use crate::vocabulary::event::Event;
 use crate::vocabulary::id::{ClientConnection, LearnerConnection, ServerId, SessionId, Xid};
 use crate::vocabulary::op::Request;
 use crate::vocabulary::packet::{LeaderPacket, LearnerPacket, ServerRequest};
@@ -105,7 +106,7 @@ impl Following<'_> {
         let master = self.learner.master.0.as_mut().expect("it has a handler of the observer");
         match packet {
             LearnerPacket::Ping { touched } => {
-                touched.into_iter().for_each(|session| self.learner.touch(session));
+                touched.into_iter().for_each(|session| self.touch_of_observer(session, context));
             }
             LearnerPacket::Request { session, xid, request, auth } => {
                 self.commits.wake(context);
@@ -127,7 +128,8 @@ impl Following<'_> {
         }
     }
 
-    /// Sends a packet of an observer to the leader: as the follower's own in all releases (see [`Bug::MasterIsOneOwner`]).
+    /// Sends a packet of an observer to the leader. All releases send it as the follower's own (see
+    /// [`Bug::MasterIsOneOwner`]).
     fn relay(&self, observer: LearnerConnection, packet: LearnerPacket, context: &mut Context<'_>) {
         let packet = match context.config.bugs.has(Bug::MasterIsOneOwner) {
             true => packet,
@@ -155,12 +157,18 @@ impl Following<'_> {
                 context.to_learner(observer, answer);
             }
             if timeout.is_some() {
-                self.learner.touch(session);
+                self.touch_of_observer(session, context);
             }
         } else if let Some(client) = self.clients.sessions.get(&session).copied() {
             // A follower knows by the session which of its clients waits.
             self.clients.revalidated(session, client, timeout, context);
         }
+    }
+
+    /// Records a sign of life of an observer's session, which the follower reports with its own (rule 5.9.8).
+    fn touch_of_observer(&mut self, session: SessionId, context: &mut Context<'_>) {
+        self.learner.touch(session);
+        context.effects.event(Event::Heard { server: context.id, session });
     }
 
     /// Passes the leader's SYNC on to the observer that waits for it.

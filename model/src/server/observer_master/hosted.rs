@@ -25,10 +25,10 @@ pub(in crate::server) struct Stored<'a> {
     pub(in crate::server) commits: &'a CommitProcessor,
 }
 
-/// What a handler leaves to its follower.
+/// What remains to be done for a packet that a handler has read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::server) enum Answer {
-    /// The handler has done all.
+    /// Nothing is left to do.
     Done,
     /// The handler ends.
     Ends,

@@ -1,8 +1,8 @@
 //! Handlers of observers that have outlived their master's role (rule 5.9.10; [`Bug::HandlersOutliveMaster`]).
 //!
-//! Such a handler goes on synchronising its observer from the database, whatever the server's role is by then. Then it
-//! reads on, and nothing comes of what it reads: the request processors of its role have ended, and no PING is sent, so
-//! that the observer leaves it after syncLimit ticks.
+//! Such a handler continues to synchronise its observer from the database, whatever the server's role is by then. What it
+//! reads after that has no effect, because the request processors of its role have ended. It sends no PING, so the
+//! observer leaves it after syncLimit ticks.
 //!
 //! [`Bug::HandlersOutliveMaster`]: crate::vocabulary::release::Bug::HandlersOutliveMaster
 

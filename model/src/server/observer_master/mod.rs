@@ -1,7 +1,7 @@
 //! An observer master: what a follower keeps for the observers that are connected to it (rule 5.9).
 //!
 //! The follower's packet thread passes it what the leader proposes and commits; its handlers synchronise observers from the
-//! follower's database and send them what is committed. The requests of an observer's clients go through the follower
+//! follower's database and send them what is committed. Requests of an observer's clients pass through the follower
 //! (`learner::master`).
 
 mod cache;
