@@ -90,33 +90,13 @@ pub(super) fn selection<'a>(
             ));
         }
     }
-    refuse_reconfigurations(names, bugs, &mut selected)?;
-    Ok(selected)
-}
-
-/// Leaves out the scenarios whose members change if the release's servers cannot be reconfigured; fails if one is named.
-fn refuse_reconfigurations(
-    names: &[String],
-    bugs: &[String],
-    selected: &mut Vec<Selected<'_>>,
-) -> Result<(), String> {
-    let Some(release) = bugs.iter().find_map(|name| Release::named(name)) else { return Ok(()) };
-    let changes = |scenario: &Scenario| scenario.settings.servers.reconfig_enabled;
-    if release.has_config_znode() {
-        return Ok(());
-    }
     if names.is_empty() {
-        selected.retain(|selected| !changes(&selected.scenario));
-        return Ok(());
+        selected.retain(|selected| {
+            let servers = &selected.scenario.settings.servers;
+            servers.operations_of.lacks(servers).is_none()
+        });
     }
-    match selected.iter().find(|selected| changes(&selected.scenario)) {
-        None => Ok(()),
-        Some(Selected { entry, .. }) => Err(format!(
-            "`{}` changes the members of an ensemble, and servers of {release} know no reconfiguration: 3.5.10 is the first \
-             release here that does",
-            entry.name
-        )),
-    }
+    Ok(selected)
 }
 
 /// What some defects need to show.

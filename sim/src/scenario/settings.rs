@@ -158,6 +158,12 @@ impl Settings {
                 self.servers.largest_counter
             ));
         }
+        let release = self.servers.operations_of;
+        if let Some((what, first)) = release.lacks(&self.servers) {
+            return Err(format!(
+                "servers of {release} have no {what}: {first} is the first that has"
+            ));
+        }
         self.clients.iter().try_for_each(ClientOptions::check)
     }
 

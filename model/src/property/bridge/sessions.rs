@@ -382,7 +382,6 @@ impl Bridge {
         Ok(())
     }
 
-    /// Records that a request failed because its connection broke; fails if the request was not in flight.
     /// Forgets a write that no transaction follows from.
     pub(super) fn forget_write(&mut self, session: SessionId, xid: Xid) {
         let account = self.sessions.get_mut(&session).expect("a connection has a session");
@@ -391,6 +390,7 @@ impl Bridge {
         }
     }
 
+    /// Records that a request failed because its connection broke; fails if the request was not in flight.
     pub(super) fn lost(
         &mut self,
         client: ClientId,
