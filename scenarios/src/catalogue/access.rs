@@ -6,7 +6,7 @@
 //! program fails if a create exceeds it. Records are short: some sessions own more ephemerals, and some multis name
 //! more identities, than a record can hold.
 
-use super::{Entry, Switches};
+use super::{Entry, Switches, some_observers};
 use std::sync::Arc;
 use vivarium_model::acl::{Acl, AclList, Id, Permissions};
 use vivarium_model::config::ServerOptions;
@@ -70,7 +70,7 @@ fn build(switches: &Switches) -> Scenario {
         name: entry().name.to_string(),
         summary: entry().summary.to_string(),
         servers: Choice::OneOf(vec![3, 3, 3, 5]),
-        observers: Choice::from(0),
+        observers: some_observers(),
         joiners: Choice::from(0),
         clients: Choice::from(3..=4),
         rounds: Choice::from(30..=70),

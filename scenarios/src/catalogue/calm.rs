@@ -4,7 +4,7 @@
 //! without faults: no role, connection or session ends, and every request is answered soon ([`AfterFaults`]). Faults come
 //! first, as in `churn`, so that leaders have different histories; they end after a few seconds.
 
-use super::{Entry, Switches};
+use super::{Entry, Switches, some_observers};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{ZooKeeper, program};
@@ -51,7 +51,7 @@ fn build(switches: &Switches) -> Scenario {
         name: entry().name.to_string(),
         summary: entry().summary.to_string(),
         servers: Choice::OneOf(vec![3, 3, 3, 5]),
-        observers: Choice::from(0),
+        observers: some_observers(),
         joiners: Choice::from(0),
         clients: Choice::from(2..=5),
         rounds: Choice::from(1),

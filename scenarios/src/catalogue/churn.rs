@@ -4,7 +4,7 @@
 //! ZooKeeper's own. The servers keep almost nothing for DIFF, take snapshots constantly and in many pieces, and elect
 //! and synchronise under faults. Servers are most likely to violate the rules for these.
 
-use super::{Entry, Switches};
+use super::{Entry, Switches, some_observers};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{Watch, ZooKeeper, program};
@@ -68,7 +68,7 @@ pub(super) fn scenario(entry: &Entry, switches: &Switches) -> Scenario {
         name: entry.name.to_string(),
         summary: entry.summary.to_string(),
         servers: Choice::OneOf(vec![3, 3, 3, 5]),
-        observers: Choice::from(0),
+        observers: some_observers(),
         joiners: Choice::from(0),
         clients: Choice::from(2..=4),
         rounds: Choice::from(20..=60),

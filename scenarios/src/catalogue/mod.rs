@@ -217,6 +217,11 @@ pub fn catalogue() -> Vec<Entry> {
     entries
 }
 
+/// Returns the number of observers where they are not the subject: a quarter of the seeds have one or two.
+fn some_observers() -> Choice {
+    Choice::OneOf(vec![0, 0, 0, 0, 0, 0, 1, 2])
+}
+
 /// Builds a scenario of servers without programs.
 fn servers_alone(entry: &Entry, smallest: Servers, switches: &Switches) -> Scenario {
     Scenario {

@@ -1,7 +1,7 @@
 //! The common part of recipes' scenarios: a small ensemble, every fault, and ZooKeeper's own properties besides the
 //! recipe's.
 
-use super::{Entry, Switches};
+use super::{Entry, Group, Switches, some_observers};
 use std::sync::Arc;
 use vivarium_model::handle::Program;
 use vivarium_model::property::AskedOfServers;
@@ -33,7 +33,10 @@ pub(super) fn scenario(
         name: entry.name.to_string(),
         summary: entry.summary.to_string(),
         servers: Choice::from(3),
-        observers: Choice::from(0),
+        observers: match entry.group {
+            Group::Published => Choice::from(0),
+            Group::ZooKeeper | Group::Recipe => some_observers(),
+        },
         joiners: Choice::from(0),
         clients: Choice::from(2..=4),
         rounds: Choice::from(1..=3),

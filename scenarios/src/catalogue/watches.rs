@@ -5,7 +5,7 @@
 //! hold several watches at a time, seldom wait for one, and sometimes rest for longer than a session lasts without a
 //! packet.
 
-use super::{Entry, Switches};
+use super::{Entry, Switches, some_observers};
 use std::sync::Arc;
 use vivarium_model::error::Error;
 use vivarium_model::handle::{PersistentWatch, Watch, ZooKeeper, program};
@@ -57,7 +57,7 @@ fn build(switches: &Switches) -> Scenario {
         name: entry().name.to_string(),
         summary: entry().summary.to_string(),
         servers: Choice::OneOf(vec![3, 3, 5]),
-        observers: Choice::from(0),
+        observers: some_observers(),
         joiners: Choice::from(0),
         clients: Choice::from(5..=8),
         rounds: Choice::from(15..=40),

@@ -3,6 +3,7 @@
 use thiserror::Error;
 use vivarium_model::bounds::SEARCHED_CLIENTS;
 use vivarium_model::case::GrainKind;
+use vivarium_model::release::Release;
 use vivarium_model::setup::SetupError;
 use vivarium_sim::bounds::OutOfBounds;
 
@@ -49,6 +50,16 @@ pub enum ExploreError {
         "`reconfigs`: not with `--election any`, which knows one configuration only; leave one of them out"
     )]
     ReconfigsWithAny,
+    /// The servers are of a release that cannot do what is asked of them.
+    #[error("servers of {release} have no {what}: {first} is the first that has")]
+    Lacking {
+        /// The release.
+        release: Release,
+        /// What is asked.
+        what: &'static str,
+        /// The first release that can.
+        first: &'static str,
+    },
     /// A defect is switched on that such a search cannot find: the verdict "held" would be worthless.
     #[error("`{bug}` cannot be found by a search of `{scenario}`: {why}")]
     Unseen {

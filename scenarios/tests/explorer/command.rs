@@ -291,6 +291,10 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
     }
     let any = ["explore", "broadcast", "--election", "any", "--reconfigs", "1"];
     assert!(refused(&any).contains("not with `--election any`"), "{}", refused(&any));
+    let older =
+        ["explore", "broadcast", "--servers", "2", "--reconfigs", "1", "--release", "3.4.14"];
+    let sentence = "servers of 3.4.14 have no dynamic reconfiguration: 3.5.0 is the first that has";
+    assert!(refused(&older).contains(sentence), "{}", refused(&older));
     let many = ["explore", "broadcast", "--servers", "4", "--observers", "2"];
     let sentence = "`servers(4), observers(2) and reconfigs(0)` is too many: give at most 5";
     assert!(refused(&many).contains(sentence), "{}", refused(&many));

@@ -12,7 +12,7 @@ use super::{Answer, Exploration, ExploreError, ToldAgain, figures, unseen};
 use std::sync::Arc;
 use vivarium_model::bounds::SEARCHED_SERVERS;
 use vivarium_model::case::{Case, GrainKind};
-use vivarium_model::config::{Config, Election};
+use vivarium_model::config::{Config, Election, ServerOptions};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::property::{self, Objection};
 use vivarium_model::step::Step;
@@ -55,6 +55,12 @@ impl<'a> Question<'a> {
         if election == Election::Any && budget.reconfigs > 0 {
             return Err(ExploreError::ReconfigsWithAny);
         }
+        let release = scenario.settings.servers.operations_of;
+        let reconfig_enabled = budget.reconfigs > 0;
+        let asked = ServerOptions { reconfig_enabled, ..ServerOptions::default() };
+        if let Some((what, first)) = release.lacks(&asked) {
+            return Err(ExploreError::Lacking { release, what, first });
+        }
         if let Some(count) = said.snap_count {
             let most = 2 * u64::from(u8::MAX);
             within(&format!("snap_count({count})"), count.into(), 2, most)?;
@@ -84,8 +90,8 @@ impl<'a> Question<'a> {
 /// Returns the case without a step of the run that a search begins with.
 ///
 /// # Errors
-/// Fails if elections are by lot, if upsets are budgeted without elections of any server, or if `snap_count` is out of
-/// bounds.
+/// Fails if elections are by lot, if upsets are budgeted without elections of any server, if the servers' release has not
+/// what is asked, or if `snap_count` is out of bounds.
 pub(super) fn beginning(
     scenario: &Scenario,
     bugs: &[String],
@@ -100,8 +106,8 @@ pub(super) fn beginning(
 /// Explores.
 ///
 /// # Errors
-/// Fails if elections are by lot, if upsets are budgeted without elections of any server, or if `snap_count` is out of
-/// bounds.
+/// Fails if elections are by lot, if upsets are budgeted without elections of any server, if the servers' release has not
+/// what is asked, or if `snap_count` is out of bounds.
 pub(super) fn explore(
     scenario: &Scenario,
     bugs: &[String],
