@@ -5,7 +5,7 @@ use super::{
     CompleteLeader, DueContainers, DurableAck, EarlyExpiry, EndedSession, FaithfulClient,
     KeptPromises, KeptWatches, KnownPackets, LedByQuorum, LiveOwners, Livelock, Monitor,
     MonotoneZxid, MovedSession, NoExit, NoPhantom, OneLeader, PrefixRead, Protocol, PunctualClient,
-    ReplyOrder, SequenceOrder, SyncedReads, WholeSnapshots,
+    ReconfigurationEnds, ReplyOrder, SequenceOrder, SyncedReads, WholeSnapshots,
 };
 
 type Monitors = Vec<Box<dyn Monitor>>;
@@ -16,7 +16,8 @@ type Monitors = Vec<Box<dyn Monitor>>;
 pub fn zookeeper() -> Monitors {
     let machines: Monitors = vec![Box::new(FaithfulClient::new()), Box::new(PunctualClient::new())];
     let last: Monitors = vec![Box::new(AccessDecisions::new()), Box::new(Bridge::new())];
-    let members: Monitors = vec![Box::new(ActivatedByQuorums::new())];
+    let members: Monitors =
+        vec![Box::new(ActivatedByQuorums::new()), Box::new(ReconfigurationEnds::new())];
     among_servers()
         .into_iter()
         .chain(members)

@@ -7,7 +7,7 @@ use crate::vocabulary::config::{self, Config};
 use crate::vocabulary::id::ServerId;
 use crate::vocabulary::packet::{Notification, PeerState, Vote};
 use crate::vocabulary::quorum::{QuorumVerifier, Quorums};
-use crate::vocabulary::release::Bug;
+use crate::vocabulary::release::{Bug, Bugs};
 use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::ServerTimer;
 use crate::vocabulary::zxid::{Epoch, Zxid};
@@ -53,8 +53,9 @@ struct Received {
 impl Received {
     /// Returns true if two votes agree: between servers that are not LOOKING only the leader and its epoch count;
     /// zxid and round may differ (rule 5.3.4, ZOOKEEPER-1732, 1805, 1818).
-    fn agrees(&self, other: &Received) -> bool {
-        if self.state == PeerState::Looking || other.state == PeerState::Looking {
+    fn agrees(&self, other: &Received, bugs: Bugs) -> bool {
+        let is_looking = [self, other].iter().any(|it| it.state == PeerState::Looking);
+        if is_looking || bugs.has(Bug::EstablishedVotesDiffer) {
             self.vote == other.vote && self.round == other.round
         } else {
             self.vote.leader == other.vote.leader && self.vote.peer_epoch == other.vote.peer_epoch
@@ -253,14 +254,14 @@ impl Election {
         let said = Received { vote, round, state };
         if round == self.round {
             self.received.insert(from, said);
-            if is_agreed(&self.received, &said, quorums)
+            if is_agreed(&self.received, &said, quorums, config.bugs)
                 && self.leader_is_there(&self.received, vote.leader, round, config)
             {
                 return Some(self.decide(vote, round));
             }
         }
         self.established.insert(from, said);
-        if is_agreed(&self.established, &said, quorums)
+        if is_agreed(&self.established, &said, quorums, config.bugs)
             && self.leader_is_there(&self.established, vote.leader, round, config)
         {
             self.round = round;
@@ -309,7 +310,7 @@ impl Election {
     /// Records that the server is established in this epoch, so that its notifications say so (rule 5.3.6,
     /// ZOOKEEPER-1732). Under the oracle there are no notifications.
     pub(crate) fn established_in(&mut self, epoch: Epoch, config: &Config) {
-        if !config.election.is_oracle() {
+        if !config.election.is_oracle() && !config.bugs.has(Bug::EstablishedVotesDiffer) {
             self.current.0.peer_epoch = epoch;
         }
     }
@@ -389,7 +390,8 @@ impl Election {
     /// Begins the wait for a better vote if a quorum agrees with the proposal.
     fn consider_quorum(&mut self, context: &mut Context<'_>) {
         let own = Received { vote: self.proposal, round: self.round, state: PeerState::Looking };
-        if is_agreed(&self.received, &own, context.configurations().quorums()) {
+        let quorums = context.configurations().quorums();
+        if is_agreed(&self.received, &own, quorums, context.config.bugs) {
             self.finalizing = true;
             context.disarm(ServerTimer::Notification);
             context.arm(ServerTimer::Finalize, FINALIZE_WAIT);
@@ -409,8 +411,14 @@ fn is_larger(one: Vote, other: Vote, config: &Config) -> bool {
 }
 
 /// Returns true if a quorum of these votes, of each configuration, agrees with `with`.
-fn is_agreed(votes: &BTreeMap<ServerId, Received>, with: &Received, quorums: Quorums) -> bool {
-    let agree = votes.iter().filter(|(_, vote)| vote.agrees(with)).map(|(server, _)| *server);
+fn is_agreed(
+    votes: &BTreeMap<ServerId, Received>,
+    with: &Received,
+    quorums: Quorums,
+    bugs: Bugs,
+) -> bool {
+    let agrees = |vote: &Received| vote.agrees(with, bugs);
+    let agree = votes.iter().filter(|(_, vote)| agrees(vote)).map(|(server, _)| *server);
     quorums.contains_quorum(agree.collect())
 }
 

@@ -2,7 +2,7 @@
 //! them, and the roles that it takes without an election.
 
 use super::Server;
-use super::context::Context;
+use super::context::{Context, Exit};
 use super::database::Database;
 use super::disk::Configurations;
 use super::election::{Election, TIMERS};
@@ -150,10 +150,17 @@ impl Server {
         let newer = notification.configuration.0.filter(|it| it.version() > previous.version());
         let leaves = context.config.bugs.has(Bug::PlantedConfigurationLeft);
         let (Some(next), true, false) = (newer, self.is_looking(), leaves) else { return false };
+        let observed = self.election.part.observes();
         let Server { election, database, .. } = self;
         let _major = election.process_reconfig(next, None, false, database, context);
         if previous.is_same(next) {
             return false;
+        }
+        if self.votes_after_unlogged(observed, context)
+            && let Err(reason) = self.database.reload(context)
+        {
+            self.thread.exit = Some(Exit::NotLoaded(reason));
+            return true;
         }
         for timer in TIMERS {
             context.disarm(timer);

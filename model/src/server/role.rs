@@ -101,7 +101,9 @@ impl Server {
         self.clients.detach_all_clients(context);
         self.stop_timers(context);
         let was_learner = matches!(self.role, Role::Following(_) | Role::Observing(_));
-        let reload = self.hang_up(context) || drop_tree;
+        let observed = matches!(self.role, Role::Observing(_));
+        let votes = self.votes_after_unlogged(observed, context);
+        let reload = self.hang_up(context) || drop_tree || votes;
         if self.thread.writing.take().is_some() {
             context.effects.push(Effect::Unblocked(Blocker::Busy(self.id)));
         }
@@ -132,6 +134,15 @@ impl Server {
             return;
         }
         self.look_or_take_designated_role(context);
+    }
+
+    /// Returns true if a server that observed without a log is to vote now: it must claim no more than it has on disk, so
+    /// it loads its database from there (see [`Bug::UnloggedObserverVotes`]).
+    pub(super) fn votes_after_unlogged(&self, observed: bool, context: &Context<'_>) -> bool {
+        observed
+            && !self.election.part.observes()
+            && !context.config.options.observer_sync_enabled
+            && !context.config.bugs.has(Bug::UnloggedObserverVotes)
     }
 
     /// Closes the connections of its role, and becomes LOOKING. Returns true if the tree must be loaded from disk, because

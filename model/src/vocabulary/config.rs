@@ -209,6 +209,10 @@ pub struct ServerOptions {
     /// `standaloneEnabled`: a configuration with a single voter is refused.
     #[serde(skip_serializing_if = "is_true")]
     pub standalone_enabled: bool,
+    /// `syncEnabled`: an observer logs transactions and writes snapshots. Without, only a synchronisation by SNAP or TRUNC
+    /// writes what it has to disk (rule 5.7.7).
+    #[serde(skip_serializing_if = "is_true")]
+    pub observer_sync_enabled: bool,
     /// `observerMasterPort` at every server: an observer connects to a follower in place of the leader (rule 5.9).
     #[serde(skip_serializing_if = "is_false")]
     pub observer_masters: bool,
@@ -250,6 +254,7 @@ impl Default for ServerOptions {
             forward_learner_requests_to_commit_processor_disabled: false,
             reconfig_enabled: false,
             standalone_enabled: true,
+            observer_sync_enabled: true,
             observer_masters: false,
             observer_master_size_limit: OBSERVER_MASTER_SIZE_LIMIT,
             operations_of: Release::Repaired,
@@ -262,6 +267,28 @@ impl ServerOptions {
     /// Returns the leader's pause between two deletions of containers, in whole milliseconds.
     pub fn between_container_deletions(&self) -> Duration {
         Duration::from_millis(60_000 / u64::from(self.max_container_deletions.max(1)))
+    }
+
+    /// Returns what the options ask for that servers of their release have not, and the first release that has it.
+    ///
+    /// ```
+    /// use vivarium_model::config::ServerOptions;
+    /// use vivarium_model::release::Release;
+    ///
+    /// let missing = |operations_of| {
+    ///     let reconfig_enabled = true;
+    ///     ServerOptions { reconfig_enabled, operations_of, ..ServerOptions::default() }.missing()
+    /// };
+    /// assert_eq!(missing(Release::V3_4_14), Some(("dynamic reconfiguration", "3.5.0")));
+    /// assert_eq!(missing(Release::V3_5_10), None);
+    /// ```
+    pub fn missing(&self) -> Option<(&'static str, &'static str)> {
+        let release = self.operations_of;
+        if self.reconfig_enabled && !release.has_config_znode() {
+            return Some(("dynamic reconfiguration", "3.5.0"));
+        }
+        let without = self.observer_masters && !release.has_observer_masters();
+        without.then_some(("observer masters", "3.6.0"))
     }
 
     /// Returns the longest record that a server reads from another server or from its disk, in bytes (rule 1.11.2).

@@ -58,6 +58,7 @@ impl WatchTable {
         bugs: Bugs,
     ) -> Vec<WatchedEvent> {
         let zxid = tree.last_processed();
+        let by_age = bugs.has(Bug::RearmedByAge);
         let mut missed = Vec::new();
         let mut tell = |kind, path: &Arc<str>| {
             missed.push(WatchedEvent { kind, path: Arc::clone(path), zxid });
@@ -65,6 +66,9 @@ impl WatchTable {
         for path in watches.data {
             match tree.node(path) {
                 None => tell(EventType::NodeDeleted, path),
+                Some(node) if by_age && node.czxid > watches.relative_zxid => {
+                    tell(EventType::NodeCreated, path);
+                }
                 Some(node) if node.mzxid > watches.relative_zxid => {
                     tell(EventType::NodeDataChanged, path);
                 }
@@ -74,6 +78,9 @@ impl WatchTable {
         for path in watches.exist {
             match tree.node(path) {
                 Some(_) if bugs.has(Bug::PlantedExistForgotten) => {}
+                Some(node) if by_age && node.mzxid > watches.relative_zxid => {
+                    tell(EventType::NodeDataChanged, path);
+                }
                 Some(_) => tell(EventType::NodeCreated, path),
                 None => self.add_data(Arc::clone(path), connection, bugs),
             }

@@ -30,7 +30,7 @@ type Command = fn(&mut Console, &[&str]) -> Result<(), String>;
 pub(crate) const COMMANDS: &[(&str, &str, Command)] = &[
     (
         "ensemble",
-        "servers=3 [observers=1] [joiners=1] [reconfig] [observer-masters] clients=1 commit-log=500 snap-count=100000 piece=4 [txn-log-sync] [head] [read-only [strict-clients]] \
+        "servers=3 [observers=1] [joiners=1] [reconfig] [observer-masters] [unlogged-observers] clients=1 commit-log=500 snap-count=100000 piece=4 [txn-log-sync] [head] [read-only [strict-clients]] \
 [local-sessions [upgrading]] [not-forwarded] [max-buffer=n] [ordered] [bug=<name> ...]",
         ensemble,
     ),
@@ -212,6 +212,7 @@ fn ensemble(console: &mut Console, words: &[&str]) -> Result<(), String> {
     config.options.reconfig_enabled = words.contains(&"reconfig");
     config.options.skip_acl = config.options.reconfig_enabled;
     config.options.observer_masters = words.contains(&"observer-masters");
+    config.options.observer_sync_enabled = !words.contains(&"unlogged-observers");
     config.commit_log_count = value(words, "commit-log", config.commit_log_count)?;
     // Stories have few znodes and short logs, so they state explicitly that a leader sends from its log on disk.
     config.txn_log_sync =

@@ -35,6 +35,7 @@ mod rwlock;
 mod semaphore;
 mod shared_value;
 mod two_phase_commit;
+mod unlogged_observers;
 mod watches;
 
 use std::sync::Arc;
@@ -196,6 +197,7 @@ pub fn catalogue() -> Vec<Entry> {
         rollover::entry(),
         observer_masters::entry(),
         reconfig::entry(),
+        unlogged_observers::entry(),
         watches::entry(),
         calm::entry(),
         access::entry(),

@@ -45,7 +45,12 @@ pub(super) fn entry() -> Entry {
 }
 
 fn build(switches: &Switches) -> Scenario {
-    let churn = churn::scenario(&entry(), switches);
+    scenario(&entry(), switches)
+}
+
+/// Returns the scenario of an entry.
+pub(super) fn scenario(entry: &Entry, switches: &Switches) -> Scenario {
+    let churn = churn::scenario(entry, switches);
     Scenario {
         observers: Choice::from(0..=1),
         joiners: Choice::from(0..=2),

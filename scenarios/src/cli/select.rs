@@ -91,10 +91,7 @@ pub(super) fn selection<'a>(
         }
     }
     if names.is_empty() {
-        selected.retain(|selected| {
-            let servers = &selected.scenario.settings.servers;
-            servers.operations_of.lacks(servers).is_none()
-        });
+        selected.retain(|selected| selected.scenario.settings.servers.missing().is_none());
     }
     Ok(selected)
 }
@@ -108,7 +105,7 @@ struct Need {
     is_met: fn(&Scenario) -> bool,
 }
 
-const NEEDS: [Need; 5] = [
+const NEEDS: [Need; 6] = [
     Need {
         bugs: &Bug::OF_OBSERVERS,
         what: "observers",
@@ -121,6 +118,15 @@ const NEEDS: [Need; 5] = [
         what: "reconfigurations",
         shown: "explore broadcast --servers 2 --txns 0 --reconfigs 1 --crashes 1",
         is_met: |scenario| scenario.settings.servers.reconfig_enabled,
+    },
+    Need {
+        bugs: &[Bug::UnloggedObserverVotes],
+        what: "observers without a log that become voters",
+        shown: "run unlogged-observers",
+        is_met: |scenario| {
+            let servers = &scenario.settings.servers;
+            servers.reconfig_enabled && !servers.observer_sync_enabled
+        },
     },
     Need {
         bugs: &Bug::OF_OBSERVER_MASTERS,

@@ -65,6 +65,7 @@ fn elsewhere(bug: Bug) -> &'static str {
             "explore `broadcast --servers 2 --reconfigs 1 --crashes 1` with that defect"
         }
         Bug::CounterWraps => "sweep `rollover` with that defect",
+        Bug::UnloggedObserverVotes => "sweep `unlogged-observers` with that defect",
         bug if is_among_servers(bug) => "sweep it with that defect, or explore `broadcast`",
         bug if Bug::OF_OBSERVERS.contains(&bug) => "sweep `observers` with that defect",
         bug if Bug::OF_OBSERVER_MASTERS.contains(&bug) => {
@@ -125,6 +126,9 @@ impl Exploration {
             }
             bug if Bug::OF_OBSERVER_MASTERS.contains(&bug) => {
                 Some("no search has observer masters; sweep `observer-masters` with it")
+            }
+            Bug::UnloggedObserverVotes => {
+                Some("every observer logs in it; sweep `unlogged-observers` with it")
             }
             bug if Bug::OF_OBSERVERS.contains(&bug)
                 && self.said(Account::Observers).unwrap_or(0) == 0 =>

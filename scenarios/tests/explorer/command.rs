@@ -238,6 +238,9 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
                     "the service grain has no servers; explore `broadcast --servers 2 --reconfigs 1 --crashes 1` with \
                      that defect"
                 }
+                Bug::UnloggedObserverVotes => {
+                    "the service grain has no servers; sweep `unlogged-observers` with that defect"
+                }
                 bug if Bug::OF_OBSERVERS.contains(&bug) => {
                     "the service grain has no servers; sweep `observers` with that defect"
                 }
@@ -256,6 +259,7 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
             let sentence = asked(&["broadcast", "--bug", bug.name()]);
             let why = match bug {
                 Bug::PlantedLeaderNotCounted => "every server comes back in it; sweep `",
+                Bug::UnloggedObserverVotes => "every observer logs in it; sweep `",
                 bug if Bug::OF_OBSERVERS.contains(&bug) => {
                     "it takes observers; add `--observers 1`, or sweep `"
                 }

@@ -159,7 +159,7 @@ impl Settings {
             ));
         }
         let release = self.servers.operations_of;
-        if let Some((what, first)) = release.lacks(&self.servers) {
+        if let Some((what, first)) = self.servers.missing() {
             return Err(format!(
                 "servers of {release} have no {what}: {first} is the first that has"
             ));

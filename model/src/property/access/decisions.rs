@@ -21,7 +21,8 @@ pub(super) fn write(
         (Request::Write(op), TxnBody::Error(error)) => failed(who, Asking::of(op), *error, &draft),
         (Request::Write(op), body) => done(who, Asking::of(op), body, &mut draft),
         (Request::SetAcl { path, acl, .. }, body) => {
-            let asking = Asking { of: path, wanted: Permissions::ADMIN, acl: Some(acl) };
+            let asking =
+                Asking { of: path, wanted: Permissions::ADMIN, acl: Some(acl), deleted: None };
             match body {
                 TxnBody::Error(error) => failed(who, asking, *error, &draft),
                 body => done(who, asking, body, &mut draft),
@@ -54,17 +55,22 @@ struct Asking<'a> {
     wanted: Permissions,
     /// The ACL that the operation stores, if it stores one.
     acl: Option<&'a AclList>,
+    /// The znode that the operation deletes, if it is a delete.
+    deleted: Option<&'a str>,
 }
 
 impl Asking<'_> {
     fn of(op: &Op) -> Asking<'_> {
         let (of, wanted, acl) = match op {
             Op::Create { path, acl, .. } => (parent(path), Permissions::CREATE, Some(acl)),
-            Op::Delete { path, .. } => (parent(path), Permissions::DELETE, None),
+            Op::Delete { path, .. } => {
+                let of = parent(path);
+                return Asking { of, wanted: Permissions::DELETE, acl: None, deleted: Some(path) };
+            }
             Op::SetData { path, .. } => (&**path, Permissions::WRITE, None),
             Op::Check { path, .. } => (&**path, Permissions::READ, None),
         };
-        Asking { of, wanted, acl }
+        Asking { of, wanted, acl, deleted: None }
     }
 }
 
@@ -76,7 +82,7 @@ fn parent(path: &str) -> &str {
 }
 
 fn granted(who: &Who, asking: Asking<'_>, draft: &Draft<'_>) -> Result<(), String> {
-    let Asking { of, wanted, acl: _ } = asking;
+    let Asking { of, wanted, .. } = asking;
     match draft.find(of) {
         Some(acl) if !who.may(acl, wanted) => {
             Err(format!("its connection lacks {wanted} on {of}, whose ACL is {acl}"))
@@ -113,7 +119,7 @@ fn done(
 }
 
 fn failed(who: &Who, asking: Asking<'_>, error: Error, draft: &Draft<'_>) -> Result<(), String> {
-    let Asking { of, wanted, acl } = asking;
+    let Asking { of, wanted, acl, deleted } = asking;
     let is_invalid = acl.is_some_and(|acl| who.stored(acl).is_none());
     match error {
         Error::InvalidAcl if is_invalid => Ok(()),
@@ -127,6 +133,11 @@ fn failed(who: &Who, asking: Asking<'_>, error: Error, draft: &Draft<'_>) -> Res
             )),
             Some(_) => Ok(()),
         },
+        Error::NoNode
+            if who.finds_first && deleted.is_some_and(|path| draft.find(path).is_none()) =>
+        {
+            Ok(())
+        }
         // A server checks these after the ACL (rule 1.6.2), so the ACL must have granted the operation.
         Error::NoNode
         | Error::BadVersion

@@ -22,6 +22,8 @@ pub(super) struct Who {
     is_super: bool,
     /// Whether an ACL may name a network.
     networks: bool,
+    /// Whether a delete needs no permission if there is no such znode (rule 1.6.5).
+    pub(super) finds_first: bool,
 }
 
 impl Who {
@@ -33,7 +35,8 @@ impl Who {
         let is_super =
             options.super_digest.as_deref().is_some_and(|digest| digests.contains(digest));
         let networks = options.operations_of.accepts_networks();
-        Who { address: Arc::clone(address), digests, is_super, networks }
+        let finds_first = !options.operations_of.asks_before_it_finds();
+        Who { address: Arc::clone(address), digests, is_super, networks, finds_first }
     }
 
     /// Returns true if the list grants at least one of these permissions.

@@ -92,8 +92,10 @@ impl Leading<'_> {
     /// 5.8.8): a quorum of it has acknowledged NEWLEADER, which carries it.
     fn complete_reconfiguration(&mut self, context: &mut Context<'_>) {
         let acks = std::mem::take(&mut self.leader.new_leader_acks);
-        if context.config.options.reconfig_enabled {
-            let (next, last) = (context.configurations().last_seen, self.leader.last_proposed);
+        let (next, last) = (context.configurations().last_seen, self.leader.last_proposed);
+        let is_found = next.version().counter() > 0;
+        let left = is_found && context.config.bugs.has(Bug::FoundConfigNotActivated);
+        if context.config.options.reconfig_enabled && !left {
             self.activate_configuration(next, acks, last, context);
         }
     }

@@ -327,7 +327,9 @@ impl Following<'_> {
     /// Handles INFORM: queues the transaction for the log thread, which does not acknowledge it, and for the
     /// CommitProcessor at the same time (rule 5.7.6). No gap before it is noticed.
     pub(super) fn commit_informed(&mut self, txn: Arc<Txn>, context: &mut Context<'_>) {
-        self.log.push(Arc::clone(&txn), context);
+        if context.config.options.observer_sync_enabled {
+            self.log.push(Arc::clone(&txn), context);
+        }
         self.commits.push(Committed::Txn(txn), context);
     }
 

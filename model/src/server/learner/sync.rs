@@ -149,7 +149,8 @@ impl Following<'_> {
     /// ([`Bug::PendingClearedAtNewLeader`]). A real observer logs nothing of a DIFF before it acknowledges (rule 5.7.5).
     fn to_log_at_new_leader(&self, context: &Context<'_>) -> usize {
         let (learner, bugs) = (&*self.learner, context.config.bugs);
-        let is_late = self.observes && bugs.has(Bug::ObserverEpochBeforeLog);
+        let logs = context.config.options.observer_sync_enabled;
+        let is_late = self.observes && (!logs || bugs.has(Bug::ObserverEpochBeforeLog));
         if is_late || bugs.has(Bug::DiffAckedUnlogged) {
             return 0;
         }

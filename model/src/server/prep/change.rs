@@ -114,8 +114,7 @@ impl Change<'_> {
     fn check_tracked(&mut self, session: SessionId, owner: Owner) -> Result<(), Error> {
         match self.sessions.check(session, owner) {
             Err(Error::SessionExpired)
-                if self.has(Bug::PlantedClosingSessionWrites)
-                    && self.sessions.is_tracking(session) =>
+                if self.has(Bug::ClosingSessionWrites) && self.sessions.is_tracking(session) =>
             {
                 Ok(())
             }

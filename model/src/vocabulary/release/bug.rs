@@ -262,8 +262,6 @@ named! {
         PlantedLatePings => "planted: clients ping too late",
         /// Planted: a client takes its timeout to be half as long again.
         PlantedLongerTimeout => "planted: clients take their timeout for longer than it is",
-        /// Planted: a session that is closing can still create.
-        PlantedClosingSessionWrites => "planted: a session that is closing can write",
         /// Planted: a leader answers no request of its own clients' sessions created in its term.
         PlantedNewSessionsUnanswered =>
             "planted: a leader answers no client of its own whose session is new",
@@ -424,6 +422,35 @@ named! {
         /// A leader goes on past the largest counter, so the counter overflows into the epoch: the next transaction has the zxid
         /// that opens the next epoch (ZOOKEEPER-1277). Repaired: it leaves its role (rule 4.1.2).
         CounterWraps => "the zxid counter overflows into the epoch (ZOOKEEPER-1277)",
+
+        /// A session whose closeSession is outstanding can still write. So a request that overtook nothing creates an ephemeral
+        /// after the list of the session's ephemerals was made, and it stays for good (ZOOKEEPER-1208; repaired in 3.3.4
+        /// and 3.4.0). Repaired: the session is closing as soon as its closeSession is a transaction (rule 2.3.2).
+        ClosingSessionWrites => "a session that is closing can write (ZOOKEEPER-1208)",
+
+        /// SetWatches reports that a znode was created where its data were watched, if it was created anew meanwhile, and
+        /// that its data changed where its creation was awaited (ZOOKEEPER-1667; repaired in 3.4.6). Repaired: each
+        /// watch is answered with the event that it awaits (rule 3.4.1).
+        RearmedByAge => "SetWatches confuses a creation with a change of data (ZOOKEEPER-1667)",
+
+        /// The votes of servers that follow or lead agree only if they are the same in zxid and round, and keep the epoch of
+        /// before the election (ZOOKEEPER-1732; repaired in 3.4.6). These differ among the servers of one established
+        /// ensemble, and then no further server joins it. Repaired: leader and epoch alone count (rule 5.3.4), and
+        /// each server votes for the epoch in which it is established (rule 5.3.6).
+        EstablishedVotesDiffer =>
+            "a server joins no ensemble whose votes have several zxids or rounds (ZOOKEEPER-1732)",
+
+        /// A leader whose log has a reconfiguration that was not committed synchronises its learners with it, but activates
+        /// it nowhere (ZOOKEEPER-1324; repaired in 3.5.0, the first release with reconfigurations). The two configurations
+        /// stay different, and every further reconfiguration is refused. Repaired: it is completed (rule 5.8.8).
+        FoundConfigNotActivated =>
+            "a new leader does not complete the reconfiguration that it finds (ZOOKEEPER-1324)",
+
+        /// An observer without `syncEnabled` that a reconfiguration makes a voter goes on from the history in its memory, and
+        /// logs what follows (3.5.0 and later; rule 5.7.7). Its log has a gap: it has acknowledged what a start from that
+        /// log does not give. Found here, by reading. Repaired: it loads its database from disk before it votes.
+        UnloggedObserverVotes =>
+            "an observer without a log becomes a voter with a gap in its log (3.5.0 and later)",
 
         // ---- observer masters ----
         /// An observer master begins with an empty queue of proposals, and drops the commit of what was proposed before it began

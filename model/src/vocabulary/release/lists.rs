@@ -19,7 +19,7 @@ impl Bug {
     ];
 
     /// Deviations that are planted to test that sweeps find them.
-    pub const PLANTED_FOR_SWEEPS: [Bug; 34] = [
+    pub const PLANTED_FOR_SWEEPS: [Bug; 33] = [
         Bug::PlantedInformedEarly,
         Bug::PlantedInformsForgotten,
         Bug::PlantedDeafLeader,
@@ -34,7 +34,6 @@ impl Bug {
         Bug::PlantedOwnerStays,
         Bug::PlantedExistForgotten,
         Bug::PlantedChildByCzxid,
-        Bug::PlantedClosingSessionWrites,
         Bug::PlantedNewSessionsUnanswered,
         Bug::PlantedSyncForgotten,
         Bug::PlantedReadsWait,
@@ -140,9 +139,10 @@ impl Bug {
     ];
 
     /// Defects of elections and synchronisations that were repaired early, most of them before 3.4.14.
-    pub const REPAIRED_EARLY: [Bug; 5] = [
+    pub const REPAIRED_EARLY: [Bug; 6] = [
         Bug::DiffWithoutTrunc,
         Bug::LeaderOfAnotherRound,
+        Bug::EstablishedVotesDiffer,
         Bug::EqualZxidsIgnoreEpoch,
         Bug::DiffMovesZxidAhead,
         Bug::LogEndsBeforeWindow,
@@ -181,12 +181,14 @@ impl Bug {
     ];
 
     /// Defects that show only where the configuration changes.
-    pub const OF_RECONFIGURATION: [Bug; 8] = [
+    pub const OF_RECONFIGURATION: [Bug; 10] = [
         Bug::UncommittedConfigActivated,
         Bug::UncommittedConfigKeepsOut,
         Bug::ObserverEpochBeforeLog,
         Bug::NextConfigDeletedAtStart,
         Bug::NextConfigOutlivesLog,
+        Bug::FoundConfigNotActivated,
+        Bug::UnloggedObserverVotes,
         Bug::PlantedOldQuorumEnough,
         Bug::PlantedNewLeaderOfOldQuorum,
         Bug::PlantedConfigurationLeft,

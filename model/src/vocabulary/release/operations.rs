@@ -1,7 +1,6 @@
 //! Which operations a release's servers know (rule 4.2.2).
 
 use super::{Release, ReleaseNumber};
-use crate::vocabulary::config::ServerOptions;
 use crate::vocabulary::op::{CreateMode, Op, Request};
 
 const fn v(minor: u8, patch: u8) -> ReleaseNumber {
@@ -65,22 +64,9 @@ impl Release {
         self.is_reconfigurable()
     }
 
-    /// Returns what these options ask for that the release's servers have not, and the first release that has it.
-    ///
-    /// ```
-    /// use vivarium_model::config::ServerOptions;
-    /// use vivarium_model::release::Release;
-    ///
-    /// let options = ServerOptions { reconfig_enabled: true, ..ServerOptions::default() };
-    /// assert_eq!(Release::V3_4_14.lacks(&options), Some(("dynamic reconfiguration", "3.5.0")));
-    /// assert_eq!(Release::V3_5_10.lacks(&options), None);
-    /// ```
-    pub fn lacks(self, options: &ServerOptions) -> Option<(&'static str, &'static str)> {
-        let has_masters = self.number().is_none_or(|number| number.has(&[v(6, 0)]));
-        if options.reconfig_enabled && !self.is_reconfigurable() {
-            return Some(("dynamic reconfiguration", "3.5.0"));
-        }
-        (options.observer_masters && !has_masters).then_some(("observer masters", "3.6.0"))
+    /// Returns true if the release's followers can host observers (ZOOKEEPER-3140).
+    pub(in crate::vocabulary) fn has_observer_masters(self) -> bool {
+        self.number().is_none_or(|number| number.has(&[v(6, 0)]))
     }
 
     /// Returns true for 3.5.0 and all that follow.

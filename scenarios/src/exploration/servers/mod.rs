@@ -57,8 +57,9 @@ impl<'a> Question<'a> {
         }
         let release = scenario.settings.servers.operations_of;
         let reconfig_enabled = budget.reconfigs > 0;
-        let asked = ServerOptions { reconfig_enabled, ..ServerOptions::default() };
-        if let Some((what, first)) = release.lacks(&asked) {
+        let options =
+            ServerOptions { reconfig_enabled, operations_of: release, ..ServerOptions::default() };
+        if let Some((what, first)) = options.missing() {
             return Err(ExploreError::Lacking { release, what, first });
         }
         if let Some(count) = said.snap_count {

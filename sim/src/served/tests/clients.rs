@@ -217,7 +217,7 @@ fn a_defect_that_only_clients_can_see_is_found() {
         (Bug::PlantedChildWatch, "H7 watches are kept"),
         (Bug::PlantedChildByCzxid, "H7 watches are kept"),
         (Bug::PlantedLocalSync, "H6 a sync sees what was acknowledged"),
-        (Bug::PlantedClosingSessionWrites, "H8 an ended session is over"),
+        (Bug::ClosingSessionWrites, "H8 an ended session is over"),
         (Bug::PlantedCreateAsksNoAcl, "H17 access is as ACLs grant it"),
         (Bug::PlantedDeafLeader, "S14 no session ends early"),
     ];
