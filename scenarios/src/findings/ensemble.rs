@@ -74,8 +74,18 @@ impl Ensemble {
         installation: &Installation,
         members: Members,
     ) -> Result<Ensemble, FindingError> {
+        Ensemble::reconfigurable_with(installation, members, Vec::new())
+    }
+
+    /// The same with further lines of the servers' configuration files.
+    pub(super) fn reconfigurable_with(
+        installation: &Installation,
+        members: Members,
+        settings: Vec<String>,
+    ) -> Result<Ensemble, FindingError> {
         let mut options = options();
         options.settings.push("reconfigEnabled=true".to_owned());
+        options.settings.extend(settings);
         // By default only a superuser may reconfigure.
         options.java_arguments.push("-Dzookeeper.skipACL=yes".to_owned());
         let directory = TempDir::with_prefix("zookeeper-").map_err(ConformError::Start)?;

@@ -68,6 +68,7 @@ mod trunc_snapshot_unsynced;
 mod trunc_unsynced;
 mod uncommitted_config_activated;
 mod uncommitted_config_keeps_out;
+mod unlogged_observer_votes;
 
 pub use error::FindingError;
 pub use model::{Found, Search, Switch};

@@ -10,7 +10,7 @@ use super::{
     snapshot_ahead_of_log, snapshot_outlives_role, snapshot_written_in_place, sync_at_leader,
     sync_overtakes_commits, torn_record_hides_log, trunc_cuts_committed,
     trunc_keeps_newer_snapshot, trunc_keeps_record_beyond, trunc_snapshot_unsynced, trunc_unsynced,
-    uncommitted_config_activated, uncommitted_config_keeps_out,
+    uncommitted_config_activated, uncommitted_config_keeps_out, unlogged_observer_votes,
 };
 use vivarium_model::release::Bug;
 use vivarium_model::release::Release::{Head, V3_4_14, V3_6_3, V3_8_0, V3_9_5};
@@ -131,6 +131,18 @@ pub const FINDINGS: &[Finding] = &[
         control: "the observer does not acknowledge the second leader either",
         needs_strace: false,
         reproduction: observer_epoch_before_log::reproduce,
+    },
+    Finding {
+        name: "unlogged-observer-votes",
+        switch: Switch::Bug(Bug::UnloggedObserverVotes),
+        loses: "A write that was answered is gone on every server that is up, after observers without syncEnabled have become \
+                voters and one of three has failed.",
+        tracker: None,
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5],
+        search: Search::Swept { scenario: "unlogged-observers", from: 0, to: 1 },
+        control: "the observers have syncEnabled",
+        needs_strace: false,
+        reproduction: unlogged_observer_votes::reproduce,
     },
     Finding {
         name: "trunc-cuts-committed",
