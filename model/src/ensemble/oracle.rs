@@ -123,9 +123,8 @@ impl Ensemble {
         self.is_leading(leader) && quorums.contains_quorum(supporters)
     }
 
-    /// Returns true if a LOOKING server takes over the elected server's vote once it has read this configuration. One
-    /// without a vote there names no leader, and keeps its own vote if its history is newer (rule 5.8.7); an observer has
-    /// none.
+    /// Returns true if a LOOKING server takes over the elected server's vote once it has read this configuration (rule 5.8.7;
+    /// see [`Bug::JoinerKeepsVote`]).
     pub(super) fn takes_over(
         &self,
         follower: ServerId,
@@ -141,7 +140,8 @@ impl Ensemble {
         };
         let history = |id| self.vote_of(id).map(|vote| (vote.peer_epoch, vote.zxid));
         let is_voter = configurations.quorum.voters().contains(follower);
-        is_voter || observes || history(follower) <= history(leader)
+        let keeps = self.config().bugs.has(Bug::JoinerKeepsVote);
+        is_voter || observes || !keeps || history(follower) <= history(leader)
     }
 
     /// Returns the newest configuration that one of these servers has activated.

@@ -222,17 +222,20 @@ impl Election {
         self.consider_quorum(context);
     }
 
-    /// Returns the vote for itself in this round: the server's history, or a random one. A server that its configuration does not let vote names no leader; an observer has no history either (rules 5.7.2
-    /// and 5.8.7).
+    /// Returns the vote for itself in this round: the server's history, or a random one. A server that its configuration does
+    /// not let vote names no leader (rules 5.7.2 and 5.8.7). It has no history here either, so that it agrees to any leader:
+    /// whatever is committed, voters of that configuration have (see [`Bug::JoinerKeepsVote`]).
     fn own_vote(&self, own: Vote, context: &Context<'_>) -> Vote {
+        let votes = context.configurations().quorum.voters().contains(self.id);
+        let keeps = context.config.bugs.has(Bug::JoinerKeepsVote) && !self.part.observes();
         let vote = match context.config.election {
-            _ if self.part.observes() => Vote { leader: self.id, ..Vote::OF_OBSERVER },
             config::Election::ByLot => Vote::by_lot(self.id, self.round),
             config::Election::Fast | config::Election::Oracle | config::Election::Any => own,
         };
-        match context.configurations().quorum.voters().contains(self.id) {
+        match votes {
             true => vote,
-            false => Vote { leader: Vote::OF_OBSERVER.leader, ..vote },
+            false if keeps => Vote { leader: Vote::OF_OBSERVER.leader, ..vote },
+            false => Vote::OF_OBSERVER,
         }
     }
 

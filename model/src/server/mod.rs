@@ -138,7 +138,6 @@ impl Server {
         let last = tree.last_processed();
         context.disk.make_mut().check_epochs(last, context.config.bugs)?;
         context.read_configurations();
-        context.forget_unlogged_configuration(last);
         let mut server = Server {
             id: context.id,
             start: Server::count_start(context),

@@ -61,19 +61,6 @@ impl Context<'_> {
         }
     }
 
-    /// Forgets a last configuration seen whose record the server has not; `last` is its last transaction. The server has
-    /// not acknowledged the record. So if the reconfiguration is committed, servers that have the record have committed it
-    /// (see [`Bug::NextConfigOutlivesLog`]).
-    pub(super) fn forget_unlogged_configuration(&mut self, last: Zxid) {
-        let configurations = self.configurations();
-        let last = last.max(self.disk.last_logged());
-        if !self.config.bugs.has(Bug::NextConfigOutlivesLog)
-            && configurations.quorums().next.is_some_and(|next| next.version() > last)
-        {
-            self.disk.make_mut().write_configurations(Configurations::of(configurations.quorum));
-        }
-    }
-
     /// Makes a configuration the committed one, unless the server has it or a newer one (`setQuorumVerifier`). Returns the
     /// previous one.
     fn commit_configuration(&mut self, next: QuorumVerifier) -> QuorumVerifier {

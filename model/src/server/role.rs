@@ -23,7 +23,6 @@ impl Server {
     /// Begins an election.
     pub(super) fn look(&mut self, context: &mut Context<'_>) {
         let own = self.own_vote(context);
-        context.forget_unlogged_configuration(own.zxid);
         match self.in_role() {
             InRole::Looking(mut looking) => looking.look(own, context),
             _ => unreachable!("{}: it looks for a leader without any role", context.id),

@@ -114,7 +114,7 @@ const NEEDS: [Need; 6] = [
     },
     // Before the others of reconfigurations: few sweeps show it, if any.
     Need {
-        bugs: &[Bug::NextConfigOutlivesLog],
+        bugs: &[Bug::JoinerKeepsVote],
         what: "reconfigurations",
         shown: "explore broadcast --servers 2 --txns 0 --reconfigs 1 --crashes 1",
         is_met: |scenario| scenario.settings.servers.reconfig_enabled,

@@ -44,7 +44,7 @@ const NEEDS: &[Needs] = &[
     row(Bug::EpochFileNotCompleted, &[of(3, 1).crashes(1)]),
     row(Bug::PlantedInformedEarly, &[of(1, 1).observers(1)]),
     row(Bug::PlantedInformsForgotten, &[of(1, 1).observers(1)]),
-    row(Bug::NextConfigOutlivesLog, &[of(2, 0).reconfigs(1).crashes(1)]),
+    row(Bug::JoinerKeepsVote, &[of(2, 0).reconfigs(1).crashes(1)]),
     row(Bug::PlantedOldQuorumEnough, &[of(2, 0).reconfigs(1)]),
     row(Bug::PlantedNewLeaderOfOldQuorum, &[of(2, 0).reconfigs(1).crashes(1)]),
     guard(Bug::PlantedEpochWithoutQuorum, UPSET_OF_THREE),
@@ -209,7 +209,7 @@ mod tests {
         Bug::TruncKeepsNewerSnapshot,
         Bug::InterruptedTruncKeepsTree,
         Bug::SnapshotAheadOfLog,
-        Bug::NextConfigOutlivesLog,
+        Bug::JoinerKeepsVote,
     ];
 
     #[test]

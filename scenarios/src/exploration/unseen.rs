@@ -61,7 +61,7 @@ pub(super) fn hidden(
 /// Says what shows a defect of the servers, in place of a search of programs.
 fn elsewhere(bug: Bug) -> &'static str {
     match bug {
-        Bug::NextConfigOutlivesLog => {
+        Bug::JoinerKeepsVote => {
             "explore `broadcast --servers 2 --reconfigs 1 --crashes 1` with that defect"
         }
         Bug::CounterWraps => "sweep `rollover` with that defect",
@@ -135,7 +135,7 @@ impl Exploration {
             {
                 Some("it takes observers; add `--observers 1`, or sweep `observers` with it")
             }
-            Bug::NextConfigOutlivesLog if self.said(Account::Reconfigs).unwrap_or(0) == 0 => Some(
+            Bug::JoinerKeepsVote if self.said(Account::Reconfigs).unwrap_or(0) == 0 => Some(
                 "it takes a reconfiguration and a crash; add `--servers 2 --reconfigs 1 --crashes 1`",
             ),
             bug if Bug::OF_RECONFIGURATION.contains(&bug)
@@ -145,7 +145,7 @@ impl Exploration {
             }
             Bug::PlantedInformedEarly
             | Bug::PlantedInformsForgotten
-            | Bug::NextConfigOutlivesLog
+            | Bug::JoinerKeepsVote
             | Bug::PlantedOldQuorumEnough
             | Bug::PlantedNewLeaderOfOldQuorum => None,
             bug if Bug::OF_OBSERVERS.contains(&bug) => {

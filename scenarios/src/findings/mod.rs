@@ -34,7 +34,7 @@ mod loss;
 mod model;
 mod narration;
 mod next_config_deleted_at_start;
-mod next_config_outlives_log;
+mod joiner_keeps_vote;
 mod observer_epoch_before_log;
 mod observers_answer;
 mod observers_told_old_votes;

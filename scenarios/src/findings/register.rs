@@ -4,7 +4,7 @@ use super::{
     Finding, Search, Switch, acks_outlive_reconnect, acl_by_number, acl_unknown_at_start,
     apply_outlives_role, container_list_is_old, failed_write_comes_later, first_snapshot_unsynced,
     fsync_error_keeps_memory, interrupted_trunc_keeps_tree, leader_ignores_newer_epoch,
-    long_record_unreadable, next_config_deleted_at_start, next_config_outlives_log,
+    long_record_unreadable, next_config_deleted_at_start, joiner_keeps_vote,
     observer_epoch_before_log, observers_answer, observers_told_old_votes, outstanding_acl_is_old,
     programs, refuse_newer_zxid, rename_unsynced, sequence_counter_stays, snap_keeps_old_log,
     snapshot_ahead_of_log, snapshot_outlives_role, snapshot_written_in_place, sync_at_leader,
@@ -371,8 +371,8 @@ pub const FINDINGS: &[Finding] = &[
         reproduction: refuse_newer_zxid::reproduce,
     },
     Finding {
-        name: "next-config-outlives-log",
-        switch: Switch::Bug(Bug::NextConfigOutlivesLog),
+        name: "joiner-keeps-vote",
+        switch: Switch::Bug(Bug::JoinerKeepsVote),
         loses: "No server serves, although all run and reach each other, after the leader was killed while it proposed a \
                 reconfiguration.",
         tracker: None,
@@ -383,7 +383,7 @@ pub const FINDINGS: &[Finding] = &[
         },
         control: "the leader's log has the record of the reconfiguration",
         needs_strace: true,
-        reproduction: next_config_outlives_log::reproduce,
+        reproduction: joiner_keeps_vote::reproduce,
     },
     Finding {
         name: "uncommitted-config-keeps-out",

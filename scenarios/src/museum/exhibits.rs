@@ -288,6 +288,6 @@ pub const MUSEUM: &[Exhibit] = &[
     swept("churn", "EstablishedVotesDiffer", "progress", 96, 200),
     swept("unlogged-observers", "UnloggedObserverVotes", "S7 contiguous log", 0, 100),
     swept("reconfig", "FoundConfigNotActivated", "S24 a reconfiguration ends", 3, 100),
-    searched("NextConfigOutlivesLog", "L2 everybody serves in the end", |it| it.servers(2).txns(0).reconfigs(1).crashes(1)),
+    searched("JoinerKeepsVote", "L2 everybody serves in the end", |it| it.servers(2).txns(0).reconfigs(1).crashes(1)),
     searched("MissedWakeUp", "L2 everybody serves in the end", |it| it.servers(2).txns(1).crashes(0)),
 ];

@@ -114,7 +114,7 @@ const OF_FINDINGS: &[(&str, Consequence)] = &[
     ("acl-unknown-at-start", Availability),
     ("rename-unsynced", Availability),
     ("refuse-newer-zxid", Availability),
-    ("next-config-outlives-log", Availability),
+    ("joiner-keeps-vote", Availability),
     ("uncommitted-config-keeps-out", Availability),
     ("leader-ignores-newer-epoch", Availability),
     ("observers-told-old-votes", Availability),

@@ -234,7 +234,7 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
             assert!(sentence.starts_with(&unseen(bug, "broadcast", "")), "{sentence}");
         } else {
             let why = match bug {
-                Bug::NextConfigOutlivesLog => {
+                Bug::JoinerKeepsVote => {
                     "the service grain has no servers; explore `broadcast --servers 2 --reconfigs 1 --crashes 1` with \
                      that defect"
                 }
@@ -266,7 +266,7 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
                 bug if Bug::OF_OBSERVER_MASTERS.contains(&bug) => {
                     "no search has observer masters; sweep `"
                 }
-                Bug::NextConfigOutlivesLog => {
+                Bug::JoinerKeepsVote => {
                     let why = "it takes a reconfiguration and a crash; add `--servers 2 --reconfigs 1 --crashes 1`";
                     assert!(sentence.ends_with(why), "{sentence}");
                     continue;

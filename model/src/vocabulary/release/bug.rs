@@ -384,12 +384,12 @@ named! {
         NextConfigDeletedAtStart =>
             "a start deletes the file of the last configuration seen (HEAD)",
 
-        /// A reconfiguration is recorded as the last configuration seen before it is logged, and stays recorded where a crash
-        /// takes its record (HEAD; rule 5.8.4). The server then needs the vote of a server that has the record, is no voter
-        /// of the committed configuration, and takes over no vote with an older history (rule 5.8.7). Repaired: an election
-        /// begins without a last configuration seen that is newer than the log.
-        NextConfigOutlivesLog =>
-            "a reconfiguration stays the last one seen where a crash has taken its record (HEAD)",
+        /// A server that its committed configuration does not let vote takes over no vote with an older history than its own,
+        /// although no server counts its own one (3.5.0 and later; rule 5.8.7). A leader that comes back and has lost the end
+        /// of its history, but not the last configuration seen, needs that server's vote for ever. Repaired: its own vote is
+        /// smaller than any other.
+        JoinerKeepsVote =>
+            "a server that joins agrees to no leader with an older history than its own (3.5.0 and later)",
 
         /// A start without any snapshot replays the log on an empty database (ZOOKEEPER-2325; 3.4.14). A log that begins after a SNAP
         /// lacks what the lost snapshot had. Repaired: the start refuses such a log (rule 6.9.4).

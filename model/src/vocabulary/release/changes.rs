@@ -139,7 +139,7 @@ pub const CHANGES: &[Change] = &[
     always(Bug::UncommittedConfigKeepsOut).since(&[v(5, 0)]),
     always(Bug::ObserverEpochBeforeLog),
     always(Bug::NextConfigDeletedAtStart).since(&[v(5, 0)]),
-    always(Bug::NextConfigOutlivesLog).since(&[v(5, 0)]),
+    always(Bug::JoinerKeepsVote).since(&[v(5, 0)]),
     always(Bug::LogWithoutSnapshotReplayed).tracked(2325).until(&[v(5, 3), v(6, 0)]),
     always(Bug::DiffWithoutTrunc).tracked(1154).until(&[v(3, 4), v(4, 0)]),
     always(Bug::EpochFileNotCompleted).tracked(1653).since(&[v(4, 0)]).until(&[

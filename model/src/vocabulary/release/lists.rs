@@ -186,7 +186,7 @@ impl Bug {
         Bug::UncommittedConfigKeepsOut,
         Bug::ObserverEpochBeforeLog,
         Bug::NextConfigDeletedAtStart,
-        Bug::NextConfigOutlivesLog,
+        Bug::JoinerKeepsVote,
         Bug::FoundConfigNotActivated,
         Bug::UnloggedObserverVotes,
         Bug::PlantedOldQuorumEnough,
