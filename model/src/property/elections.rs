@@ -222,7 +222,8 @@ fn candidate(
     let (proposal, waits) = (looking.proposal(), looking.waits_for_better());
     let mut stood = Candidate { server, own, proposal, round, waits, reads, configurations };
     if !stood.votes() {
-        stood.own.leader = Vote::OF_OBSERVER.leader;
+        // No server counts it, so it need not be smaller than that of the elected server (rule 5.8.7).
+        stood.own = Vote::OF_OBSERVER;
     }
     Some(stood)
 }

@@ -3,8 +3,8 @@
 use super::{
     Finding, Search, Switch, acks_outlive_reconnect, acl_by_number, acl_unknown_at_start,
     apply_outlives_role, container_list_is_old, failed_write_comes_later, first_snapshot_unsynced,
-    fsync_error_keeps_memory, interrupted_trunc_keeps_tree, leader_ignores_newer_epoch,
-    long_record_unreadable, next_config_deleted_at_start, joiner_keeps_vote,
+    fsync_error_keeps_memory, interrupted_trunc_keeps_tree, joiner_keeps_vote,
+    leader_ignores_newer_epoch, long_record_unreadable, next_config_deleted_at_start,
     observer_epoch_before_log, observers_answer, observers_told_old_votes, outstanding_acl_is_old,
     programs, refuse_newer_zxid, rename_unsynced, sequence_counter_stays, snap_keeps_old_log,
     snapshot_ahead_of_log, snapshot_outlives_role, snapshot_written_in_place, sync_at_leader,

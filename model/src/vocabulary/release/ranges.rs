@@ -39,11 +39,16 @@ impl Change {
     }
 
     /// Returns the releases with the defect in words: `3.4.10–3.4.14, 3.6.0 and later`; or that all of them are older than
-    /// those that are listed here.
+    /// those that are listed here, or that none of them was released with it.
     pub fn releases(&self) -> String {
         let ranges: Vec<String> = self.ranges().iter().map(ToString::to_string).collect();
-        let first = numbers().next().expect("there are releases");
-        if ranges.is_empty() { format!("before {first}") } else { ranges.join(", ") }
+        match (ranges.is_empty(), self.ends.last()) {
+            (true, Some(end)) if self.begins == self.ends => {
+                format!("none: repaired before {end}")
+            }
+            (true, Some(end)) => format!("before {end}"),
+            _ => ranges.join(", "),
+        }
     }
 }
 
@@ -80,6 +85,7 @@ mod tests {
             (Bug::EpochBeforeLog, "3.5.10, 3.6.3–3.8.4, 3.9.0–3.9.1"),
             (Bug::SyncSkipsCommittedLog, "3.9.3"),
             (Bug::DiffWithoutTrunc, "before 3.4.0"),
+            (Bug::FoundConfigNotActivated, "none: repaired before 3.5.0"),
             (Bug::EpochFileNotCompleted, "3.4.0–3.4.5, 3.5.0–3.5.9, 3.6.0–3.6.2, 3.7.0"),
             (Bug::LogEndsBeforeWindow, "3.5.0–3.5.10"),
             (Bug::VersionBecomesMinusOne, "3.4.0–3.9.5"),
@@ -97,7 +103,8 @@ mod tests {
         assert!(numbers().collect::<Vec<_>>().is_sorted());
         for change in CHANGES {
             let is_older = change.ends.contains(&ReleaseNumber::new(3, 4, 0));
-            assert_eq!(change.ranges().is_empty(), is_older, "{}", change.bug);
+            let never = is_older || change.begins == change.ends && !change.ends.is_empty();
+            assert_eq!(change.ranges().is_empty(), never, "{}", change.bug);
         }
     }
 }
