@@ -462,11 +462,12 @@ fn coverage_counts_awaits_marks_faults_and_events() {
     for part in ["recipes/src/lock/worker.rs:", "\nMarks\n", "\nFaults\n", "\nEvents\n"] {
         assert!(stdout.contains(part), "{part}: {stdout}");
     }
-    let sentence = refused(&["run", "lock", "--bug", "ObserversAnswer"]);
-    assert_eq!(
-        sentence,
-        "`ObserversAnswer` needs observers, and `lock` has none: run `vivarium run observers --bug ObserversAnswer`"
+    let published = "published-queue-page";
+    let sentence = refused(&["run", published, "--bug", "ObserversAnswer"]);
+    let none = format!(
+        "`ObserversAnswer` needs observers, and `{published}` has none: run `vivarium run observers --bug ObserversAnswer`"
     );
+    assert_eq!(sentence, none);
     assert_eq!(
         refused(&["conform", "--observers", "1"]),
         "`--observers` needs `--ensemble`: one server alone has none"

@@ -423,9 +423,9 @@ named! {
         /// that opens the next epoch (ZOOKEEPER-1277). Repaired: it leaves its role (rule 4.1.2).
         CounterWraps => "the zxid counter overflows into the epoch (ZOOKEEPER-1277)",
 
-        /// A session whose closeSession is outstanding can still write. So a request that overtook nothing creates an ephemeral
-        /// after the list of the session's ephemerals was made, and it stays for good (ZOOKEEPER-1208; repaired in 3.3.4
-        /// and 3.4.0). Repaired: the session is closing as soon as its closeSession is a transaction (rule 2.3.2).
+        /// A session whose closeSession is outstanding can still write. A request behind the closeSession of an expired session
+        /// creates an ephemeral that is in no list of what is to be deleted, and stays for good (ZOOKEEPER-1208; repaired
+        /// in 3.3.4 and 3.4.0). Repaired: the session is closing as soon as its closeSession is a transaction (rule 2.3.2).
         ClosingSessionWrites => "a session that is closing can write (ZOOKEEPER-1208)",
 
         /// SetWatches reports that a znode was created where its data were watched, if it was created anew meanwhile, and

@@ -3,7 +3,8 @@
 //! Only the promises of a recipe are checked: its own monitors, that programs end well, and that they end. ZooKeeper's
 //! own properties would be violated first, and say nothing about the recipe. If servers disagree on what is committed,
 //! a recipe cannot be judged, so such runs are counted separately. The same holds for runs in which an assertion of the
-//! model fails, because a server answers from a tree that its leader never had.
+//! model fails, because a server answers from a tree that its leader never had. The ensembles have no observers: what a
+//! client loses at one of those is the observer's defect, whatever the recipe.
 
 use super::{How, Line, swept, timed};
 use crate::catalogue::{Entry, Switches};
@@ -16,8 +17,8 @@ use vivarium_model::property::AskedOfServers;
 use vivarium_model::release::{Bug, Bugs, Release};
 use vivarium_reports::numbers::grouped;
 use vivarium_reports::table::{WIDTH, of_rows};
-use vivarium_sim::Scenario;
 use vivarium_sim::demands::ASSERTION;
+use vivarium_sim::{Choice, Scenario};
 
 /// How many runs with violations of one property are repeated without each defect: the first ones.
 const ATTRIBUTED: u64 = 20;
@@ -107,7 +108,7 @@ fn general() -> BTreeSet<&'static str> {
     property::zookeeper().iter().map(|monitor| monitor.name()).collect()
 }
 
-/// Returns the scenario without ZooKeeper's own properties.
+/// Returns the scenario without ZooKeeper's own properties, and without observers.
 fn of_the_recipe_alone(scenario: Scenario) -> Scenario {
     let general = general();
     let monitors = scenario.monitors;
@@ -115,7 +116,8 @@ fn of_the_recipe_alone(scenario: Scenario) -> Scenario {
         let all = monitors(drawn).into_iter();
         all.filter(|monitor| !general.contains(monitor.name())).collect()
     };
-    Scenario { monitors: Arc::new(own), of_servers: AskedOfServers::NONE, ..scenario }
+    let (monitors, observers) = (Arc::new(own), Choice::from(0));
+    Scenario { monitors, observers, of_servers: AskedOfServers::NONE, ..scenario }
 }
 
 fn in_words(needed: &BTreeMap<Bug, u64>, of: u64) -> String {
