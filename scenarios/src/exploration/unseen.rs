@@ -109,7 +109,8 @@ fn swept_in(bug: Bug) -> &'static str {
         | Bug::PlantedExistEvent
         | Bug::PlantedExistForgotten
         | Bug::PlantedLongerTimeout
-        | Bug::PlantedVersion => "watches",
+        | Bug::PlantedVersion
+        | Bug::RearmedByAge => "watches",
         Bug::PlantedScopeIgnored => "leader",
         _ => "churn",
     }

@@ -38,7 +38,10 @@ const MOST_FOUND: usize = 4;
 /// A world smaller than that of the violating run, or as large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct World {
-    servers: u8,
+    voters: u8,
+    /// The observers and the servers that are to join: as many as in the run, which may need them.
+    observers: u8,
+    joiners: u8,
     clients: u8,
     rounds: u32,
 }
@@ -107,9 +110,10 @@ fn worlds(search: &Search<'_>, run: &RunReport, size: Extent) -> Vec<World> {
     let whole = Drawn::draw(search.scenario, run.seed).run;
     let fewest = search.scenario.clients.range().map_or(1, |(fewest, _)| fewest);
     let fewest = u8::try_from(fewest).unwrap_or(u8::MAX).max(1).min(size.clients);
-    let servers = (1..=3).filter(|servers| *servers < size.servers).chain([size.servers]);
+    let (observers, joiners) = (whole.config.observers, whole.config.joiners);
+    let most = size.servers.saturating_sub(observers + joiners).max(1);
     let mut worlds = Vec::new();
-    for servers in servers {
+    for voters in (1..=3).filter(|voters| *voters < most).chain([most]) {
         let few = fewest.max(2).min(size.clients);
         for (clients, rounds) in [
             (fewest, 1),
@@ -118,7 +122,7 @@ fn worlds(search: &Search<'_>, run: &RunReport, size: Extent) -> Vec<World> {
             (size.clients, 1),
             (size.clients, whole.rounds),
         ] {
-            let world = World { servers, clients, rounds };
+            let world = World { voters, observers, joiners, clients, rounds };
             if !worlds.contains(&world) {
                 worlds.push(world);
             }
@@ -173,7 +177,9 @@ fn in_world(scenario: &Scenario, world: World, kinds: &[Fault]) -> Scenario {
         set.with_rate(*kind, scenario.faults.rate(*kind).in_every_seed())
     };
     Scenario {
-        servers: Choice::from(u32::from(world.servers)),
+        servers: Choice::from(u32::from(world.voters)),
+        observers: Choice::from(u32::from(world.observers)),
+        joiners: Choice::from(u32::from(world.joiners)),
         clients: Choice::from(u32::from(world.clients)),
         rounds: Choice::from(world.rounds),
         faults: kinds.iter().fold(FaultSet::NONE, with),
