@@ -127,7 +127,10 @@ impl Leading<'_> {
             && let Some(current_epoch) = current_epoch
         {
             let is_ahead = (current_epoch, last_zxid) > leader.summary;
-            if is_ahead && !context.config.bugs.has(Bug::PlantedAheadCounts) {
+            // The history of a server without a vote decides nothing, here as in the election.
+            let bugs = context.config.bugs;
+            let decides = counts(connection.learner, context) || bugs.has(Bug::JoinerKeepsVote);
+            if is_ahead && decides && !bugs.has(Bug::PlantedAheadCounts) {
                 context.effects.note(|| Note::LearnerIsAhead { learner: connection.learner });
                 self.drop_handler(connection, context);
                 return;

@@ -387,7 +387,7 @@ named! {
         /// A server that its committed configuration does not let vote takes over no vote with an older history than its own,
         /// although no server counts its own one (3.5.0 and later; rule 5.8.7). A leader that comes back and has lost the end
         /// of its history, but not the last configuration seen, needs that server's vote for ever. Repaired: its own vote is
-        /// smaller than any other.
+        /// smaller than any other, and a leader does not refuse it for being ahead (rule 6.3.3).
         JoinerKeepsVote =>
             "a server that joins agrees to no leader with an older history than its own (3.5.0 and later)",
 
