@@ -44,8 +44,8 @@ pub use program::{exchange, handle, host};
 #[cfg(feature = "world")]
 pub use record::{case, extent, mark, trace, verdict};
 pub use vocabulary::{
-    acl, bounds, config, effect, error, event, file_system, fingerprint, id, named, note,
-    observation, op, outside, packet, parcel, path, quorum, reconfiguration, release,
+    acl, bounds, config, effect, error, event, file_system, fingerprint, hierarchy, id, named,
+    note, observation, op, outside, packet, parcel, path, quorum, reconfiguration, release,
     session_order, setup, stat, step, subject, time, timer, txn, words, zxid,
 };
 #[cfg(feature = "world")]

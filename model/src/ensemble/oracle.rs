@@ -110,6 +110,20 @@ impl Ensemble {
         configurations.quorums().contains_quorum(self.supporters(leader))
     }
 
+    /// Returns true for a leader that must have noticed that it misses a quorum. An established one counts no observer towards it
+    /// (rule 6.7.3; see [`Bug::UncommittedConfigActivated`]).
+    pub fn misses_quorum(&self, leader: ServerId) -> bool {
+        let Some(Role::Leading(leading)) = self.server(leader).map(Server::role) else {
+            return false;
+        };
+        let all =
+            !leading.is_established() || self.config().bugs.has(Bug::UncommittedConfigActivated);
+        let not_counted = if all { ServerSet::default() } else { leading.observers() };
+        let configurations = self.disk(leader).configurations(leader, self.config());
+        let counted = self.supporters(leader).difference(not_counted);
+        !configurations.quorums().contains_quorum(counted)
+    }
+
     /// Returns true if this LOOKING server would learn that the other one leads: a quorum says so, of the configurations that
     /// count for it once it has read the newest in their votes (rules 5.3.4 and 5.8.7).
     pub(super) fn may_join(&self, leader: ServerId, joiner: ServerId) -> bool {
@@ -139,9 +153,10 @@ impl Ensemble {
             false => self.server(follower).is_some_and(Server::observes),
         };
         let history = |id| self.vote_of(id).map(|vote| (vote.peer_epoch, vote.zxid));
-        let is_voter = configurations.quorum.voters().contains(follower);
+        // An election with weight has compared the histories already.
+        let has_weight = configurations.quorum.has_weight(follower);
         let keeps = self.config().bugs.has(Bug::JoinerKeepsVote);
-        is_voter || observes || !keeps || history(follower) <= history(leader)
+        has_weight || observes || !keeps || history(follower) <= history(leader)
     }
 
     /// Returns the newest configuration that one of these servers has activated.

@@ -12,6 +12,7 @@ use crate::property::Saw;
 use crate::server::disk::Configurations;
 use crate::vocabulary::config::{self, Config};
 use crate::vocabulary::event::Event;
+use crate::vocabulary::hierarchy::Hierarchy;
 use crate::vocabulary::id::{ServerId, ServerSet};
 use crate::vocabulary::packet::{Notification, PeerState, Vote};
 use crate::vocabulary::quorum::{Attached, QuorumVerifier};
@@ -154,7 +155,7 @@ impl Elections {
     /// other notification, even one of a later round (rule 5.3.3).
     fn reads(&mut self, stood: Candidate, said: (ServerId, Notification)) -> Result<(), Objection> {
         let Candidate { server, proposal, waits, .. } = stood;
-        if waits && !is_larger(said.1.vote, proposal) {
+        if waits && !stood.would_take(said.1.vote) {
             return match self.has_quorum(&stood) {
                 true => Ok(()),
                 false => Err(Objection::new(
@@ -195,7 +196,10 @@ impl Elections {
                 let why = Saw::from(format!("no quorum has voted so ({})", stood.proposal));
                 return Err(why.about(stood.proposal.zxid));
             }
-            return largest(&stood, read);
+            return match leader != server && stood.is_without_weight(leader) {
+                true => Err("a vote for that server has no weight".into()),
+                false => largest(&stood, read),
+            };
         }
         joins(&stood, read, leader, round)
     }
@@ -221,8 +225,8 @@ fn candidate(
     };
     let (proposal, waits) = (looking.proposal(), looking.waits_for_better());
     let mut stood = Candidate { server, own, proposal, round, waits, reads, configurations };
-    if !stood.votes() {
-        // No server counts it, so it need not be smaller than that of the elected server (rule 5.8.7).
+    if !stood.votes() || stood.is_without_weight(server) {
+        // No server counts it, so it need not be smaller than that of the elected server (rules 5.8.7 and 5.8.11).
         stood.own = Vote::OF_OBSERVER;
     }
     Some(stood)
@@ -232,6 +236,18 @@ impl Candidate {
     /// Returns true if its committed configuration lets it vote.
     fn votes(&self) -> bool {
         self.configurations.quorum.voters().contains(self.server)
+    }
+
+    /// Returns true if its committed configuration has the server in a group, without weight (rule 5.8.11).
+    fn is_without_weight(&self, server: ServerId) -> bool {
+        let is_without =
+            |groups: Hierarchy| groups.group_of(server).is_some() && groups.weight_of(server) == 0;
+        self.configurations.quorum.hierarchy().is_some_and(is_without)
+    }
+
+    /// Returns true if it must take over this vote in place of its proposal.
+    fn would_take(&self, vote: Vote) -> bool {
+        is_larger(vote, self.proposal) && !self.is_without_weight(vote.leader)
     }
 
     /// Returns true if this configuration, which `server` activates, makes the server begin its election anew.
@@ -268,7 +284,7 @@ fn largest(stood: &Candidate, read: &[(ServerId, Notification)]) -> Result<(), S
         return Err(saw.about(own.zxid).about(own.leader).about(proposal.zxid));
     }
     let of_round = |said: &Notification| said.state == PeerState::Looking && said.round == round;
-    let larger = |said: &Notification| of_round(said) && is_larger(said.vote, proposal);
+    let larger = |said: &Notification| of_round(said) && stood.would_take(said.vote);
     match read.iter().find(|(_, said)| larger(said)) {
         Some((from, said)) => {
             let saw = format!("{from} had sent {}, which is larger than the {proposal}", said.vote);

@@ -6,6 +6,7 @@
 
 use super::Objection;
 use crate::ensemble::Ensemble;
+use crate::vocabulary::event::Event;
 use crate::vocabulary::id::ServerId;
 use crate::vocabulary::packet::{Notification, PeerState};
 use crate::vocabulary::step::Step;
@@ -45,11 +46,23 @@ impl RepeatedVotes {
     ///
     /// # Errors
     /// The objection of S21, if the server has read the same one too often.
-    pub fn after(&mut self) -> Result<(), Objection> {
+    pub fn after(&mut self, events: &[Event]) -> Result<(), Objection> {
+        for event in events {
+            if let Event::Elected { server, .. } = event {
+                self.ended(*server);
+            }
+        }
         match self.now.take() {
             Some((from, to, read)) => self.reads(from, to, read),
             None => Ok(()),
         }
+    }
+
+    /// Forgets what a server has sent and read in the election that it has just ended. In its next election it sends and
+    /// reads the same notifications if nothing has changed (rule 5.3.1): a leader with an older configuration refuses it
+    /// until initLimit (rule 5.8.9), and it elects that leader again each time.
+    fn ended(&mut self, server: ServerId) {
+        self.last.retain(|(from, to), _| *from != server && *to != server);
     }
 
     fn reads(&mut self, from: ServerId, to: ServerId, read: Read) -> Result<(), Objection> {
@@ -79,6 +92,7 @@ mod tests {
 
     const ONE: ServerId = ServerId(1);
     const TWO: ServerId = ServerId(2);
+    const THREE: ServerId = ServerId(3);
 
     fn read(round: u32) -> Read {
         let notification = Notification {
@@ -99,6 +113,24 @@ mod tests {
         }
         let objection = votes.reads(ONE, TWO, read(3)).expect_err("once too often");
         assert_eq!(objection.property, "S21 elections fall silent");
+    }
+
+    /// The next election of either begins with the same notification; elections of others change nothing.
+    #[test]
+    fn the_next_election_begins_a_new_count() {
+        let ended = |server| [Event::Elected { server, leader: THREE, round: 3 }];
+        let reads = |ends: ServerId| {
+            let mut votes = RepeatedVotes::default();
+            for _ in 0..2 {
+                for _ in 0..MOST {
+                    votes.reads(ONE, TWO, read(3))?;
+                }
+                votes.after(&ended(ends))?;
+            }
+            Ok::<(), Objection>(())
+        };
+        assert_eq!((reads(ONE), reads(TWO)), (Ok(()), Ok(())));
+        assert!(reads(THREE).is_err());
     }
 
     /// The reader's next round is another election.

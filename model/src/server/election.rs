@@ -4,6 +4,7 @@
 use super::context::Context;
 use super::part::Part;
 use crate::vocabulary::config::{self, Config};
+use crate::vocabulary::hierarchy::Hierarchy;
 use crate::vocabulary::id::ServerId;
 use crate::vocabulary::packet::{Notification, PeerState, Vote};
 use crate::vocabulary::quorum::{QuorumVerifier, Quorums};
@@ -153,7 +154,7 @@ impl Election {
         if self.finalizing {
             // A better vote reopens the election, whatever the sender's state; any other notification is dropped and
             // only prolongs the wait (rule 5.3.3).
-            if !is_larger(notification.vote, self.proposal, context.config) {
+            if !is_larger(notification.vote, self.proposal, context) {
                 context.arm(ServerTimer::Finalize, FINALIZE_WAIT);
                 return None;
             }
@@ -163,6 +164,7 @@ impl Election {
         context.arm(ServerTimer::Notification, self.patience);
         if !voters.contains(notification.vote.leader) {
             // Only a vote of a voter for a voter counts.
+            self.round_without_vote(&notification, own, context);
             return None;
         }
         match notification.state {
@@ -197,6 +199,25 @@ impl Election {
         self.mail(observer, vote, self.round, state, context);
     }
 
+    /// Enters the later round of a LOOKING server whose vote names no leader: it takes over no vote of an earlier round, and a
+    /// quorum of a configuration to come may need it (rule 5.8.7; see [`Bug::JoinerKeepsVote`]).
+    fn round_without_vote(
+        &mut self,
+        notification: &Notification,
+        own: Vote,
+        context: &mut Context<'_>,
+    ) {
+        let ignores = context.config.bugs.has(Bug::JoinerKeepsVote);
+        if notification.state != PeerState::Looking || notification.round <= self.round || ignores {
+            return;
+        }
+        self.round = notification.round;
+        self.received.clear();
+        self.proposal = self.own_vote(own, context);
+        self.broadcast(context);
+        self.consider_quorum(context);
+    }
+
     /// Handles the vote of another LOOKING server (rule 5.3.2).
     fn looking(
         &mut self,
@@ -210,11 +231,11 @@ impl Election {
             self.round = round;
             self.received.clear();
             let own = self.own_vote(own, context);
-            self.proposal = if is_larger(own, vote, context.config) { own } else { vote };
+            self.proposal = if is_larger(vote, own, context) { vote } else { own };
             self.broadcast(context);
         } else if round < self.round {
             return;
-        } else if is_larger(vote, self.proposal, context.config) {
+        } else if is_larger(vote, self.proposal, context) {
             self.proposal = vote;
             self.broadcast(context);
         }
@@ -224,17 +245,19 @@ impl Election {
 
     /// Returns the vote for itself in this round: the server's history, or a random one. A server that its configuration does
     /// not let vote names no leader (rules 5.7.2 and 5.8.7). It has no history here either, so that it agrees to any leader:
-    /// whatever is committed, voters of that configuration have (see [`Bug::JoinerKeepsVote`]).
+    /// whatever is committed, voters of that configuration have. A voter without weight has none either, for the same reason
+    /// (see [`Bug::JoinerKeepsVote`]).
     fn own_vote(&self, own: Vote, context: &Context<'_>) -> Vote {
-        let votes = context.configurations().quorum.voters().contains(self.id);
+        let quorum = context.configurations().quorum;
         let keeps = context.config.bugs.has(Bug::JoinerKeepsVote) && !self.part.observes();
         let vote = match context.config.election {
             config::Election::ByLot => Vote::by_lot(self.id, self.round),
             config::Election::Fast | config::Election::Oracle | config::Election::Any => own,
         };
-        match votes {
-            true => vote,
+        match quorum.voters().contains(self.id) {
+            true if has_weight(self.id, context) || keeps => vote,
             false if keeps => Vote { leader: Vote::OF_OBSERVER.leader, ..vote },
+            true => Vote { leader: self.id, ..Vote::OF_OBSERVER },
             false => Vote::OF_OBSERVER,
         }
     }
@@ -402,8 +425,13 @@ impl Election {
     }
 }
 
-/// Returns true if a vote is larger than another (rule 5.1.2).
-fn is_larger(one: Vote, other: Vote, config: &Config) -> bool {
+/// Returns true if a server takes over `one` in place of `other` (`totalOrderPredicate`): the vote is larger (rule 5.1.2), and
+/// its leader has weight (rule 5.8.11).
+fn is_larger(one: Vote, other: Vote, context: &Context<'_>) -> bool {
+    let config = context.config;
+    if !has_weight(one.leader, context) {
+        return false;
+    }
     if config.bugs.has(Bug::PlantedElectionById) {
         return one.leader > other.leader;
     }
@@ -411,6 +439,14 @@ fn is_larger(one: Vote, other: Vote, config: &Config) -> bool {
         || config.bugs.has(Bug::EqualZxidsIgnoreEpoch)
             && one.zxid == other.zxid
             && one.leader > other.leader
+}
+
+/// Returns true unless the committed configuration says that the server's vote has no weight.
+fn has_weight(leader: ServerId, context: &Context<'_>) -> bool {
+    let quorum = context.configurations().quorum;
+    let weight = |groups: Hierarchy| groups.group_of(leader).map(|_| groups.weight_of(leader));
+    quorum.hierarchy().and_then(weight) != Some(0)
+        || context.config.bugs.has(Bug::PlantedNoWeightLeads)
 }
 
 /// Returns true if a quorum of these votes, of each configuration, agrees with `with`.

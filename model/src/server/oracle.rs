@@ -59,8 +59,9 @@ pub fn elected_by(
         return None;
     }
     // Observers may be among the servers that follow; their votes count for nothing (rule 5.7.2). Votes name only voters of
-    // the committed configuration (rule 5.8.7).
-    let servers = servers.intersection(quorums.committed.voters());
+    // the committed configuration (rule 5.8.7), and those with weight (rule 5.8.11).
+    let has_weight = |server: &ServerId| quorums.committed.has_weight(*server);
+    let servers: ServerSet = servers.iter().filter(has_weight).collect();
     if !servers.contains(leader) {
         return None;
     }

@@ -41,8 +41,7 @@ impl Context<'_> {
         let written = self.configurations();
         let mut read = written;
         if !read.quorum.has_member(self.id) {
-            let (quorum, observers) = (read.quorum, read.quorum.observers().with(self.id));
-            read.quorum = QuorumVerifier::new(quorum.version(), quorum.voters(), observers);
+            read.quorum = read.quorum.with_observer(self.id);
         }
         let read = read.after_start(self.config.bugs);
         if read != written {

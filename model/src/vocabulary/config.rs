@@ -1,6 +1,7 @@
 //! The settings that stay fixed during a run: sizes, limits, timeouts, and the release.
 
 use crate::vocabulary::file_system::{FileSystem, Metadata};
+use crate::vocabulary::hierarchy::Hierarchy;
 use crate::vocabulary::id::{ServerId, ServerSet};
 use crate::vocabulary::quorum::QuorumVerifier;
 use crate::vocabulary::release::{Bug, Bugs, Release};
@@ -206,6 +207,10 @@ pub struct ServerOptions {
     /// `reconfigEnabled`: the ensemble's members can change (rule 5.8).
     #[serde(skip_serializing_if = "is_false")]
     pub reconfig_enabled: bool,
+    /// The lines `group.N` and `weight.N` of the first configuration: which servers are a quorum (rule 5.8.11). Each voter
+    /// must be in a group. `None` for a majority.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hierarchy: Option<Hierarchy>,
     /// `standaloneEnabled`: a configuration with a single voter is refused.
     #[serde(skip_serializing_if = "is_true")]
     pub standalone_enabled: bool,
@@ -253,6 +258,7 @@ impl Default for ServerOptions {
             local_sessions_upgrading: false,
             forward_learner_requests_to_commit_processor_disabled: false,
             reconfig_enabled: false,
+            hierarchy: None,
             standalone_enabled: true,
             observer_sync_enabled: true,
             observer_masters: false,
@@ -446,6 +452,7 @@ impl Config {
         let (voters, members) = (self.voters(), self.first_members());
         let observers = ServerSet::first(members).difference(ServerSet::first(voters));
         QuorumVerifier::new(Zxid::ZERO, ServerSet::first(voters), observers)
+            .with_hierarchy(self.options.hierarchy)
     }
 
     /// Returns the number of members of the first configuration: those with higher ids are to join.
@@ -456,13 +463,7 @@ impl Config {
     /// Returns the configuration in a server's files before its first start. One that is to join lists itself as an observer
     /// (rule 5.8.2).
     pub fn first_configuration(&self, server: ServerId) -> QuorumVerifier {
-        let first = self.quorum_verifier();
-        match first.has_member(server) {
-            true => first,
-            false => {
-                QuorumVerifier::new(first.version(), first.voters(), first.observers().with(server))
-            }
-        }
+        self.quorum_verifier().with_observer(server)
     }
 
     /// Returns true if the server begins as an observer: it learns what is committed, and takes part in no quorum.

@@ -10,6 +10,7 @@ pub mod error;
 pub mod event;
 pub mod file_system;
 pub mod fingerprint;
+pub mod hierarchy;
 pub mod id;
 pub mod named;
 pub mod note;

@@ -1,16 +1,16 @@
 //! Which sets of servers decide together (rules 5.4.1 and 5.8).
 
+use super::hierarchy::Hierarchy;
 use super::id::{ServerId, ServerSet};
 use super::zxid::Zxid;
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::hash::{Hash, Hasher};
 
-/// A configuration of the ensemble: its members, and which sets of them are quorums (ZooKeeper's `QuorumVerifier`, here
-/// always `QuorumMaj`).
+/// A configuration of the ensemble: its members, and which sets of them are quorums (ZooKeeper's `QuorumVerifier`): more
+/// than half of the voters (`QuorumMaj`), or what groups and weights say (`QuorumHierarchical`).
 ///
-/// Callers give the set of the servers that agree, never its size. Weights and groups (`QuorumHierarchical`) are not
-/// modelled.
+/// Callers give the set of the servers that agree, never its size.
 ///
 /// A set that contains a quorum is one, and two quorums of one configuration always have a server in common: ZAB rests on the
 /// second, searches on the first.
@@ -19,6 +19,9 @@ pub struct QuorumVerifier {
     version: Zxid,
     voters: ServerSet,
     observers: ServerSet,
+    /// Its groups and weights; `None` if a majority of the voters is a quorum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hierarchy: Option<Hierarchy>,
 }
 
 /// A run without reconfigurations has only one configuration, of version 0: its number of voters stands for it.
@@ -29,6 +32,9 @@ impl Hash for QuorumVerifier {
         } else {
             (self.version, self.voters, self.observers).hash(state);
         }
+        if let Some(hierarchy) = self.hierarchy {
+            hierarchy.hash(state);
+        }
     }
 }
 
@@ -38,14 +44,41 @@ impl QuorumVerifier {
         QuorumVerifier::new(Zxid::ZERO, ServerSet::first(voters), ServerSet::default())
     }
 
-    /// Returns a configuration. A server in both sets votes.
+    /// Returns a configuration in which a majority of the voters is a quorum. A server in both sets votes.
     pub fn new(version: Zxid, voters: ServerSet, observers: ServerSet) -> QuorumVerifier {
-        QuorumVerifier { version, voters, observers: observers.difference(voters) }
+        let observers = observers.difference(voters);
+        QuorumVerifier { version, voters, observers, hierarchy: None }
+    }
+
+    /// Returns the same members with these groups and weights; with `None`, a majority is a quorum.
+    #[must_use]
+    pub fn with_hierarchy(self, hierarchy: Option<Hierarchy>) -> QuorumVerifier {
+        QuorumVerifier { hierarchy, ..self }
+    }
+
+    /// Returns the same configuration with one more observer, unless that server votes.
+    #[must_use]
+    pub fn with_observer(self, server: ServerId) -> QuorumVerifier {
+        QuorumVerifier { observers: self.observers.with(server).difference(self.voters), ..self }
     }
 
     /// Whether the voters among these servers are a quorum (`containsQuorum`).
     pub fn contains_quorum(self, servers: ServerSet) -> bool {
-        servers.intersection(self.voters).len() > self.voters.len() / 2
+        let voters = servers.intersection(self.voters);
+        match self.hierarchy {
+            Some(hierarchy) => hierarchy.contains_quorum(voters),
+            None => voters.len() > self.voters.len() / 2,
+        }
+    }
+
+    /// Returns the groups and weights, unless a majority is a quorum.
+    pub fn hierarchy(self) -> Option<Hierarchy> {
+        self.hierarchy
+    }
+
+    /// Returns true if the server votes and its vote has weight (`getWeight`). Where a majority is a quorum, each vote has.
+    pub fn has_weight(self, server: ServerId) -> bool {
+        self.voters.contains(server) && self.hierarchy.is_none_or(|it| it.weight_of(server) > 0)
     }
 
     /// Whether these servers are a quorum, and are none if any of them is missing.
@@ -81,18 +114,22 @@ impl QuorumVerifier {
         QuorumVerifier { version, ..self }
     }
 
-    /// Whether two configurations are the same to a server (`QuorumMaj.equals`): they have one version, or the same members.
+    /// Whether two configurations are the same to a server (`equals`): they have one version, or the same members, groups and
+    /// weights.
     pub fn is_same(self, other: QuorumVerifier) -> bool {
-        self.version == other.version
-            || (self.voters, self.observers) == (other.voters, other.observers)
+        self.version == other.version || self == other.with_version(self.version)
     }
 
-    /// The members in words: `servers 1 and 2, observers 3`.
+    /// The members in words: `servers 1 and 2, observing servers 3`, and the groups if there are any.
     pub fn members(self) -> String {
-        match self.observers.is_empty() {
-            true => self.voters.to_string(),
-            false => format!("{}, observing {}", self.voters, self.observers),
+        let mut members = self.voters.to_string();
+        if !self.observers.is_empty() {
+            let _ = write!(members, ", observing {}", self.observers);
         }
+        if let Some(hierarchy) = self.hierarchy {
+            let _ = write!(members, ", in {}", hierarchy.in_words());
+        }
+        members
     }
 
     /// Returns a modelled server as a configuration lists it.
@@ -103,9 +140,11 @@ impl QuorumVerifier {
     /// Reads the text of `/zookeeper/config`; `None` if it is not such a text.
     pub fn read(text: &str) -> Option<QuorumVerifier> {
         let mut read = QuorumVerifier::default();
+        let mut groups = Vec::new();
         for line in text.lines() {
             match line.split_once('=')? {
                 ("version", version) => read.version = Zxid(u64::from_str_radix(version, 16).ok()?),
+                (key, _) if Hierarchy::has_line(key) => groups.push(line),
                 (server, rest) => {
                     let id = ServerId(server.strip_prefix("server.")?.parse().ok()?);
                     if !(1..=64).contains(&id.0) {
@@ -117,6 +156,9 @@ impl QuorumVerifier {
                     }
                 }
             }
+        }
+        if !groups.is_empty() {
+            read.hierarchy = Some(Hierarchy::read(groups, read.voters).ok()?);
         }
         Some(read)
     }
@@ -135,6 +177,9 @@ impl fmt::Display for QuorumVerifier {
         members.sort_unstable();
         for (id, role) in members {
             writeln!(f, "{}", line(id, role))?;
+        }
+        if let Some(hierarchy) = self.hierarchy {
+            write!(f, "{hierarchy}")?;
         }
         write!(f, "version={:x}", self.version.0)
     }

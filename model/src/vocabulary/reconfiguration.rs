@@ -1,6 +1,7 @@
 //! The change of the ensemble's members that a `reconfig` asks for (rule 5.8.3), in the texts of ZooKeeper's own call.
 
 use crate::vocabulary::error::Error;
+use crate::vocabulary::hierarchy::Hierarchy;
 use crate::vocabulary::id::{ServerId, ServerSet};
 use crate::vocabulary::quorum::QuorumVerifier;
 use crate::vocabulary::zxid::Zxid;
@@ -23,7 +24,8 @@ pub struct Reconfiguration {
     pub joining: Option<Arc<str>>,
     /// `leavingServers`: the ids of servers that leave, separated by commas. They leave before the others join.
     pub leaving: Option<Arc<str>>,
-    /// `newMembers`: the whole configuration, separated by commas or by line ends. The other two do not count then.
+    /// `newMembers`: the whole configuration, separated by commas or by line ends. It can have groups and weights
+    /// (`group.1=1:2:3`, `weight.3=0`). The other two do not count then.
     pub members: Option<Arc<str>>,
     /// `fromConfig`: the version of the configuration to be replaced; `None` for any (-1 in the wire format).
     pub version: Option<Zxid>,
@@ -58,12 +60,14 @@ impl Reconfiguration {
     /// Returns the configuration that becomes of `last`, with the version `zxid`.
     ///
     /// # Errors
-    /// `BadArguments` for a server that is not written as one; `MarshallingError` for an id that is no number.
+    /// `BadArguments` for a server that is not written as one, and for an incremental change of a configuration with groups;
+    /// `MarshallingError` for an id that is no number. Groups fail as [`Hierarchy::read`] does.
     pub fn of(&self, last: QuorumVerifier, zxid: Zxid) -> Result<QuorumVerifier, Error> {
         if let Some(members) = &self.members {
-            let mut next = Roles::default();
-            Member::each(members)?.iter().for_each(|member| next.put(member));
-            return Ok(QuorumVerifier::new(zxid, next.voters, next.observers));
+            return whole(members, zxid);
+        }
+        if last.hierarchy().is_some() {
+            return Err(Error::BadArguments);
         }
         let mut next = Roles { voters: last.voters(), observers: last.observers() };
         for id in self.leaving.iter().flat_map(|leaving| leaving.split(',')) {
@@ -81,6 +85,25 @@ impl Reconfiguration {
         }
         Ok(QuorumVerifier::new(zxid, next.voters, next.observers))
     }
+}
+
+/// Returns the configuration with these lines.
+fn whole(text: &str, zxid: Zxid) -> Result<QuorumVerifier, Error> {
+    let is_of_groups = |line: &&str| Hierarchy::has_line(line);
+    let (groups, servers): (Vec<&str>, Vec<&str>) = lines(text).partition(is_of_groups);
+    let mut next = Roles::default();
+    for server in servers {
+        next.put(&Member::read(server).ok_or(Error::BadArguments)?);
+    }
+    let hierarchy = match groups.is_empty() {
+        true => None,
+        false => Some(Hierarchy::read(groups, next.voters)?),
+    };
+    Ok(QuorumVerifier::new(zxid, next.voters, next.observers).with_hierarchy(hierarchy))
+}
+
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.split([',', '\n']).map(str::trim).filter(|line| !line.is_empty())
 }
 
 /// The servers of a configuration that is being made.
@@ -115,8 +138,7 @@ struct Member {
 impl Member {
     /// Reads a list of servers.
     fn each(text: &str) -> Result<Vec<Member>, Error> {
-        let servers = text.split([',', '\n']).map(str::trim).filter(|server| !server.is_empty());
-        servers.map(|server| Member::read(server).ok_or(Error::BadArguments)).collect()
+        lines(text).map(|server| Member::read(server).ok_or(Error::BadArguments)).collect()
     }
 
     /// Reads `server.ID=HOST:PORT:PORT[:ROLE][;[HOST:]PORT]`.
@@ -219,6 +241,24 @@ mod tests {
         let asked = Reconfiguration { leaving: Some("two".into()), ..Reconfiguration::default() };
         assert_eq!(of_three(&asked), Err(Error::MarshallingError));
         assert_eq!(of_three(&Reconfiguration::incremental([], [9])), Ok((vec![1, 2, 3], vec![])));
+    }
+
+    #[test]
+    fn only_a_whole_configuration_has_groups() {
+        let servers = ["server.1=a:1:2", "server.2=b:1:2", "server.3=c:1:2:observer"];
+        let groups = ["group.1=1", "group.2=2", "weight.2=3"];
+        let asked = Reconfiguration::whole(servers.into_iter().chain(groups));
+        let next = asked.of(QuorumVerifier::majority(3), Zxid(7)).expect("it is sound");
+        assert_eq!(
+            next.members(),
+            "servers 1 and 2, observing servers 3, in groups 1 and 2 (weights 2=3)"
+        );
+        assert_eq!(QuorumVerifier::read(&next.to_string()), Some(next));
+        let leaves = Reconfiguration::incremental([], [3]);
+        assert_eq!(leaves.of(next, Zxid(8)), Err(Error::BadArguments));
+        let without = Reconfiguration::whole(servers).of(next, Zxid(8)).expect("it is sound");
+        assert_eq!(without.hierarchy(), None);
+        assert!(!without.is_same(next) && next.is_same(next.with_version(Zxid(9))));
     }
 
     /// The bridge rests on this: a change made twice is the change made once.

@@ -30,14 +30,14 @@ type Command = fn(&mut Console, &[&str]) -> Result<(), String>;
 pub(crate) const COMMANDS: &[(&str, &str, Command)] = &[
     (
         "ensemble",
-        "servers=3 [observers=1] [joiners=1] [reconfig] [observer-masters] [unlogged-observers] clients=1 commit-log=500 snap-count=100000 piece=4 [txn-log-sync] [head] [read-only [strict-clients]] \
+        "servers=3 [observers=1] [joiners=1] [reconfig] [observer-masters] [unlogged-observers] [groups=group.1=1:2,...] clients=1 commit-log=500 snap-count=100000 piece=4 [txn-log-sync] [head] [read-only [strict-clients]] \
 [local-sessions [upgrading]] [not-forwarded] [max-buffer=n] [ordered] [bug=<name> ...]",
         ensemble,
     ),
     ("begin", "until every server serves; then client n starts, at server n", begin),
     (
         "client",
-        "1: create|set|restrict|delete|get|exists|children|sync|config|reconfig [+4|+4o|-2 ...]|connect|close ... [long] [for=<user>]",
+        "1: create|set|restrict|delete|get|exists|children|sync|config|reconfig [+4|+4o|-2 ...]|[to 1 2o group.1=1 ...]|connect|close ... [long] [for=<user>]",
         client,
     ),
     ("run", "[until serving|leader|connected] [quietly]: all that is due", run),
@@ -213,6 +213,9 @@ fn ensemble(console: &mut Console, words: &[&str]) -> Result<(), String> {
     config.options.skip_acl = config.options.reconfig_enabled;
     config.options.observer_masters = words.contains(&"observer-masters");
     config.options.observer_sync_enabled = !words.contains(&"unlogged-observers");
+    if let Some(groups) = words.iter().find_map(|word| word.strip_prefix("groups=")) {
+        config.options.hierarchy = Some(groups.parse()?);
+    }
     config.commit_log_count = value(words, "commit-log", config.commit_log_count)?;
     // Stories have few znodes and short logs, so they state explicitly that a leader sends from its log on disk.
     config.txn_log_sync =
@@ -321,24 +324,35 @@ fn client(console: &mut Console, words: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Reads `+4` (joins as a participant), `+4o` (as an observer) and `-2` (leaves).
+/// Reads `+4` (joins as a participant), `+4o` (as an observer) and `-2` (leaves), or after `to` a whole configuration.
 fn reconfiguration(words: &[&str]) -> Result<Reconfiguration, String> {
+    if let Some((&"to", members)) = words.split_first() {
+        let lines: Result<Vec<String>, String> = members.iter().map(|word| member(word)).collect();
+        return Ok(Reconfiguration::whole(lines?.iter().map(String::as_str)));
+    }
     let (mut joining, mut leaving) = (Vec::new(), Vec::new());
     for word in words {
         let number = |text: &str| text.parse().map_err(|_| format!("{word} is no server"));
         match (word.strip_prefix('+'), word.strip_prefix('-')) {
-            (Some(server), _) => {
-                let (id, observes) = match server.strip_suffix('o') {
-                    Some(id) => (id, true),
-                    None => (server, false),
-                };
-                joining.push(QuorumVerifier::line(ServerId(number(id)?), observes));
-            }
+            (Some(server), _) => joining.push(member(server)?),
             (_, Some(server)) => leaving.push(number(server)?),
             _ => return Err(format!("{word} is no change of the members")),
         }
     }
     Ok(Reconfiguration::incremental(joining.iter().map(String::as_str), leaving))
+}
+
+/// Reads `4` (a participant), `4o` (an observer), or a line of a configuration's groups.
+fn member(word: &str) -> Result<String, String> {
+    if word.contains('=') {
+        return Ok(word.to_owned());
+    }
+    let (id, observes) = match word.strip_suffix('o') {
+        Some(id) => (id, true),
+        None => (word, false),
+    };
+    let id = id.parse().map_err(|_| format!("{word} is no server"))?;
+    Ok(QuorumVerifier::line(ServerId(id), observes))
 }
 
 fn run(console: &mut Console, words: &[&str]) -> Result<(), String> {

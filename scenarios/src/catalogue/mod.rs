@@ -12,6 +12,7 @@ mod counter;
 mod delay_queue;
 mod double_barrier;
 mod election;
+mod groups;
 mod leader;
 mod lock;
 mod membership;
@@ -198,6 +199,7 @@ pub fn catalogue() -> Vec<Entry> {
         observer_masters::entry(),
         reconfig::entry(),
         unlogged_observers::entry(),
+        groups::entry(),
         watches::entry(),
         calm::entry(),
         access::entry(),

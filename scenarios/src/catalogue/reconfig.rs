@@ -4,6 +4,7 @@
 //! the configuration after a `sync` and fails if a later answer names an older one than an earlier answer did.
 
 use super::{Entry, Switches, churn};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::config::ServerOptions;
 use vivarium_model::error::Error;
@@ -45,20 +46,30 @@ pub(super) fn entry() -> Entry {
 }
 
 fn build(switches: &Switches) -> Scenario {
-    scenario(&entry(), switches)
+    scenario(&entry(), switches, Changes::Members)
+}
+
+/// What the operator changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Changes {
+    /// The role of one server; a majority is a quorum.
+    Members,
+    /// The role of one server, and the groups and weights of all of them.
+    Groups,
 }
 
 /// Returns the scenario of an entry.
-pub(super) fn scenario(entry: &Entry, switches: &Switches) -> Scenario {
+pub(super) fn scenario(entry: &Entry, switches: &Switches, changes: Changes) -> Scenario {
     let churn = churn::scenario(entry, switches);
     Scenario {
         observers: Choice::from(0..=1),
         joiners: Choice::from(0..=2),
         marks: churn.marks.iter().copied().chain(MARKS).collect(),
         settings: settings(),
-        programs: Arc::new(|run| {
+        programs: Arc::new(move |run| {
             let (rounds, servers) = (run.rounds, run.config.servers);
-            let operator = program(move |zookeeper| operate(zookeeper, rounds / 2, servers));
+            let operator =
+                program(move |zookeeper| operate(zookeeper, rounds / 2, servers, changes));
             let client = || program(move |zookeeper| churn::churn(zookeeper, rounds));
             std::iter::once(operator).chain((1..run.clients()).map(|_client| client())).collect()
         }),
@@ -67,11 +78,16 @@ pub(super) fn scenario(entry: &Entry, switches: &Switches) -> Scenario {
 }
 
 /// Changes the members `rounds` times, one after the other.
-async fn operate(zookeeper: ZooKeeper, rounds: u32, servers: u8) -> Result<(), String> {
+async fn operate(
+    zookeeper: ZooKeeper,
+    rounds: u32,
+    servers: u8,
+    changes: Changes,
+) -> Result<(), String> {
     let mut answered = Zxid::ZERO;
     for _round in 0..rounds {
         zookeeper.connect().await;
-        match change(&zookeeper, servers, &mut answered).await {
+        match change(&zookeeper, servers, changes, &mut answered).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) if is_expected(error) => {}
             Ok(Err(error)) => {
@@ -102,6 +118,7 @@ fn is_expected(error: Error) -> bool {
 async fn change(
     zookeeper: &ZooKeeper,
     servers: u8,
+    changes: Changes,
     answered: &mut Zxid,
 ) -> Result<Result<(), Error>, String> {
     if let Err(error) = zookeeper.sync("/").await {
@@ -114,12 +131,12 @@ async fn change(
     not_older(present, *answered)?;
     if zookeeper.random().await % 4 == 0 {
         // Of two at once, the leader refuses the later one.
-        let (own, other) = (zookeeper.clone(), draw(zookeeper, servers, present).await);
+        let (own, other) = (zookeeper.clone(), draw(zookeeper, servers, changes, present).await);
         zookeeper.spawn(async move {
             let _ = own.reconfig(other).await;
         });
     }
-    let asked = draw(zookeeper, servers, present).await;
+    let asked = draw(zookeeper, servers, changes, present).await;
     match zookeeper.reconfig(asked).await {
         Ok((text, stat)) => {
             not_older(read(&text)?, stat.mzxid)?;
@@ -146,7 +163,12 @@ fn not_older(present: QuorumVerifier, answered: Zxid) -> Result<(), String> {
 }
 
 /// Draws another role for one server, and the form of the request.
-async fn draw(zookeeper: &ZooKeeper, servers: u8, present: QuorumVerifier) -> Reconfiguration {
+async fn draw(
+    zookeeper: &ZooKeeper,
+    servers: u8,
+    changes: Changes,
+    present: QuorumVerifier,
+) -> Reconfiguration {
     let server = ServerId(1 + (zookeeper.random().await % u64::from(servers)) as u8);
     let is_voter = present.voters().contains(server);
     let leaves = present.has_member(server) && zookeeper.random().await % 2 == 0;
@@ -158,15 +180,45 @@ async fn draw(zookeeper: &ZooKeeper, servers: u8, present: QuorumVerifier) -> Re
     match zookeeper.random().await % 3 {
         0 => change,
         1 => change.of_version(present.version()),
-        _ => whole(&change, present),
+        _ if changes == Changes::Groups => groups(zookeeper, &change, present).await,
+        _ => {
+            let next = change.of(present, Zxid::ZERO).expect("it is well formed");
+            whole(next, present, Vec::new())
+        }
     }
 }
 
-/// Returns the same change as a whole configuration.
-fn whole(change: &Reconfiguration, present: QuorumVerifier) -> Reconfiguration {
-    let next = change.of(present, Zxid::ZERO).expect("it is well formed");
+/// Returns the same change as a whole configuration, one time in two with another role for a second server: one time in four
+/// of a majority, otherwise with drawn groups and weights.
+async fn groups(
+    zookeeper: &ZooKeeper,
+    change: &Reconfiguration,
+    present: QuorumVerifier,
+) -> Reconfiguration {
+    let sound = "it is well formed";
+    let mut next = change.of(present.with_hierarchy(None), Zxid::ZERO).expect(sound);
+    if zookeeper.random().await % 2 == 0 {
+        let servers = next.voters().iter().chain(next.observers().iter()).collect::<Vec<_>>();
+        let second = servers[(zookeeper.random().await % servers.len() as u64) as usize];
+        let line = QuorumVerifier::line(second, next.voters().contains(second));
+        next = Reconfiguration::incremental([line.as_str()], []).of(next, Zxid::ZERO).expect(sound);
+    }
+    let (mut groups, mut lines) = (BTreeMap::<u64, Vec<String>>::new(), Vec::new());
+    if zookeeper.random().await % 4 > 0 {
+        for server in next.voters().iter() {
+            let (group, weight) = (zookeeper.random().await % 3, zookeeper.random().await % 3);
+            groups.entry(group + 1).or_default().push(server.0.to_string());
+            lines.push(format!("weight.{}={weight}", server.0));
+        }
+    }
+    lines.extend(groups.iter().map(|(group, all)| format!("group.{group}={}", all.join(":"))));
+    whole(next, present, lines)
+}
+
+/// Returns the change of the present configuration to these members, with these lines for their groups.
+fn whole(next: QuorumVerifier, present: QuorumVerifier, groups: Vec<String>) -> Reconfiguration {
     let voters = next.voters().iter().map(|server| QuorumVerifier::line(server, false));
     let observers = next.observers().iter().map(|server| QuorumVerifier::line(server, true));
-    let lines: Vec<String> = voters.chain(observers).collect();
+    let lines: Vec<String> = voters.chain(observers).chain(groups).collect();
     Reconfiguration::whole(lines.iter().map(String::as_str)).of_version(present.version())
 }

@@ -4,7 +4,8 @@
 //! Such an observer has little more than memory. A start loads what its last synchronisation by SNAP has left; a
 //! reconfiguration can make it a voter, of which the ensemble expects a log.
 
-use super::{Entry, Switches, reconfig};
+use super::reconfig::{self, Changes};
+use super::{Entry, Switches};
 use vivarium_model::config::ServerOptions;
 use vivarium_sim::{Choice, Scenario, Settings};
 
@@ -19,7 +20,7 @@ pub(super) fn entry() -> Entry {
 }
 
 fn build(switches: &Switches) -> Scenario {
-    let reconfig = reconfig::scenario(&entry(), switches);
+    let reconfig = reconfig::scenario(&entry(), switches, Changes::Members);
     let servers =
         ServerOptions { observer_sync_enabled: false, ..reconfig.settings.servers.clone() };
     Scenario {

@@ -105,7 +105,7 @@ struct Need {
     is_met: fn(&Scenario) -> bool,
 }
 
-const NEEDS: [Need; 6] = [
+const NEEDS: [Need; 7] = [
     Need {
         bugs: &Bug::OF_OBSERVERS,
         what: "observers",
@@ -133,6 +133,12 @@ const NEEDS: [Need; 6] = [
         what: "observer masters",
         shown: "run observer-masters",
         is_met: |scenario| scenario.settings.servers.observer_masters,
+    },
+    Need {
+        bugs: &[Bug::OldQuorumStillNeeded, Bug::PlantedNoWeightLeads],
+        what: "reconfigurations of several servers or of groups",
+        shown: "run groups",
+        is_met: |scenario| scenario.settings.servers.hierarchy.is_some(),
     },
     Need {
         bugs: &Bug::OF_RECONFIGURATION,

@@ -66,6 +66,7 @@ fn elsewhere(bug: Bug) -> &'static str {
         }
         Bug::CounterWraps => "sweep `rollover` with that defect",
         Bug::UnloggedObserverVotes => "sweep `unlogged-observers` with that defect",
+        bug if is_of_groups(bug) => "sweep `groups` with that defect",
         bug if is_among_servers(bug) => "sweep it with that defect, or explore `broadcast`",
         bug if Bug::OF_OBSERVERS.contains(&bug) => "sweep `observers` with that defect",
         bug if Bug::OF_OBSERVER_MASTERS.contains(&bug) => {
@@ -74,6 +75,11 @@ fn elsewhere(bug: Bug) -> &'static str {
         bug if Bug::OF_RECONFIGURATION.contains(&bug) => "sweep `reconfig` with that defect",
         _ => "sweep it with that defect",
     }
+}
+
+/// Returns true if the defect takes groups of servers, or a reconfiguration that changes several of them.
+fn is_of_groups(bug: Bug) -> bool {
+    matches!(bug, Bug::OldQuorumStillNeeded | Bug::PlantedNoWeightLeads)
 }
 
 /// Returns true if servers alone can show the defect.
@@ -130,6 +136,9 @@ impl Exploration {
             }
             Bug::UnloggedObserverVotes => {
                 Some("every observer logs in it; sweep `unlogged-observers` with it")
+            }
+            bug if is_of_groups(bug) => {
+                Some("it takes a change of several servers at once; sweep `groups` with it")
             }
             bug if Bug::OF_OBSERVERS.contains(&bug)
                 && self.said(Account::Observers).unwrap_or(0) == 0 =>

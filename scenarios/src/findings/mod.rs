@@ -38,6 +38,7 @@ mod next_config_deleted_at_start;
 mod observer_epoch_before_log;
 mod observers_answer;
 mod observers_told_old_votes;
+mod old_quorum_still_needed;
 mod outstanding_acl_is_old;
 mod pending_reconfig;
 mod phantom;

@@ -5,10 +5,10 @@ use super::{
     apply_outlives_role, container_list_is_old, failed_write_comes_later, first_snapshot_unsynced,
     fsync_error_keeps_memory, interrupted_trunc_keeps_tree, joiner_keeps_vote,
     leader_ignores_newer_epoch, long_record_unreadable, next_config_deleted_at_start,
-    observer_epoch_before_log, observers_answer, observers_told_old_votes, outstanding_acl_is_old,
-    programs, refuse_newer_zxid, rename_unsynced, sequence_counter_stays, snap_keeps_old_log,
-    snapshot_ahead_of_log, snapshot_outlives_role, snapshot_written_in_place, sync_at_leader,
-    sync_overtakes_commits, torn_record_hides_log, trunc_cuts_committed,
+    observer_epoch_before_log, observers_answer, observers_told_old_votes, old_quorum_still_needed,
+    outstanding_acl_is_old, programs, refuse_newer_zxid, rename_unsynced, sequence_counter_stays,
+    snap_keeps_old_log, snapshot_ahead_of_log, snapshot_outlives_role, snapshot_written_in_place,
+    sync_at_leader, sync_overtakes_commits, torn_record_hides_log, trunc_cuts_committed,
     trunc_keeps_newer_snapshot, trunc_keeps_record_beyond, trunc_snapshot_unsynced, trunc_unsynced,
     uncommitted_config_activated, uncommitted_config_keeps_out, unlogged_observer_votes,
 };
@@ -384,6 +384,18 @@ pub const FINDINGS: &[Finding] = &[
         control: "the leader's log has the record of the reconfiguration",
         needs_strace: true,
         reproduction: joiner_keeps_vote::reproduce,
+    },
+    Finding {
+        name: "old-quorum-still-needed",
+        switch: Switch::Bug(Bug::OldQuorumStillNeeded),
+        loses: "No write is answered any more, under a leader that a quorum follows, after a reconfiguration has made voters \
+                observers while clients wrote.",
+        tracker: None,
+        seen_on: &[V3_6_3, V3_8_0, V3_9_5],
+        search: Search::Swept { scenario: "groups", from: 0, to: 1_000 },
+        control: "the write is sent when the reconfiguration is committed",
+        needs_strace: false,
+        reproduction: old_quorum_still_needed::reproduce,
     },
     Finding {
         name: "uncommitted-config-keeps-out",

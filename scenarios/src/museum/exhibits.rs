@@ -216,6 +216,8 @@ pub const MUSEUM: &[Exhibit] = &[
     swept("reconfig", "PlantedOldQuorumEnough", "S23", 0, 50),
     swept("reconfig", "PlantedNewLeaderOfOldQuorum", "S23", 0, 100),
     swept("reconfig", "PlantedConfigurationLeft", "S21", 0, 50),
+    swept("groups", "PlantedNoWeightLeads", "S17", 0, 50),
+    swept("groups", "OldQuorumStillNeeded", "progress", 0, 1_000),
     swept("churn", "PlantedDeafLeader", "S14", 0, 20),
     swept("churn", "PlantedRevalidateKeepsTimer", "S14", 0, 50),
     swept("churn", "PlantedTouchesKept", "S14", 0, 20),

@@ -115,6 +115,7 @@ const OF_FINDINGS: &[(&str, Consequence)] = &[
     ("rename-unsynced", Availability),
     ("refuse-newer-zxid", Availability),
     ("joiner-keeps-vote", Availability),
+    ("old-quorum-still-needed", Availability),
     ("uncommitted-config-keeps-out", Availability),
     ("leader-ignores-newer-epoch", Availability),
     ("observers-told-old-votes", Availability),

@@ -241,6 +241,9 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
                 Bug::UnloggedObserverVotes => {
                     "the service grain has no servers; sweep `unlogged-observers` with that defect"
                 }
+                Bug::OldQuorumStillNeeded | Bug::PlantedNoWeightLeads => {
+                    "the service grain has no servers; sweep `groups` with that defect"
+                }
                 bug if Bug::OF_OBSERVERS.contains(&bug) => {
                     "the service grain has no servers; sweep `observers` with that defect"
                 }
@@ -260,6 +263,9 @@ fn a_defect_that_the_search_cannot_come_upon_is_refused() {
             let why = match bug {
                 Bug::PlantedLeaderNotCounted => "every server comes back in it; sweep `",
                 Bug::UnloggedObserverVotes => "every observer logs in it; sweep `",
+                Bug::OldQuorumStillNeeded | Bug::PlantedNoWeightLeads => {
+                    "it takes a change of several servers at once; sweep `"
+                }
                 bug if Bug::OF_OBSERVERS.contains(&bug) => {
                     "it takes observers; add `--observers 1`, or sweep `"
                 }

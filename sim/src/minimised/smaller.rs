@@ -113,7 +113,9 @@ fn worlds(search: &Search<'_>, run: &RunReport, size: Extent) -> Vec<World> {
     let (observers, joiners) = (whole.config.observers, whole.config.joiners);
     let most = size.servers.saturating_sub(observers + joiners).max(1);
     let mut worlds = Vec::new();
-    for voters in (1..=3).filter(|voters| *voters < most).chain([most]) {
+    // Groups list all voters: with fewer of them, no quorum may be left.
+    let may_have_fewer = search.scenario.settings.servers.hierarchy.is_none();
+    for voters in (1..=3).filter(|voters| may_have_fewer && *voters < most).chain([most]) {
         let few = fewest.max(2).min(size.clients);
         for (clients, rounds) in [
             (fewest, 1),

@@ -198,7 +198,7 @@ impl<H: Host> Subject for Watched<H> {
             elections.after(&effects.events, self.world.ensemble().config())?;
         }
         if let (Status::Done, Some(votes)) = (status, &mut self.votes) {
-            votes.after()?;
+            votes.after(&effects.events)?;
         }
         if let (Status::Done, Some(disks)) = (status, &mut self.disks) {
             disks.after(step, self.world.ensemble(), self.world.history())?;

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use vivarium_model::bounds::{SWEPT_CLIENTS, SWEPT_SERVERS};
 use vivarium_model::config::Election;
 use vivarium_model::handle::Program;
+use vivarium_model::id::ServerSet;
 use vivarium_model::mark::Mark;
 use vivarium_model::property::AskedOfServers;
 use vivarium_model::property::Monitor;
@@ -124,6 +125,7 @@ impl Scenario {
         if most(&self.joiners) > 0 && !self.settings.servers.reconfig_enabled {
             return Err("joiners: without `reconfig_enabled` no server can join".to_string());
         }
+        self.has_groups_of_all_voters()?;
         bounds::choice("clients", &self.clients, 1, SWEPT_CLIENTS.into())?;
         self.settings.check()?;
         bounds::choice("rounds", &self.rounds, 1, u32::MAX)?;
@@ -140,6 +142,22 @@ impl Scenario {
 }
 
 impl Scenario {
+    /// Checks that each voter is in a group, if there are groups: a real server does not start otherwise.
+    fn has_groups_of_all_voters(&self) -> Result<(), String> {
+        let Some(groups) = self.settings.servers.hierarchy else { return Ok(()) };
+        let Some((fewest, most)) = self.servers.range() else { return Ok(()) };
+        let voters = ServerSet::first(u8::try_from(most).unwrap_or(SWEPT_SERVERS));
+        let without = voters.difference(groups.servers());
+        match without.iter().next() {
+            Some(server) => Err(format!("hierarchy: {server} votes and is in no group")),
+            None if fewest < most => Err(format!(
+                "hierarchy: groups need a fixed number of servers, and there are {}",
+                self.servers
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// Checks that each fault with an explicit rate can strike: those of containers need a container in the setup.
     fn has_what_faults_need(&self) -> Result<(), String> {
         if self.setup_of_search().znodes().iter().any(|znode| znode.container.is_some()) {

@@ -253,3 +253,61 @@ fn another_configuration_begins_the_election_anew() {
         decision(same).expect_err("the members are the same, and a larger vote is known");
     assert_eq!(objection.property, NAME);
 }
+
+/// The configuration of servers 1 to 3, in which server 3 has no weight (rule 5.8.11).
+fn weighted() -> Configurations {
+    let groups = "group.1=1:2:3,weight.3=0".parse().expect("it is well formed");
+    Configurations::of(QuorumVerifier::majority(3).with_hierarchy(Some(groups)))
+}
+
+#[test]
+fn a_vote_for_a_server_without_weight_counts_for_nothing() {
+    let (own, other, weightless) = (vote(ONE, 5), vote(TWO, 5), vote(THREE, 9));
+    let of = |from, vote| (from, said(Looking, vote, ROUND));
+    let larger = [of(TWO, other), of(THREE, weightless)];
+    assert_eq!(decides_by(weighted(), own, other, &larger, TWO), "it has the votes");
+    assert_ne!(decides_by(three(), own, other, &larger, TWO), "it has the votes");
+    let all_for = [of(TWO, weightless), of(THREE, weightless)];
+    let why = "a vote for that server has no weight.";
+    assert_eq!(decides_by(weighted(), own, weightless, &all_for, THREE), why);
+    assert_eq!(decides_by(three(), own, weightless, &all_for, THREE), "it has the votes");
+    // Servers 1 and 3 have half of the weight.
+    let half = [of(THREE, own)];
+    let why = decides_by(weighted(), own, own, &half, ONE);
+    assert_eq!(why, "it has read no quorum of votes for this leader.");
+    assert_eq!(decides_by(three(), own, own, &half, ONE), "it has the votes");
+}
+
+/// The vote of a server for itself is smaller than any other where it has no vote or no weight; all other votes are compared.
+#[test]
+fn a_server_without_a_vote_takes_the_largest() {
+    let voters = [TWO, THREE, ServerId(4)].into_iter().collect();
+    let others = QuorumVerifier::new(Zxid(7), voters, ServerSet::default());
+    let (best, larger) = (vote(TWO, 5), vote(THREE, 6));
+    let of = |from, vote| (from, said(Looking, vote, ROUND));
+    let decides = |read: &[(ServerId, Notification)]| {
+        let config = Config::new(4, 0);
+        let mut elections = Elections::new(&config);
+        elections.read[ONE.index()] = read.to_vec();
+        for (from, said) in read {
+            elections.cast[from.index()].insert((said.round, said.vote));
+        }
+        elections.stands = Some(Candidate {
+            server: ONE,
+            own: Vote::OF_OBSERVER,
+            proposal: best,
+            round: ROUND,
+            waits: true,
+            reads: None,
+            configurations: Configurations::of(others),
+        });
+        let elected = Event::Elected { server: ONE, leader: TWO, round: ROUND };
+        elections.after(&[elected], &config).map_err(|objection| objection.saw.to_string())
+    };
+    let quorum = [of(TWO, best), of(ServerId(4), best)];
+    assert_eq!(decides(&quorum), Ok(()));
+    let saw = decides(&[&quorum[..], &[of(THREE, larger)]].concat()).expect_err("one is larger");
+    assert!(saw.contains("server 3 had sent vote for server 3 ("), "{saw}");
+    let saw = decides(&quorum[..1]).expect_err("one of three");
+    assert!(saw.contains("it has read no quorum of votes"), "{saw}");
+}

@@ -77,6 +77,14 @@ named! {
         ReconfigInProgress = "refused with ReconfigInProgress",
         /// A reconfiguration was refused because no quorum of the new configuration was synchronised.
         NewConfigNoQuorum = "refused with NewConfigNoQuorum",
+        /// A reconfiguration put the servers into groups, each with a weight.
+        GroupsConfigured = "groups configured",
+        /// A reconfiguration left a voter without weight.
+        VoterWithoutWeight = "voter without weight",
+        /// A leader was established by a quorum that was no majority of the voters.
+        LedByMinority = "leader established by a minority",
+        /// A majority of the voters followed a leader that was not established in its epoch.
+        MajorityNotEnough = "majority that was no quorum",
         /// A leader left its role because no zxid was left in its epoch.
         CounterExhausted = "zxid counter exhausted",
         /// A follower synchronised an observer.

@@ -12,7 +12,7 @@ use crate::property::View;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::error::Error;
 use crate::vocabulary::event::{AtMaster, COUNTER_EXHAUSTED, Event, SyncMode, WRITE_FAILED};
-use crate::vocabulary::id::{ClientId, ServerId, SessionId, Xid};
+use crate::vocabulary::id::{ClientId, ServerId, ServerSet, SessionId, Xid};
 use crate::vocabulary::op::{EventType, Request, SessionState, WatchedEvent};
 use crate::vocabulary::quorum::QuorumVerifier;
 use crate::vocabulary::step::Step;
@@ -77,6 +77,10 @@ pub struct MarkCounter {
     first_configuration: QuorumVerifier,
     /// The version of the newest configuration that is committed, or was completed.
     newest_configuration: Zxid,
+    /// The newest configuration that a server has activated.
+    activated: QuorumVerifier,
+    /// The followers of each leader that is not established.
+    followed: BTreeMap<ServerId, ServerSet>,
     /// Servers elected while the previous leader was dead, and not yet established.
     successors: BTreeSet<ServerId>,
     /// For each client that is setting its watches again: the paths of its exist, child and data watches.
@@ -96,7 +100,8 @@ impl MarkCounter {
     pub fn new(config: &Config) -> MarkCounter {
         let first_observer = config.server_ids().find(|server| config.is_observer(*server));
         let first_configuration = config.quorum_verifier();
-        MarkCounter { first_observer, first_configuration, ..MarkCounter::default() }
+        let activated = first_configuration;
+        MarkCounter { first_observer, first_configuration, activated, ..MarkCounter::default() }
     }
 
     fn is_observer(&self, server: ServerId) -> bool {
@@ -229,6 +234,12 @@ impl MarkCounter {
         self.count(Mark::Reconfigured);
         self.newest_configuration = next.version();
         let first = self.first_configuration;
+        if next.hierarchy().is_some() {
+            self.count(Mark::GroupsConfigured);
+        }
+        if next.voters().iter().any(|server| !next.has_weight(server)) {
+            self.count(Mark::VoterWithoutWeight);
+        }
         if next.voters().iter().any(|server| !first.has_member(server)) {
             self.count(Mark::ServerJoined);
         }
@@ -251,13 +262,39 @@ impl MarkCounter {
 
     fn activated(&mut self, configuration: QuorumVerifier) {
         let version = configuration.version();
+        if version > self.activated.version() {
+            self.activated = configuration;
+        }
         if version > self.newest_configuration && !version.is_opening() {
             self.newest_configuration = version;
             self.count(Mark::ConfigurationCompleted);
         }
     }
 
+    /// Counts a leader whose followers show that groups decide, and not a majority.
+    fn led(&mut self, leader: ServerId, is_established: bool) {
+        let Some(followers) = self.followed.remove(&leader) else { return };
+        let voters = self.activated.voters();
+        let has_majority = 2 * followers.with(leader).intersection(voters).len() > voters.len();
+        match (is_established, has_majority) {
+            (true, false) => self.count(Mark::LedByMinority),
+            (false, true) => self.count(Mark::MajorityNotEnough),
+            _ => {}
+        }
+    }
+
     fn server(&mut self, event: &Event) {
+        match event {
+            Event::Followed { leader, learner, .. } if self.activated.hierarchy().is_some() => {
+                self.followed.entry(*leader).or_default().insert(*learner);
+                return;
+            }
+            Event::LeftRole { server, .. } | Event::Crashed { server, .. } => {
+                self.led(*server, false);
+            }
+            Event::Established { leader, .. } => self.led(*leader, true),
+            _ => {}
+        }
         match event {
             Event::Elected { leader, .. } => {
                 let dead = self.leader.is_some_and(|previous| self.dead.contains(&previous));

@@ -36,8 +36,10 @@ impl Leading<'_> {
         }
         if leader.phase == Phase::Broadcast {
             self.release_handlers(context);
-        } else if leader.handler_mut(connection).observes.0 {
-            // Nothing waits for an observer (rule 5.7.3).
+        } else if leader.handler_mut(connection).observes.0
+            && !leader.quorums.voters().contains(connection.learner)
+        {
+            // Nothing waits for a server that observes in all configurations (rules 5.7.3 and 5.8.8).
         } else if zxid == leader.epoch.opening() {
             let (id, learner, epoch) = (context.id, connection.learner, leader.epoch);
             context.effects.event(Event::Followed { leader: id, learner, epoch });

@@ -127,9 +127,11 @@ impl Leading<'_> {
             && let Some(current_epoch) = current_epoch
         {
             let is_ahead = (current_epoch, last_zxid) > leader.summary;
-            // The history of a server without a vote decides nothing, here as in the election.
+            // The history of a server whose vote has no weight decides nothing, here as in the election.
             let bugs = context.config.bugs;
-            let decides = counts(connection.learner, context) || bugs.has(Bug::JoinerKeepsVote);
+            let has_weight = context.configurations().quorum.has_weight(connection.learner);
+            let decides =
+                has_weight || bugs.has(Bug::JoinerKeepsVote) || bugs.has(Bug::ObserversCounted);
             if is_ahead && decides && !bugs.has(Bug::PlantedAheadCounts) {
                 context.effects.note(|| Note::LearnerIsAhead { learner: connection.learner });
                 self.drop_handler(connection, context);

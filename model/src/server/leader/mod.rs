@@ -125,7 +125,10 @@ impl Leading<'_> {
         if leader.skip_tick {
             let mut synced = ServerSet::default();
             synced.insert(context.id);
-            for (connection, _) in leader.handlers.iter().filter(|(_, it)| !it.is_overdue) {
+            // An observer may vote in a configuration that is only proposed. It acknowledges no proposal.
+            let all = context.config.bugs.has(Bug::UncommittedConfigActivated);
+            let counts = |it: &Handler| !it.is_overdue && (all || !it.observes.0);
+            for (connection, _) in leader.handlers.iter().filter(|(_, it)| counts(it)) {
                 synced.insert(connection.learner);
             }
             if !context.configurations().quorums().contains_quorum(synced) {

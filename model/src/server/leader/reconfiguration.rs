@@ -56,6 +56,12 @@ impl Leading<'_> {
     ) {
         let last = self.leader.prep_mut().last_zxid();
         let designated = self.activate_configuration(next, acks, last, context);
+        if !context.config.bugs.has(Bug::OldQuorumStillNeeded) {
+            let quorums = context.configurations().quorums();
+            for proposal in &mut self.leader.outstanding {
+                proposal.quorums = Attached(Some(quorums));
+            }
+        }
         let commit = LeaderPacket::CommitAndActivate { zxid: txn.zxid, designated };
         self.leader.forward(commit, context);
         let inform = LeaderPacket::InformAndActivate { txn: Arc::clone(txn), designated };

@@ -314,6 +314,15 @@ impl Leader {
         self.phase == Phase::Broadcast
     }
 
+    /// Returns the learners that are connected as observers only.
+    pub(crate) fn observers(&self) -> ServerSet {
+        let of = |observe: bool| -> ServerSet {
+            let handlers = self.handlers.iter().filter(|(_, it)| it.observes.0 == observe);
+            handlers.map(|(connection, _)| connection.learner).collect()
+        };
+        of(true).difference(of(false))
+    }
+
     /// Returns the epoch that it leads, or proposes to lead.
     pub fn epoch(&self) -> Epoch {
         self.epoch

@@ -101,6 +101,7 @@ impl Following<'_> {
     /// Handles NEWLEADER: makes the synchronised history durable, then the epoch, then acknowledges, one disk
     /// operation after the other (rule 6.6.3).
     pub(super) fn new_leader(&mut self, epoch: Epoch, context: &mut Context<'_>) {
+        let is_behind = !self.logs(context) && self.makes_durable(context);
         let learner = &mut *self.learner;
         debug_assert_eq!(epoch, learner.epoch, "NEWLEADER is of the epoch of LEADERINFO");
         learner.phase = Phase::Persisting;
@@ -112,6 +113,12 @@ impl Following<'_> {
                     context.open_snapshot(self.database.tree.last_processed());
                 }
                 self.thread.write(Writing::SyncSnapshot, context)
+            }
+            // Its log does not go as far as its memory, which is what it acknowledges.
+            _ if is_behind => {
+                self.database.finish_snapshot(context);
+                context.open_snapshot(self.database.tree.last_processed());
+                self.thread.write(Writing::SyncSnapshot, context);
             }
             _ => self.persist_history(context),
         }
@@ -149,9 +156,7 @@ impl Following<'_> {
     /// ([`Bug::PendingClearedAtNewLeader`]). A real observer logs nothing of a DIFF before it acknowledges (rule 5.7.5).
     fn to_log_at_new_leader(&self, context: &Context<'_>) -> usize {
         let (learner, bugs) = (&*self.learner, context.config.bugs);
-        let logs = context.config.options.observer_sync_enabled;
-        let is_late = self.observes && (!logs || bugs.has(Bug::ObserverEpochBeforeLog));
-        if is_late || bugs.has(Bug::DiffAckedUnlogged) {
+        if !self.makes_durable(context) || bugs.has(Bug::DiffAckedUnlogged) {
             return 0;
         }
         if self.clears_pending(bugs) {
@@ -159,6 +164,30 @@ impl Following<'_> {
         }
         let (proposed, committed) = (learner.not_logged.iter(), learner.committed.iter());
         proposed.zip(committed).take_while(|(txn, zxid)| txn.zxid == **zxid).count()
+    }
+
+    /// Returns true if the learner logs transactions (rule 5.7.7).
+    fn logs(&self, context: &Context<'_>) -> bool {
+        !self.observes || context.config.options.observer_sync_enabled
+    }
+
+    /// Returns true if the leader may count its acknowledgement of NEWLEADER: it votes in the configuration which that
+    /// carries, although it observes in its own (rule 5.8.8).
+    fn may_be_counted(&self, context: &Context<'_>) -> bool {
+        !self.observes || context.configurations().last_seen.voters().contains(context.id)
+    }
+
+    /// Returns true if it makes the synchronised history durable before it acknowledges it. A real observer does not
+    /// ([`Bug::ObserverEpochBeforeLog`], [`Bug::UnloggedObserverVotes`]).
+    fn makes_durable(&self, context: &Context<'_>) -> bool {
+        let bugs = context.config.bugs;
+        if !self.observes {
+            return true;
+        }
+        match self.logs(context) {
+            true => !bugs.has(Bug::ObserverEpochBeforeLog),
+            false => self.may_be_counted(context) && !bugs.has(Bug::UnloggedObserverVotes),
+        }
     }
 
     /// Returns true if the learner forgets at NEWLEADER what is not committed ([`Bug::PendingClearedAtNewLeader`]). No release
@@ -274,12 +303,13 @@ impl Following<'_> {
     }
 
     fn ack_new_leader(&mut self, context: &mut Context<'_>) {
+        let may_be_counted = self.may_be_counted(context);
         let learner = &mut *self.learner;
         learner.phase = Phase::AwaitingUpToDate;
         learner.mode = None;
         let connection = learner.connected();
-        // No quorum counts an observer, so its acknowledgement promises nothing.
-        if !self.observes {
+        // What no quorum counts promises nothing.
+        if may_be_counted {
             let applied = self.database.tree.last_processed();
             let history = learner.committed.back().copied().unwrap_or_default().max(applied);
             context.effects.event(Event::AckedNewLeader {

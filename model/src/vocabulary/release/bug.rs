@@ -362,7 +362,8 @@ named! {
         /// A learner that synchronises with an established leader activates, at UPTODATE, the last configuration that the
         /// leader has proposed, committed or not: NEWLEADER carries it (HEAD; rule 5.8.8). Such learners decide by its
         /// quorums alone, beside servers that know only the one before. Repaired: UPTODATE activates what the leader has
-        /// committed.
+        /// committed. Then a server that votes in the proposed one can stay an observer, so that a leader does not count
+        /// it: it acknowledges no proposal, and that leader would lead for ever and commit nothing.
         UncommittedConfigActivated =>
             "a learner activates a configuration that is proposed and not committed (HEAD)",
 
@@ -478,6 +479,14 @@ named! {
         HandlersOutliveMaster =>
             "the end of an observer master leaves handlers that have yet to synchronise (3.6.0 and later)",
 
+        /// What is proposed while a reconfiguration is outstanding needs quorums of both configurations, for ever
+        /// (`SyncedLearnerTracker`; rule 5.8.6). A voter that the reconfiguration makes an observer leaves its role and does
+        /// not acknowledge it any more. If the old quorum needs that server, the proposal is never committed, and no later
+        /// one is: a leader with a quorum of the new configuration stays, and every write waits. Found here, by a sweep.
+        /// Repaired: once the reconfiguration is committed, the new quorum is enough.
+        OldQuorumStillNeeded =>
+            "a write beside a reconfiguration waits for ever for servers that have become observers (3.5.0 and later)",
+
         // ---- planted in reconfigurations ----
         /// Planted: a reconfiguration, and what follows it, needs the quorum of the committed configuration alone.
         PlantedOldQuorumEnough => "planted: the old quorum alone commits a reconfiguration",
@@ -485,5 +494,7 @@ named! {
         PlantedNewLeaderOfOldQuorum => "planted: a new leader completes a reconfiguration without a quorum of it",
         /// Planted: a server that reads a newer configuration in a notification leaves it.
         PlantedConfigurationLeft => "planted: a LOOKING server keeps its configuration beside a newer one",
+        /// Planted: a LOOKING server takes over a vote for a server whose weight is 0.
+        PlantedNoWeightLeads => "planted: a server without weight is elected",
     }
 }

@@ -163,4 +163,5 @@ pub const CHANGES: &[Change] = &[
     always(Bug::MasterOmitsCommitted).since(&[v(6, 0)]),
     always(Bug::MasterIsOneOwner).since(&[v(6, 0)]),
     always(Bug::HandlersOutliveMaster).since(&[v(6, 0)]),
+    always(Bug::OldQuorumStillNeeded).since(&[v(5, 0)]),
 ];

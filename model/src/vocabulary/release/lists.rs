@@ -19,7 +19,7 @@ impl Bug {
     ];
 
     /// Deviations that are planted to test that sweeps find them.
-    pub const PLANTED_FOR_SWEEPS: [Bug; 33] = [
+    pub const PLANTED_FOR_SWEEPS: [Bug; 34] = [
         Bug::PlantedInformedEarly,
         Bug::PlantedInformsForgotten,
         Bug::PlantedDeafLeader,
@@ -53,6 +53,7 @@ impl Bug {
         Bug::PlantedOldQuorumEnough,
         Bug::PlantedNewLeaderOfOldQuorum,
         Bug::PlantedConfigurationLeft,
+        Bug::PlantedNoWeightLeads,
     ];
 
     /// Errors of a client machine that are planted to test that its program's observations reveal them.
@@ -181,17 +182,19 @@ impl Bug {
     ];
 
     /// Defects that show only where the configuration changes.
-    pub const OF_RECONFIGURATION: [Bug; 10] = [
+    pub const OF_RECONFIGURATION: [Bug; 12] = [
         Bug::UncommittedConfigActivated,
         Bug::UncommittedConfigKeepsOut,
         Bug::ObserverEpochBeforeLog,
         Bug::NextConfigDeletedAtStart,
         Bug::JoinerKeepsVote,
+        Bug::OldQuorumStillNeeded,
         Bug::FoundConfigNotActivated,
         Bug::UnloggedObserverVotes,
         Bug::PlantedOldQuorumEnough,
         Bug::PlantedNewLeaderOfOldQuorum,
         Bug::PlantedConfigurationLeft,
+        Bug::PlantedNoWeightLeads,
     ];
 
     /// Returns the defects of releases: all except the planted ones.

@@ -184,17 +184,13 @@ fn timers(scene: &Scene, server: ServerId) -> impl Iterator<Item = &Timer> {
 /// role. (In real elections, learners that are gone cannot be distinguished from learners that are yet to come. There
 /// the leader has to wait until nothing else can happen, or the budget pays.)
 fn is_deserted(ensemble: &Ensemble, server: ServerId) -> bool {
-    ensemble.config().election.is_oracle() && is_alone(ensemble, server)
-}
-
-fn is_alone(ensemble: &Ensemble, server: ServerId) -> bool {
-    ensemble.is_leading(server) && !ensemble.has_quorum(server)
+    ensemble.config().election.is_oracle() && ensemble.misses_quorum(server)
 }
 
 /// Adds what happens when nothing else can: time limits end roles that do not serve, and elections start again.
 fn out_of_patience(scene: &Scene, server: ServerId, offers: &mut Vec<Offer>) {
     let ensemble = &scene.ensemble;
-    let is_waiting = !ensemble.is_serving(server) || is_alone(ensemble, server);
+    let is_waiting = !ensemble.is_serving(server) || ensemble.misses_quorum(server);
     if ensemble.can(&Step::Rejoin(server)) && is_waiting {
         offers.push(Offer::free(Step::Rejoin(server)));
     }

@@ -73,10 +73,8 @@ fn time_limits(ensemble: &Ensemble) -> Vec<Step> {
     if ensemble.config().has_clients() {
         return Vec::new();
     }
-    let waits = |server: &ServerId| {
-        !ensemble.is_serving(*server)
-            || ensemble.is_leading(*server) && !ensemble.has_quorum(*server)
-    };
+    let waits =
+        |server: &ServerId| !ensemble.is_serving(*server) || ensemble.misses_quorum(*server);
     ensemble.config().server_ids().filter(waits).map(Step::Rejoin).collect()
 }
 
