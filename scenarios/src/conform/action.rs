@@ -67,6 +67,11 @@ pub enum Action {
         /// Its new part.
         part: Part,
     },
+    /// The superuser puts the voters into groups, with weights, or makes a majority a quorum again.
+    Regroup {
+        /// The group and the weight of each server, by its index; without any, a majority is a quorum.
+        places: Vec<(u8, u8)>,
+    },
     /// A session that no client keeps alive owns an ephemeral here, and expires.
     Expire { path: Arc<str> },
 }
@@ -157,6 +162,7 @@ impl Action {
             Action::Kill { leader: false } => "kill of a follower",
             Action::Revive => "restart",
             Action::Reconfigure { .. } => "reconfig",
+            Action::Regroup { .. } => "reconfig of groups",
         }
     }
 }
@@ -176,7 +182,7 @@ fn name_of(request: &Request, opcodes: Opcodes) -> &'static str {
 }
 
 /// All names of actions, in the order in which they are printed.
-pub(super) const NAMES: [&str; 35] = [
+pub(super) const NAMES: [&str; 36] = [
     "create",
     "create2",
     "createContainer",
@@ -199,6 +205,7 @@ pub(super) const NAMES: [&str; 35] = [
     "removeWatches",
     "checkWatches",
     "reconfig",
+    "reconfig of groups",
     "auth",
     "closeSession",
     "new session",
@@ -262,6 +269,16 @@ impl fmt::Display for Action {
                     Part::None => "leaves the configuration",
                 };
                 write!(f, "server {} {part}", server + 1)
+            }
+            Action::Regroup { places } if places.is_empty() => {
+                f.write_str("a majority of the voters is a quorum from now on")
+            }
+            Action::Regroup { places } => {
+                write!(f, "servers get groups and weights:")?;
+                for (index, (group, weight)) in places.iter().enumerate() {
+                    write!(f, " {}: {group} and {weight}", index + 1)?;
+                }
+                Ok(())
             }
             Action::Expire { path } => {
                 write!(f, "a session creates {path} (Ephemeral), is left alone and expires")

@@ -49,6 +49,12 @@ pub(super) fn reconfiguration(servers: u8) -> impl Strategy<Value = Action> {
     (0..servers, part).prop_map(|(server, part)| Action::Reconfigure { server, part })
 }
 
+/// Draws groups and weights of the servers, or a majority.
+pub(super) fn regrouping(servers: u8) -> impl Strategy<Value = Action> {
+    let places = vec((1..=3_u8, 0..=2_u8), usize::from(servers));
+    prop_oneof![3 => places, 1 => Just(Vec::new())].prop_map(|places| Action::Regroup { places })
+}
+
 /// Draws a read of the configuration.
 pub(super) fn get_config() -> impl Strategy<Value = Action> {
     seat().prop_map(|seat| {

@@ -19,7 +19,7 @@ const EXPIRING: u64 = 60;
 /// One case in this many contains the kill of a server.
 const KILLING: u64 = 4;
 
-/// One case in this many contains two changes of the ensemble's members, if it can be reconfigured.
+/// One case in this many contains two changes of the ensemble's members and one of their groups, if it can be reconfigured.
 const RECONFIGURING: u64 = 3;
 
 /// The result of a comparison.
@@ -156,9 +156,11 @@ fn draw_case(runner: &mut TestRunner, case: u64, plan: &Plan) -> Drawn {
         drawn.insert(at.min(drawn.len()), Box::new(tree));
     };
     if plan.reconfigures() && case.is_multiple_of(RECONFIGURING) {
-        for at in [draw::CASE * 3 / 4, draw::CASE / 4] {
-            add(draw::get_config().boxed(), at);
-            add(draw::reconfiguration(plan.servers()).boxed(), at);
+        let change = || draw::reconfiguration(plan.servers()).boxed();
+        let changes = [change(), draw::regrouping(plan.servers()).boxed(), change()];
+        for (change, at) in changes.into_iter().zip([3, 2, 1]) {
+            add(draw::get_config().boxed(), draw::CASE * at / 4);
+            add(change, draw::CASE * at / 4);
         }
     }
     if plan.ensemble && case.is_multiple_of(KILLING) {

@@ -7,50 +7,40 @@ use std::fmt;
 
 /// A set of [`Bug`]s. Its serialised form is the list of names, so records stay valid when bugs are added.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Bugs([u128; 2]);
+pub struct Bugs(u128);
 
-const _: () = assert!(Bug::ALL.len() <= 2 * u128::BITS as usize, "a bit for each bug");
+const _: () = assert!(Bug::ALL.len() <= u128::BITS as usize, "a bit for each bug");
 
 impl Bugs {
     /// No bug: every rule in its repaired form.
-    pub const NONE: Bugs = Bugs([0; 2]);
+    pub const NONE: Bugs = Bugs(0);
 
     /// Returns this set with one more bug.
-    pub fn with(mut self, bug: Bug) -> Bugs {
-        let (word, bit) = place(bug);
-        self.0[word] |= bit;
-        self
+    pub fn with(self, bug: Bug) -> Bugs {
+        Bugs(self.0 | 1 << bug as u32)
     }
 
     /// Returns this set without one bug.
     #[must_use]
-    pub fn without(mut self, bug: Bug) -> Bugs {
-        let (word, bit) = place(bug);
-        self.0[word] &= !bit;
-        self
+    pub fn without(self, bug: Bug) -> Bugs {
+        Bugs(self.0 & !(1 << bug as u32))
     }
 
     /// Returns the bugs of either set.
     #[must_use]
     pub fn and(self, others: Bugs) -> Bugs {
-        Bugs([self.0[0] | others.0[0], self.0[1] | others.0[1]])
+        Bugs(self.0 | others.0)
     }
 
     /// Returns true if the set contains `bug`.
     pub fn has(self, bug: Bug) -> bool {
-        let (word, bit) = place(bug);
-        self.0[word] & bit != 0
+        self.0 & (1 << bug as u32) != 0
     }
 
     /// The bugs of the set, in the order of [`Bug::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Bug> {
         Bug::ALL.into_iter().filter(move |bug| self.has(*bug))
     }
-}
-
-/// Returns the word of a bug, and its bit there.
-const fn place(bug: Bug) -> (usize, u128) {
-    (bug as usize / u128::BITS as usize, 1 << (bug as u32 % u128::BITS))
 }
 
 impl FromIterator<Bug> for Bugs {

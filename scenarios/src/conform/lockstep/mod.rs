@@ -159,6 +159,7 @@ impl Lockstep {
             Action::Reconfigure { server, part } => {
                 self.reconfigure(ServerId::at(usize::from(*server)), *part)
             }
+            Action::Regroup { places } => self.regroup(places),
         }
     }
 
