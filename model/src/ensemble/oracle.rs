@@ -153,7 +153,7 @@ impl Ensemble {
             false => self.server(follower).is_some_and(Server::observes),
         };
         let history = |id| self.vote_of(id).map(|vote| (vote.peer_epoch, vote.zxid));
-        // An election with weight has compared the histories already.
+        // `elected_by` has compared the votes of the servers that have weight.
         let has_weight = configurations.quorum.has_weight(follower);
         let keeps = self.config().bugs.has(Bug::JoinerKeepsVote);
         has_weight || observes || !keeps || history(follower) <= history(leader)

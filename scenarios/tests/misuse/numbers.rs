@@ -31,6 +31,27 @@ fn a_sweep_refuses_numbers_that_make_no_sense() {
     assert_eq!(fails(connects().server_options(options), 1), none);
 }
 
+/// Groups need each voter, a fixed number of them, and some weight (rule 5.8.11).
+#[test]
+fn groups_without_a_quorum_are_refused() {
+    let fails_with = |groups: &str, servers: Choice| {
+        let hierarchy = Some(groups.parse().expect("it is well formed"));
+        let options = ServerOptions { hierarchy, ..ServerOptions::default() };
+        fails(connects().servers(servers).server_options(options), 1)
+    };
+    let fixed = || Choice::from(3);
+    let lacking = "connects: hierarchy: server 3 votes and is in no group";
+    assert_eq!(fails_with("group.1=1:2", fixed()), lacking);
+    let weightless = "connects: hierarchy: no voter has weight, so no servers are a quorum";
+    let none = "group.1=1:2:3,weight.1=0,weight.2=0,weight.3=0";
+    assert_eq!(fails_with(none, fixed()), weightless);
+    let range = fails_with("group.1=1:2:3", Choice::from(2..=3));
+    assert!(
+        range.starts_with("connects: hierarchy: groups need a fixed number of servers"),
+        "{range}"
+    );
+}
+
 /// The panic of `run`, which uses the test's own number of seeds.
 #[test]
 fn no_seeds_are_refused() {

@@ -142,7 +142,8 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Checks that each voter is in a group, if there are groups: a real server does not start otherwise.
+    /// Checks that each voter is in a group, if there are groups: a real server does not start otherwise (rule 5.8.11). Without
+    /// any weight no servers are a quorum, and none would ever serve.
     fn has_groups_of_all_voters(&self) -> Result<(), String> {
         let Some(groups) = self.settings.servers.hierarchy else { return Ok(()) };
         let Some((fewest, most)) = self.servers.range() else { return Ok(()) };
@@ -150,6 +151,9 @@ impl Scenario {
         let without = voters.difference(groups.servers());
         match without.iter().next() {
             Some(server) => Err(format!("hierarchy: {server} votes and is in no group")),
+            None if !groups.contains_quorum(voters) => {
+                Err("hierarchy: no voter has weight, so no servers are a quorum".to_string())
+            }
             None if fewest < most => Err(format!(
                 "hierarchy: groups need a fixed number of servers, and there are {}",
                 self.servers
