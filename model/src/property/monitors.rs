@@ -165,6 +165,12 @@ impl Monitors {
         asked.map(|slot| slot.looks_back).max().unwrap_or(LooksBack::Nothing)
     }
 
+    /// Returns how far back those monitors look that events of these kinds can concern.
+    pub fn look_back_at(&self, events: &[Event]) -> LooksBack {
+        let slots = events.iter().flat_map(|event| self.of_kind(event));
+        slots.map(|slot| slot.looks_back).max().unwrap_or(LooksBack::Nothing)
+    }
+
     /// Passes the event to the monitors that it concerns, each with as much of the history as it looks at.
     ///
     /// # Errors

@@ -21,17 +21,26 @@ pub(crate) struct Entry {
     sum: Fingerprint,
     /// Fingerprint of all transactions up to this entry, as monitors see them.
     told: Fingerprint,
+    /// Fingerprint of what a server that applies this entry tells its clients: the watches that fire, and the session
+    /// that ends.
+    fired: Fingerprint,
 }
 
 impl Entry {
     /// Returns the first entry of a log.
     fn first(zxid: Zxid, tree: DataTree) -> Entry {
         let sum = Fingerprint::of(&("log", zxid, &tree));
-        Entry { zxid, txn: None, applied: None, tree, sum, told: Fingerprint::default() }
+        let (told, fired) = (Fingerprint::default(), Fingerprint::default());
+        Entry { zxid, txn: None, applied: None, tree, sum, told, fired }
     }
 
     pub(crate) fn zxid(&self) -> Zxid {
         self.zxid
+    }
+
+    /// Returns the fingerprint of the watches that the entry fires and of the session that it ends.
+    pub(crate) fn fired(&self) -> Fingerprint {
+        self.fired
     }
 
     /// Returns true if the entry ends this session.
@@ -43,9 +52,13 @@ impl Entry {
     /// Returns the entry's part of the sum: its place, its tree (with the statistics of quotas), the watches that it
     /// fires, and the session that it ends. Two transactions can produce the same tree and fire different watches.
     fn part(txn: &Txn, applied: &Applied, tree: &DataTree) -> Fingerprint {
-        let ends = matches!(txn.body, TxnBody::CloseSession { .. }).then_some(txn.session);
-        Fingerprint::of(&("log", txn.zxid, tree, &applied.changes, ends))
+        Fingerprint::of(&("log", txn.zxid, tree, &applied.changes, ended(txn)))
     }
+}
+
+/// Returns the session that a transaction ends.
+fn ended(txn: &Txn) -> Option<SessionId> {
+    matches!(txn.body, TxnBody::CloseSession { .. }).then_some(txn.session)
 }
 
 /// The log; cheap to clone.
@@ -66,8 +79,9 @@ impl Log {
         let applied = tree.apply(&txn);
         sum.add(Entry::part(&txn, &applied, &tree));
         let told = Fingerprint::of(&(last.told, &*txn));
+        let fired = Fingerprint::of(&("fired", txn.zxid, &applied.changes, ended(&txn)));
         let (zxid, txn, applied) = (txn.zxid, Some(txn), Some(applied));
-        let entry = Arc::new(Entry { zxid, txn, applied, tree, sum, told });
+        let entry = Arc::new(Entry { zxid, txn, applied, tree, sum, told, fired });
         match Arc::get_mut(&mut self.0) {
             Some(entries) => entries.push(entry),
             None => {

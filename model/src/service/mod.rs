@@ -31,6 +31,7 @@
 
 mod choices;
 mod containers;
+mod footprint;
 mod lines;
 pub(crate) mod link;
 pub(crate) mod log;
@@ -39,7 +40,8 @@ mod serve;
 mod steady;
 
 pub use choices::Prefixes;
-pub use pieces::{Common, Share};
+pub use footprint::{OwnSessions, Reads};
+pub use pieces::{Common, Floor, Share};
 
 use crate::client::ClientMachine;
 use crate::network::Delivered;

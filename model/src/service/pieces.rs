@@ -19,10 +19,10 @@ use std::sync::Arc;
 /// The piece of one client.
 #[derive(Clone, Debug)]
 pub struct Share {
-    node: Tracked<ClientNode>,
-    link: Tracked<Link>,
+    pub(super) node: Tracked<ClientNode>,
+    pub(super) link: Tracked<Link>,
     /// Late writes of its lost connections.
-    late: BTreeMap<SessionId, VecDeque<LateWrite>>,
+    pub(super) late: BTreeMap<SessionId, VecDeque<LateWrite>>,
     /// Number of sessions it has begun.
     sessions: u32,
 }
@@ -31,9 +31,36 @@ pub struct Share {
 #[derive(Clone, Debug)]
 pub struct Common {
     config: Arc<Config>,
-    log: Log,
-    prep: Tracked<Prep>,
+    pub(super) log: Log,
+    pub(super) prep: Tracked<Prep>,
     resources: Resources,
+}
+
+/// What a client's piece says of the earliest part of the log that the client can still observe.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Floor {
+    /// The last zxid that the client has seen in a session to which it can return.
+    seen: Option<Zxid>,
+    /// The prefix that the client's server has applied.
+    shown: Option<Zxid>,
+    /// The session to which the client returns if its server closes the connection.
+    returns: Option<SessionId>,
+}
+
+impl Floor {
+    /// Returns the zxid below which no server will show this client the log again, provided that no connection is
+    /// lost and no session expires from now on. `None` means that no server will show it any existing entry.
+    ///
+    /// Under that condition, a new session begins at the end of the log. But a server still closes the connections of
+    /// a session that has ended. Packets in flight to the client are then lost, and a server that has not applied the
+    /// end accepts the client again at the client's last zxid.
+    pub fn at(&self, common: &Common) -> Option<Zxid> {
+        let has_ended = || self.returns.is_some_and(|session| !common.is_alive(session));
+        match (self.seen, self.shown) {
+            (Some(seen), Some(shown)) if seen < shown && has_ended() => Some(seen),
+            (seen, shown) => shown.or(seen),
+        }
+    }
 }
 
 impl Share {
@@ -43,27 +70,18 @@ impl Share {
         Fingerprint::of(&(node, link, &self.late, self.sessions))
     }
 
-    /// Returns the zxid below which no server will show this client the log again, provided that no connection is
-    /// lost and no session expires from now on. `None` means that no server will show it any existing entry.
-    ///
-    /// Under that condition, a new session begins at the end of the log. But a server still closes the connections of
-    /// a session that has ended. Packets in flight to the client are then lost, and a server that has not applied the
-    /// end accepts the client again at the client's last zxid.
-    pub fn floor(&self, common: &Common) -> Option<Zxid> {
+    /// Returns what this piece says of the earliest part of the log that its client can still observe.
+    pub fn floor(&self) -> Floor {
         let (machine, link) = (&self.node.machine, &self.link);
         if self.has_finished() {
-            return None;
+            return Floor::default();
         }
         let returns = machine.session().filter(|_| machine.state().is_alive());
-        let seen = returns.map(|_| machine.last_zxid());
-        let shown = (link.open && link.session.is_some()).then_some(link.view);
-        let has_ended = returns.is_some_and(|session| !common.is_alive(session));
-        // A client that closes its session itself does not come back for it.
-        match (seen, shown) {
-            (Some(seen), Some(shown)) if has_ended && !machine.is_closing() => {
-                Some(seen.min(shown))
-            }
-            _ => shown.or(seen),
+        Floor {
+            seen: returns.map(|_| machine.last_zxid()),
+            shown: (link.open && link.session.is_some()).then_some(link.view),
+            // A client that closes its session itself does not come back for it.
+            returns: returns.filter(|_| !machine.is_closing()),
         }
     }
 
@@ -90,7 +108,7 @@ impl Common {
     }
 
     /// Returns true if the leader considers a session alive.
-    fn is_alive(&self, session: SessionId) -> bool {
+    pub(super) fn is_alive(&self, session: SessionId) -> bool {
         self.prep.sessions().touch(session).is_some()
     }
 

@@ -28,6 +28,15 @@ pub struct Shown {
     is_new: bool,
 }
 
+/// What contradicts what a monitor says of itself ([`Witnesses::audit`]).
+#[derive(Clone, Debug)]
+pub enum Contradiction {
+    /// A copy of a monitor objects to an event to which the monitor itself did not object.
+    Copy(Objection),
+    /// A monitor changes at an event that, by its own account, does not concern it.
+    Unconcerned(Objection),
+}
+
 impl Shown {
     /// Returns the view of the monitors at that event.
     pub fn view(&self, at: Time) -> View<'_> {
@@ -117,25 +126,21 @@ impl Witnesses {
         }
     }
 
-    /// Processes the events of a step on a copy, like [`Witnesses::witness`], and also passes each event to the
-    /// monitors that it does not concern. Returns the history that monitors saw at each event.
+    /// Processes the events of a step on a copy, like [`Witnesses::witness`], which did not object, and also passes each
+    /// event to the monitors that it does not concern. Returns the history that monitors saw at each event.
     ///
     /// # Errors
-    /// An objection that names a monitor whose state changed at an event that, by its own account, does not concern
-    /// it.
-    pub fn audit(&self, at: Time, events: &[Event]) -> Result<Vec<Shown>, Objection> {
+    /// What contradicts what a monitor says of itself.
+    pub fn audit(&self, at: Time, events: &[Event]) -> Result<Vec<Shown>, Contradiction> {
         let (mut copy, mut all) = (self.clone(), Vec::new());
         for event in events {
             let known = copy.history.last();
-            // The caller that takes the step reports this objection.
-            if copy.one_event(at, event, &mut Vec::new()).is_err() {
-                break;
-            }
+            copy.one_event(at, event, &mut Vec::new()).map_err(Contradiction::Copy)?;
             let is_new = copy.history.last() != known;
             let shown = Shown { history: Arc::clone(&copy.history), is_new };
             copy.monitors.unconcerned(shown.view(at), event).map_err(|objection| {
                 let saw = format!("after the event \"{event}\": {}", objection.saw);
-                Objection { saw, ..objection }
+                Contradiction::Unconcerned(Objection { saw, ..objection })
             })?;
             all.push(shown);
         }

@@ -149,6 +149,8 @@ pub enum Watched {
     Everything,
     /// The observations of programs, and the history at each of them.
     History,
+    /// The observations and records of programs, in order, and the tree at each of them.
+    Tree,
 }
 
 /// A generated case.

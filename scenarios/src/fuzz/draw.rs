@@ -18,7 +18,7 @@ pub fn draw(seed: u64, number: u64) -> Case {
     let programs = (0..clients).map(|_| palette.program(&mut dice, most)).collect();
     let watched = [
         Watched::Ends,
-        Watched::Ends,
+        Watched::Tree,
         Watched::Words,
         Watched::Order,
         Watched::Commits,

@@ -65,7 +65,7 @@ fn future(model: &ProgramModel, state: &State) -> (Future, Vec<State>) {
     let mut actions = Vec::new();
     stateright::Model::actions(model, state, &mut actions);
     for action in actions {
-        let next = stateright::Model::next_state(model, state, action);
+        let next = stateright::Model::next_state(model, state, action.clone());
         let next = next.expect("what is offered is possible");
         future.entry(model.without_past(&next)).or_insert(action);
         all.push(next);
@@ -77,7 +77,7 @@ fn differs(model: &ProgramModel, one: &Known, other: &Known) -> Option<String> {
     let only = |this: &Known, that: &Known| {
         let mut rest = this.future.iter().filter(|(next, _)| !that.future.contains_key(next));
         let (_, action) = rest.next()?;
-        let steps = stateright::Model::format_step(model, &this.state, *action);
+        let steps = stateright::Model::format_step(model, &this.state, action.clone());
         let steps = steps.unwrap_or_default().replace('\n', "; ");
         Some(format!("where one comes to by `{steps}`, the other never comes to"))
     };

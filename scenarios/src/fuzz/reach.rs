@@ -31,7 +31,7 @@ pub(super) fn model(
     ends: &Ends,
 ) -> ProgramModel {
     let clients = case.programs.len();
-    let at_once = matches!(case.watched, Watched::Words | Watched::Order);
+    let at_once = matches!(case.watched, Watched::Words | Watched::Order | Watched::Tree);
     let programs: Vec<Program> = case
         .programs
         .iter()

@@ -36,7 +36,8 @@ impl Recorder {
             | Watched::Requests
             | Watched::Commits
             | Watched::Everything
-            | Watched::History => true,
+            | Watched::History
+            | Watched::Tree => true,
         }
     }
 
@@ -52,19 +53,24 @@ impl Recorder {
 
     /// Describes the end of a run: the records and the tree.
     fn whole(&self, view: View<'_>) -> String {
-        let tree = view.history.tree();
-        let znodes: Vec<String> = tree
-            .nodes()
-            .filter_map(|(path, znode)| {
-                let stat = tree.stat(path)?;
-                let owner = stat.ephemeral_owner.map_or(0, |owner| u64::from(owner.client().0));
-                let (version, cversion) = (stat.version, stat.cversion);
-                Some(format!("{path}={:?}v{version}c{cversion}o{owner}", znode.data))
-            })
-            .filter(|znode| !znode.starts_with("/zookeeper") && !znode.starts_with("/="))
-            .collect();
-        format!("{:?} leaves {}", self.lines, znodes.join(" "))
+        format!("{:?} leaves {}", self.lines, znodes(view))
     }
+}
+
+/// Describes the tree.
+fn znodes(view: View<'_>) -> String {
+    let tree = view.history.tree();
+    let znodes: Vec<String> = tree
+        .nodes()
+        .filter_map(|(path, znode)| {
+            let stat = tree.stat(path)?;
+            let owner = stat.ephemeral_owner.map_or(0, |owner| u64::from(owner.client().0));
+            let (version, cversion) = (stat.version, stat.cversion);
+            Some(format!("{path}={:?}v{version}c{cversion}o{owner}", znode.data))
+        })
+        .filter(|znode| !znode.starts_with("/zookeeper") && !znode.starts_with("/="))
+        .collect();
+    znodes.join(" ")
 }
 
 impl Monitor for Recorder {
@@ -78,7 +84,7 @@ impl Monitor for Recorder {
 
     fn concerns(&self, event: &Event) -> bool {
         match self.watched {
-            Watched::Ends | Watched::Words | Watched::Order => {
+            Watched::Ends | Watched::Words | Watched::Order | Watched::Tree => {
                 matches!(event, Event::Observed { .. })
             }
             // This recorder's own state contains the order of commits only after it has looked back.
@@ -99,6 +105,7 @@ impl Monitor for Recorder {
     fn looks_back(&self) -> LooksBack {
         match self.watched {
             Watched::History => LooksBack::Whole,
+            Watched::Tree => LooksBack::Tip,
             _ => LooksBack::Nothing,
         }
     }
@@ -130,6 +137,9 @@ impl Monitor for Recorder {
         if self.watched == Watched::History {
             let txns: Vec<String> = view.history.txns().iter().map(|txn| committed(txn)).collect();
             line = format!("{line} after {}", txns.join(", "));
+        }
+        if self.watched == Watched::Tree {
+            line = format!("{line} at {}", znodes(view));
         }
         self.write(event.client(), line);
         Ok(())

@@ -73,6 +73,12 @@ fn planted_mistakes_are_found() {
         Flaw::AtOnceThoughKilled,
         Flaw::FailedWriteIsPrivate,
         Flaw::OneWayOfABlock,
+        Flaw::FootprintWithoutSessions,
+        Flaw::FootprintWithoutBudget,
+        Flaw::FootprintOfWrites,
+        Flaw::FootprintOfReads,
+        Flaw::FootprintOfWatches,
+        Flaw::MonitorsWithoutTip,
     ];
     for flaw in soon {
         let fuzzed = fuzz(1, 0..100, Some(flaw), 2 * STATES, &|_| true);

@@ -6,6 +6,8 @@
 //! A search ([`search()`]) runs breadth first in the order of world steps, so that the first violation has the fewest
 //! steps, or depth first, which needs little memory beyond the table of visited states. It never reports an early stop
 //! as a success: [`Ending`] distinguishes exhausted, bounded and violated.
+//!
+#![doc = include_str!("README.md")]
 
 mod intern;
 pub mod memo;

@@ -32,6 +32,12 @@ pub trait Model:
     /// of a search that meets one is bounded, never exhausted.
     fn withheld(&self, state: &Self::State) -> Option<&'static str>;
 
+    /// Appends a state's actions, and returns the bound, if any, that [`Model::withheld`] names.
+    fn expand(&self, state: &Self::State, actions: &mut Vec<Self::Action>) -> Option<&'static str> {
+        self.actions(state, actions);
+        self.withheld(state)
+    }
+
     /// Estimates the bytes that this state holds beyond its own size. Called for a few sampled states, to estimate the
     /// size of the frontier.
     fn heap_bytes(&self, state: &Self::State) -> usize {

@@ -8,9 +8,9 @@ mod arena;
 mod index;
 
 pub(in crate::every) use arena::{Arena, Weighed};
-pub(in crate::every) use index::{Fold, Index};
+pub(in crate::every) use index::Fold;
 
-use index::Key;
+use index::{Index, Key};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -36,8 +36,9 @@ impl Numbered for u32 {
 
 /// A table that stores each distinct entry once, by key. The usual key is a fingerprint.
 pub(in crate::every) struct Table<T, K = u128> {
-    entries: Arena<T>,
-    numbers: Index<K>,
+    /// The entries with their keys: a look-up that compares the key has the entry at hand.
+    entries: Arena<(K, T)>,
+    numbers: Index,
     /// The heap memory of the entries, in bytes.
     heap: AtomicU64,
 }
@@ -48,7 +49,7 @@ impl<T: Weighed, K: Key> Table<T, K> {
     }
 
     pub(in crate::every) fn get(&self, number: impl Numbered) -> &T {
-        self.entries.get(number.number())
+        &self.entries.get(number.number()).1
     }
 
     pub(in crate::every) fn len(&self) -> u32 {
@@ -67,19 +68,37 @@ impl<T: Weighed, K: Key> Table<T, K> {
             return number;
         }
         let made = make();
-        self.numbers.number(key, || self.add(made).get()).number()
+        let hash_of = |number: u32| self.key(number).mixed();
+        let is_same = |number: u32| self.key(number) == key;
+        self.numbers.number(key.mixed(), is_same, hash_of, || self.put(key, made).get()).number()
     }
 
     pub(in crate::every) fn find(&self, key: K) -> Option<Number> {
-        self.numbers.find(key).map(Numbered::number)
+        let is_same = |number: u32| self.key(number) == key;
+        self.numbers.find(key.mixed(), is_same).map(Numbered::number)
     }
 
-    /// Adds an entry without a key.
+    fn key(&self, number: u32) -> K {
+        self.entries.get(number.number()).0
+    }
+
+    /// Adds an entry that is not found by its key.
     pub(in crate::every) fn add(&self, entry: T) -> Number {
+        self.put(K::NONE, entry)
+    }
+
+    fn put(&self, key: K, entry: T) -> Number {
         let number = self.entries.reserve();
         self.heap.fetch_add(entry.heap_bytes() as u64, Ordering::Relaxed);
-        self.entries.put(number, entry);
+        self.entries.put(number, (key, entry));
         number
+    }
+}
+
+/// The entry of a table that maps keys to numbers of another table.
+impl Weighed for Number {
+    fn heap_bytes(&self) -> usize {
+        0
     }
 }
 
@@ -90,10 +109,6 @@ impl Renumbered {
     /// Creates a map in which no entry is kept yet.
     pub(in crate::every) fn of<T: Weighed, K: Key>(table: &Table<T, K>) -> Renumbered {
         Renumbered(vec![None; table.len() as usize + 1])
-    }
-
-    pub(in crate::every) fn is_kept(&self, old: impl Numbered) -> bool {
-        self.0[old.number().get() as usize].is_some()
     }
 
     /// Returns the new number of an entry; calls `keep` for the number if there is none yet.
@@ -145,6 +160,5 @@ mod tests {
         let kept = [keep(numbers[3]), keep(numbers[1]), keep(numbers[3])];
         assert_eq!(kept[0], kept[2]);
         assert_eq!((*new.get(kept[0]), *new.get(kept[1]), new.len()), (3, 1, 2));
-        assert!(renumbered.is_kept(numbers[1]) && !renumbered.is_kept(numbers[0]));
     }
 }

@@ -10,7 +10,9 @@
 use super::ProgramModel;
 use super::check::REDUCTION;
 use super::pieces::Keys;
+use crate::every::intern::Fold;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::BuildHasherDefault;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -18,11 +20,13 @@ use vivarium_model::event::Event;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::property::{Monitors, Objection, is_concerned};
 use vivarium_model::time::Time;
-use vivarium_model::witnesses::{Shown, Witnesses};
+use vivarium_model::witnesses::{Contradiction, Shown, Witnesses};
 
-/// The number of states that are all checked, after which one in [`RARITY`](super::check::RARITY) is. The same number
-/// of steps are all checked, after which one in [`STEPS_RARITY`] is.
-pub(super) const FIRST: u64 = if cfg!(debug_assertions) { 2_000 } else { 10_000 };
+/// The number of states that are all checked, after which one in [`RARITY`](super::check::RARITY) is.
+const FIRST: u64 = 2_000;
+
+/// The number of steps that are all checked, after which one in [`STEPS_RARITY`] is.
+const FIRST_STEPS: u64 = if cfg!(debug_assertions) { 2_000 } else { 10_000 };
 
 const STEPS_RARITY: u128 = 64;
 
@@ -40,6 +44,8 @@ const ALL_STRIDES: usize = if cfg!(debug_assertions) { 10_000 } else { 100_000 }
 pub(super) struct Audit {
     states: Mutex<Keys>,
     checked: AtomicU64,
+    /// Places that are checked, by a hash of them: they are many.
+    places: Mutex<hashbrown::HashSet<u64, BuildHasherDefault<Fold>>>,
     /// States with an objection. Each repeated visit must find the objection again.
     objectionable: Mutex<Keys>,
     objections: AtomicU64,
@@ -91,6 +97,12 @@ impl Audit {
         is_new
     }
 
+    /// Returns true if a place, or the places of two clients, are not checked yet. After the first objection, everything
+    /// is checked again, so that a path taken again finds the same objection.
+    pub(super) fn is_new(&self, places: u128) -> bool {
+        locked(&self.places).insert(places as u64) || self.objections.load(Ordering::Relaxed) > 0
+    }
+
     pub(super) fn objects(&self, state: Fingerprint) {
         locked(&self.objectionable).insert(state.0);
         self.objections.fetch_add(1, Ordering::Relaxed);
@@ -101,7 +113,7 @@ impl Audit {
     pub(super) fn takes_step(&self, key: u128) -> bool {
         let is_chosen = Fingerprint::of(&key).0.is_multiple_of(STEPS_RARITY);
         if !is_chosen
-            && self.steps.load(Ordering::Relaxed) >= FIRST
+            && self.steps.load(Ordering::Relaxed) >= FIRST_STEPS
             && self.objections.load(Ordering::Relaxed) == 0
         {
             return false;
@@ -113,17 +125,25 @@ impl Audit {
     /// Checks the events of a step, and remembers the monitors' step.
     ///
     /// # Errors
-    /// Returns an objection if an event changes a monitor that the event does not concern.
+    /// Returns an objection if an event changes a monitor that the event does not concern, or if a copy of a monitor
+    /// objects where the monitor did not.
     pub(super) fn step(
         &self,
         before: &Witnesses,
         events: &[Event],
         after: &Monitors,
     ) -> Result<(), Objection> {
-        let shown = before.audit(Time::ZERO, events).map_err(|objection| {
+        let shown = before.audit(Time::ZERO, events).map_err(|contradiction| {
             self.objections.fetch_add(1, Ordering::Relaxed);
-            let failure = objection.failure.clone();
-            Objection { failure, ..Objection::new(REDUCTION, is_concerned(&objection)) }
+            match contradiction {
+                Contradiction::Copy(objection) => {
+                    differs(&objection.property, "after the same events", &objection.saw)
+                }
+                Contradiction::Unconcerned(objection) => {
+                    let failure = objection.failure.clone();
+                    Objection { failure, ..Objection::new(REDUCTION, is_concerned(&objection)) }
+                }
+            }
         })?;
         if !events.iter().any(|event| before.monitors().concerns(event)) {
             return Ok(());

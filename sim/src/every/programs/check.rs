@@ -8,8 +8,9 @@
 //! [`Monitor::minds_order`]: vivarium_model::property::Monitor::minds_order
 
 use super::ProgramModel;
-use super::pieces::{Place, Took};
+use super::pieces::{OwnStep, Place, Took};
 use super::state::State;
+use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::ClientId;
 use vivarium_model::property::Objection;
 
@@ -17,7 +18,10 @@ use vivarium_model::property::Objection;
 pub const REDUCTION: &str = "a reduction's condition";
 
 /// After the first states, one state in this many is checked, unless all states are to be checked.
-pub(super) const RARITY: u128 = if cfg!(debug_assertions) { 64 } else { 1_024 };
+pub(super) const RARITY: u128 = if cfg!(debug_assertions) { 64 } else { 512 };
+
+/// At one in this many of the places that are checked, a client's steps are computed again.
+const READS_RARITY: u128 = 8;
 
 impl ProgramModel {
     /// Checks a state if the state is selected.
@@ -36,6 +40,7 @@ impl ProgramModel {
 
     fn check_all(&self, state: &State) -> Result<(), Objection> {
         for client in self.clients() {
+            self.is_composed(state, client)?;
             for place in self.places_of_blocks(state, client) {
                 if self.trie.is_late() {
                     return Ok(());
@@ -46,22 +51,88 @@ impl ProgramModel {
         Ok(())
     }
 
-    /// Checks the steps of a client at its current place, at the border of a block or inside one.
+    /// Checks that the blocks of a client that were composed are those that a walk finds.
+    fn is_composed(&self, state: &State, client: ClientId) -> Result<(), Objection> {
+        match self.is_miscomposed(state, client) {
+            true => Err(Objection::new(
+                REDUCTION,
+                "the blocks of private steps that were composed are not those that a walk finds: the search itself has \
+                 a defect",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Checks the steps of a client at its current place, at the border of a block or inside one. What holds at a place,
+    /// or of the places of two clients, holds in every state with these places, so it is checked once.
     fn check_at(&self, state: &State, client: ClientId) -> Result<(), Objection> {
-        self.comes_first(state, client)?;
+        let key = self.place_key(state, &[client]);
+        if self.audit.is_new(key) {
+            if self.rarity == 1 || key.is_multiple_of(READS_RARITY) {
+                self.reads_enough(state, client)?;
+            }
+            self.comes_first(state, client)?;
+        }
         // Another client can act from any place in a block of its own.
         for other in self.clients().filter(|other| *other != client) {
             for place in self.places_of_blocks(state, other) {
+                let state = state.at(other, place);
+                if !self.audit.is_new(self.place_key(&state, &[client, other])) {
+                    continue;
+                }
                 if self.trie.is_late() {
                     return Ok(());
                 }
-                let state = state.at(other, place);
-                let mut private =
-                    self.steps_at(&state, client).all.iter().filter(|took| took.private);
+                let steps = self.steps_at(&state, client);
+                let mut private = steps.all.iter().filter(|took| took.private);
                 private.try_for_each(|took| self.swaps(&state, client, took, other))?;
             }
         }
         Ok(())
+    }
+
+    /// Returns a key of these clients' places in a state.
+    fn place_key(&self, state: &State, clients: &[ClientId]) -> u128 {
+        let (shared, witnesses) = (
+            self.tables.shared.get(state.shared).key(),
+            self.tables.witnesses.get(state.witnesses).fingerprint,
+        );
+        let piece = |client: &ClientId| {
+            let number = state.clients[client.index()].expect("there is such a client");
+            self.tables.clients.get(number).fingerprint
+        };
+        let pieces: Vec<Fingerprint> = clients.iter().map(piece).collect();
+        Fingerprint::of(&(pieces, shared, witnesses, state.left.packed())).0
+    }
+
+    /// Checks that what was looked up is what a client can do in this state.
+    fn reads_enough(&self, state: &State, client: ClientId) -> Result<(), Objection> {
+        if let Some(step) = self.misread(state, client) {
+            let saw = format!(
+                "what a client can do was computed in another state, and `{step}` depends on more than the part of the \
+                 state that the two have in common"
+            );
+            return Err(Objection::new(REDUCTION, saw));
+        }
+        let Place { witnesses, shared, .. } = state.place(client);
+        let number = self.own_steps_number(state, client, state.place(client));
+        let own = |index| self.result(state, client, state.place(client), number, index);
+        let differs = |own: &&OwnStep| {
+            let events = own.events;
+            events.is_some_and(|events| self.is_witnessed_otherwise(witnesses, events, shared))
+        };
+        let all = 0..self.tables.steps.get(number).all.len();
+        match all.map(own).find(differs) {
+            None => Ok(()),
+            Some(own) => Err(Objection::new(
+                REDUCTION,
+                format!(
+                    "what a property makes of `{}` depends on more than its state, the events, and the part of the \
+                     history that it declares to look at (`looks_back`)",
+                    own.step
+                ),
+            )),
+        }
     }
 
     /// Checks that a step that is taken before all others makes no difference to the client's other steps.
@@ -71,9 +142,8 @@ impl ProgramModel {
         let first = &steps.all[at];
         let ahead = self.after_step(state, client, first);
         let find = |state: &State, took: &Took| {
-            let steps = self.steps_at(state, client);
-            let same = steps.all.iter().find(|other| other.step == took.step);
-            same.map(|same| pieces(&self.after_step(state, client, same)))
+            let same = self.step_at(state, client, took.step);
+            same.map(|same| pieces(&self.after_step(state, client, &same)))
         };
         for other in steps.all.iter().filter(|other| other.step != first.step) {
             if other.to.objection.is_some() {
@@ -103,16 +173,14 @@ impl ProgramModel {
     ) -> Result<(), Objection> {
         let behind = state.at(client, took.to.place());
         for theirs in &self.steps_at(&behind, other).all {
-            let same = |took: &&Took, other: &Took| took.step == other.step;
-            let first = self.steps_at(state, other).all.iter().find(|took| same(took, theirs));
+            let first = self.step_at(state, other, theirs.step);
             let swapped = first.is_some_and(|first| {
                 if first.to.objection.is_some() || theirs.to.objection.is_some() {
-                    return saw(first) == saw(theirs);
+                    return saw(&first) == saw(theirs);
                 }
-                let between = self.after_step(state, other, first);
-                let second = self.steps_at(&between, client).all.iter().find(|it| same(it, took));
-                second.is_some_and(|second| {
-                    let one = pieces(&self.after_step(&between, client, second));
+                let between = self.after_step(state, other, &first);
+                self.step_at(&between, client, took.step).is_some_and(|second| {
+                    let one = pieces(&self.after_step(&between, client, &second));
                     second.private && one == pieces(&self.after_step(&behind, other, theirs))
                 })
             });

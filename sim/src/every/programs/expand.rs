@@ -1,37 +1,69 @@
 //! Expands states into worlds and folds worlds into states. Also holds the tables of pieces.
 
 use super::ProgramModel;
-use super::pieces::{Choices, Client, Shared, Steps, WitnessPiece};
+use super::graph::Asked;
+use super::pieces::{Client, Events, Listener, OwnStep, OwnSteps, Shared, WitnessPiece, Witnessed};
 use super::reductions::Flaw;
 use super::scene::Scene;
 use super::state::{MAX_CLIENTS, State};
 use crate::every::intern::{Number, Table};
 use crate::every::memo::Memo;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::id::ClientId;
-use vivarium_model::property::{LooksBack, Objection};
+use vivarium_model::property::{LooksBack, Monitors, Objection};
 use vivarium_model::service::{Common, Service};
 use vivarium_model::world::World;
 use vivarium_model::zxid::Zxid;
 
 /// All tables of a search.
 pub(super) struct Tables {
+    /// Distinguishes these tables from all others of the process.
+    pub(super) id: u64,
     pub(super) clients: Table<Client>,
     pub(super) shared: Table<Shared>,
     pub(super) witnesses: Table<WitnessPiece>,
-    pub(super) steps: Table<Steps>,
-    pub(super) choices: Table<Choices>,
+    /// What clients can do, by the piece of the client, the kinds of faults that are left, and the footprint.
+    pub(super) steps: Table<OwnSteps, StepsKey>,
+    /// The results of steps that read the whole shared piece, by the client's steps, the step's index, and that piece.
+    pub(super) deferred: Table<OwnStep, [u32; 3]>,
+    /// Pieces of clients whose servers notify them of different transactions, by fingerprint.
+    pub(super) listeners: Table<Listener>,
+    /// Graphs of private steps, by what they read.
+    pub(super) graphs: Table<Asked, GraphKey>,
+    /// Lists of events, by fingerprint.
+    pub(super) events: Table<Events>,
+    /// What monitors make of events, by the piece of the monitors, the events, and what the monitors can look at.
+    pub(super) witnessed: Table<Witnessed, WitnessedKey>,
+    /// The shared piece after an expiry, by the piece before and the session.
+    pub(super) expired: Table<Number, [u32; 3]>,
 }
+
+/// The piece of a client; the faults that are left and the kind of the footprint; the footprint.
+pub(super) type StepsKey = [u32; 6];
+
+/// The piece of a client and the budget, or the number of the question before; the question; the answer.
+pub(super) type GraphKey = [u32; 8];
+
+/// The piece of the monitors; the events; the fingerprint of what monitors can look at.
+pub(super) type WitnessedKey = [u32; 6];
 
 impl Tables {
     pub(super) fn new() -> Tables {
+        static MADE: AtomicU64 = AtomicU64::new(0);
         Tables {
+            id: MADE.fetch_add(1, Ordering::Relaxed) + 1,
             clients: Table::new(),
             shared: Table::new(),
             witnesses: Table::new(),
             steps: Table::new(),
-            choices: Table::new(),
+            deferred: Table::new(),
+            listeners: Table::new(),
+            graphs: Table::new(),
+            events: Table::new(),
+            witnessed: Table::new(),
+            expired: Table::new(),
         }
     }
 }
@@ -45,8 +77,8 @@ pub struct Pieces {
     pub shared: u32,
     /// States of the monitors.
     pub monitors: u32,
-    /// Combinations of these in which a client's choices were computed.
-    pub choices: u32,
+    /// Combinations of clients' states and of what clients can see of the shared ones, in which steps were computed.
+    pub steps: u32,
 }
 
 impl ProgramModel {
@@ -57,31 +89,34 @@ impl ProgramModel {
             clients: self.tables.clients.len(),
             shared: self.tables.shared.len(),
             monitors: self.tables.witnesses.len(),
-            choices: self.tables.choices.len(),
+            steps: self.tables.steps.len(),
         }
     }
 
     /// Estimates the memory of the pieces, in bytes.
     pub(super) fn tables_bytes(&self) -> u64 {
-        let Tables { clients, shared, witnesses, steps, choices } = &self.tables;
-        clients.bytes() + shared.bytes() + witnesses.bytes() + steps.bytes() + choices.bytes()
+        let tables = &self.tables;
+        let pieces = tables.clients.bytes() + tables.shared.bytes() + tables.witnesses.bytes();
+        let steps = tables.steps.bytes() + tables.deferred.bytes() + tables.expired.bytes();
+        let graphs = tables.graphs.bytes() + tables.listeners.bytes();
+        pieces + steps + graphs + tables.events.bytes() + tables.witnessed.bytes()
     }
 
     pub(super) fn clients(&self) -> impl DoubleEndedIterator<Item = ClientId> + use<> {
         (0..self.config.clients.len()).map(ClientId::at)
     }
 
-    pub(super) fn choices_at(&self, number: Number) -> &Choices {
-        self.tables.choices.get(number)
-    }
-
     /// Expands a state into a scene.
     pub(super) fn scene(&self, state: &State) -> Scene {
+        self.scene_with(state, self.tables.witnesses.get(state.witnesses).monitors.clone())
+    }
+
+    /// Expands a state into a scene with these monitors.
+    pub(super) fn scene_with(&self, state: &State, monitors: Monitors) -> Scene {
         let clients = || state.clients.iter().flatten().map(|at| self.tables.clients.get(*at));
         let shared = self.tables.shared.get(state.shared);
         let service = Service::of_pieces(&shared.common, clients().map(|client| &client.share));
         let host = Memo::at(Arc::clone(&self.trie), clients().map(|client| client.place));
-        let monitors = self.tables.witnesses.get(state.witnesses).monitors.clone();
         let history = Arc::clone(&shared.history);
         Scene { world: World::of_pieces(service, host, history, monitors), left: state.left }
     }
@@ -95,7 +130,7 @@ impl ProgramModel {
         let mut state = State {
             clients,
             shared: self.shared(scene),
-            witnesses: self.witnesses(scene),
+            witnesses: self.monitors(scene.world.monitors()),
             left: scene.left,
             length: 0,
             objection: objection.map(Arc::new),
@@ -105,9 +140,14 @@ impl ProgramModel {
         state
     }
 
-    /// Folds a scene that was derived from another one. Parts shared with the earlier scene keep their pieces without a
-    /// look-up.
-    pub(super) fn refold(&self, here: &State, before: &Scene, after: &Scene) -> State {
+    /// Folds a scene that was derived from another one by a step. Parts shared with the earlier scene keep their pieces
+    /// without a look-up. Returns the pieces of the clients and the shared piece.
+    pub(super) fn refold(
+        &self,
+        here: &State,
+        before: &Scene,
+        after: &Scene,
+    ) -> ([Option<Number>; MAX_CLIENTS], Number) {
         let (old, new) = (before.world.grain(), after.world.grain());
         let mut clients = here.clients;
         for client in self.clients() {
@@ -116,14 +156,8 @@ impl ProgramModel {
                 clients[client.index()] = Some(self.client(after, client));
             }
         }
-        let (old_monitors, monitors) = (before.world.monitors(), after.world.monitors());
-        let same_monitors = monitors.is_shared_with(old_monitors);
-        State {
-            clients,
-            shared: if new.has_same_common(old) { here.shared } else { self.shared(after) },
-            witnesses: if same_monitors { here.witnesses } else { self.witnesses(after) },
-            ..here.clone()
-        }
+        let shared = if new.has_same_common(old) { here.shared } else { self.shared(after) };
+        (clients, shared)
     }
 
     fn client(&self, scene: &Scene, client: ClientId) -> Number {
@@ -134,6 +168,9 @@ impl ProgramModel {
         let fingerprint = Fingerprint::of(&(client, share.fingerprint(), program));
         self.tables.clients.number(fingerprint.0, || Client {
             has_finished: share.has_finished(),
+            floor: share.floor(),
+            reads: share.reads(),
+            listener: self.tables.listeners.number(share.listener().0, || Listener(share.clone())),
             share,
             place: place.map(|(id, _)| id),
             fingerprint,
@@ -143,15 +180,15 @@ impl ProgramModel {
     fn shared(&self, scene: &Scene) -> Number {
         let common = scene.world.grain().common();
         let history = Arc::clone(scene.world.shared_history());
-        let shared = Shared { rest: self.rest(&common), common, history };
-        self.tables.shared.number(shared.key(), || shared)
-    }
-
-    fn witnesses(&self, scene: &Scene) -> Number {
-        let monitors = scene.world.monitors();
-        let fingerprint = monitors.fingerprint();
-        let entry = || WitnessPiece { monitors: monitors.clone(), fingerprint };
-        self.tables.witnesses.number(fingerprint.0, entry)
+        let rest = self.rest(&common);
+        self.tables.shared.number(Shared::key_of(&common, rest), || Shared {
+            rest,
+            sessions: self.clients().map(|client| common.sessions_of(client)).collect(),
+            tip: Fingerprint::of(history.tree()),
+            has_reaped: common.has_reaped(),
+            common,
+            history,
+        })
     }
 
     /// Returns the fingerprint of what all clients share except the log; it includes what monitors can look up in the
@@ -188,7 +225,7 @@ impl ProgramModel {
         whole
     }
 
-    /// Returns a zxid below which no client will observe the log. (`Share::floor` has the reasons.)
+    /// Returns a zxid below which no client will observe the log. (`Floor::at` has the reasons.)
     fn floor(&self, state: &State, common: &Common) -> Zxid {
         let clients = state.clients.iter().flatten().map(|at| self.tables.clients.get(*at));
         let forgets_sessions = self.has(Flaw::PastIgnoresNewSessions);
@@ -200,21 +237,7 @@ impl ProgramModel {
         if self.has(Flaw::PastIgnoresServers) {
             return common.last();
         }
-        let shown = clients.filter_map(|client| client.share.floor(common));
+        let shown = clients.filter_map(|client| client.floor.at(common));
         shown.fold(common.last(), Zxid::min)
-    }
-
-    /// Returns the choices of a client in a state, computed at most once for each place.
-    pub(super) fn choices(&self, state: &State, client: ClientId) -> Number {
-        let key = state.place(client).key();
-        if let Some(number) = self.tables.choices.find(key) {
-            return number;
-        }
-        let choices = self.work_out(state, client);
-        if choices.depends_on_others {
-            self.tables.choices.add(choices)
-        } else {
-            self.tables.choices.number(key, || choices)
-        }
     }
 }

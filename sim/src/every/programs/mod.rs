@@ -1,9 +1,9 @@
 //! A search of programs at the service grain: every order of steps, within a budget of faults.
 //!
 //! A state is a world (service, programs' nodes in their trie, history, monitors) and the rest of the budget, stored as
-//! the numbers of its pieces (`pieces.rs`). What a client can do depends only on its own piece and the shared pieces,
-//! so it is computed once in a world (`steps.rs`) and then looked up. Without reductions, every step of the world is an
-//! action, and two states are merged only if they are equal.
+//! the numbers of its pieces (`pieces.rs`). What a client can do depends only on its own piece and on what its steps read
+//! of the others (`footprint.rs`), so it is computed once in a world (`steps.rs`) and then looked up. Without reductions,
+//! every step of the world is an action, and two states are merged only if they are equal.
 //!
 //! | Reduction | Condition | Where it is checked |
 //! |---|---|---|
@@ -37,7 +37,10 @@ mod audit;
 mod blocks;
 mod budget;
 mod check;
+mod compose;
 mod expand;
+mod footprint;
+mod graph;
 mod model;
 mod pieces;
 mod reductions;
@@ -48,7 +51,9 @@ pub(in crate::every) mod scene;
 mod shorten;
 mod state;
 mod steps;
+mod summary;
 mod trace;
+mod witness;
 
 pub use audit::Audited;
 pub use budget::Budget;
@@ -94,6 +99,8 @@ pub struct ProgramModel {
     /// The checks made so far, shared with the models that are derived from this one.
     audit: Arc<audit::Audit>,
     looks_back: LooksBack,
+    /// The monitors before the first event.
+    beginning_monitors: Monitors,
     /// Whether a monitor is concerned by what clients send and receive.
     told_matters: bool,
     tables: expand::Tables,
@@ -123,6 +130,7 @@ impl ProgramModel {
             config: Arc::new(Config { setup, ..Config::new(1, clients) }),
             trie: Arc::new(Trie::new(programs)),
             looks_back: Monitors::new(monitors.clone()).look_back(),
+            beginning_monitors: Monitors::new(monitors.clone()),
             told_matters: replies::matters(&monitors),
             monitors,
             budget,

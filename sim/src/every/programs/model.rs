@@ -1,13 +1,15 @@
 //! Implements the search's interface ([`Model`]) for programs.
 
 use super::ProgramModel;
+use super::blocks::Paper;
 use super::pieces::{Choices, Transition};
 use super::scene::Scene;
-use super::state::State;
+use super::state::{MAX_CLIENTS, State};
 use crate::every::Model;
-use crate::every::intern::Number;
 use crate::run::demands::all_have_finished;
 use stateright::Property;
+use std::cell::Cell;
+use std::fmt;
 use std::sync::Arc;
 use vivarium_model::bounds::SEARCHED_INPUTS;
 use vivarium_model::effect::Effects;
@@ -17,29 +19,34 @@ use vivarium_model::property::Objection;
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
 
-/// An action of one client: a step or a block of steps. It holds a number in the tables of the model that offered it,
-/// so another model cannot use it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// An action of one client: a step or a block of steps, with its result. Its pieces are numbers in the tables of the
+/// model that offered it, so another model cannot use it.
+#[derive(Clone)]
 pub struct Action {
     client: ClientId,
     kind: Kind,
     /// The index among the client's choices of this kind.
     index: u16,
-    choices: Number,
+    to: Transition,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Block,
-    Sleep,
+    InTime,
 }
 
-impl Kind {
-    fn of(self, choices: &Choices) -> &[Transition] {
-        match self {
-            Kind::Block => &choices.blocks,
-            Kind::Sleep => &choices.sleeps,
-        }
+/// Two actions of one state are equal if they have the same place among its actions.
+impl PartialEq for Action {
+    fn eq(&self, other: &Action) -> bool {
+        let place = |of: &Action| (of.client, of.kind, of.index);
+        place(self) == place(other)
+    }
+}
+
+impl fmt::Debug for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {:?} {}", self.client, self.kind, self.index)
     }
 }
 
@@ -64,10 +71,7 @@ impl ProgramModel {
         let at = usize::from(action.index);
         match action.kind {
             Kind::Block => self.steps_of_block(state, action.client, at),
-            Kind::Sleep => {
-                let mut steps = self.in_time(&self.scene(state), action.client);
-                vec![steps.swap_remove(at)]
-            }
+            Kind::InTime => vec![self.in_time(state, action.client).swap_remove(at).0],
         }
     }
 
@@ -79,19 +83,84 @@ impl ProgramModel {
         !fresh(client) || self.clients().find(|client| fresh(*client)) == Some(client)
     }
 
-    fn transition_of(&self, action: &Action) -> &Transition {
-        &action.kind.of(self.choices_at(action.choices))[usize::from(action.index)]
-    }
-
     /// Returns true if only faults and the ends of sleeps are possible.
     fn is_idle(&self, state: &State) -> bool {
-        self.clients().all(|client| self.choices_at(self.choices(state, client)).idle)
+        let idle = |client| self.own_steps(state, client, state.place(client)).idle;
+        self.clients().all(idle)
     }
 
-    fn add(&self, client: ClientId, choices: Number, kind: Kind, actions: &mut Vec<Action>) {
-        let count = kind.of(self.choices_at(choices)).len();
-        let count = u16::try_from(count).expect("fewer than 65,536 choices of one client");
-        actions.extend((0..count).map(|index| Action { client, kind, index, choices }));
+    /// Appends the actions of a state, and returns the bound, if any, that excludes a possible step.
+    fn offer(&self, state: &State, actions: &mut Vec<Action>) -> Option<&'static str> {
+        // If nothing else can happen, time passes; faults can still strike. If time cannot pass either, faults do not
+        // count as progress: the state is at rest or stuck.
+        let mut graphs = [None; MAX_CLIENTS];
+        for client in self.clients() {
+            graphs[client.index()] = self.graph(state, client);
+        }
+        let is_idle = |client: ClientId| match graphs[client.index()] {
+            Some(graph) => self.tables.steps.get(graph.own(0)).idle,
+            None => self.own_steps(state, client, state.place(client)).idle,
+        };
+        let passes = self.clients().all(is_idle);
+        let may_act = |client: ClientId| state.objection.is_none() && self.may_act(state, client);
+        let in_time = |client: ClientId| match passes && may_act(client) {
+            true => self.in_time(state, client),
+            false => Vec::new(),
+        };
+        let mut in_time: Vec<_> =
+            if passes { self.clients().map(in_time).collect() } else { vec![] };
+        let goes_on = !passes || in_time.iter().any(|steps| !steps.is_empty());
+        let mut paper = PAPER.take();
+        let mut bound = Bound::default();
+        for client in self.clients() {
+            self.work_out(state, client, graphs[client.index()], &mut paper);
+            bound.add(&paper.choices);
+            if goes_on && may_act(client) {
+                list(client, Kind::Block, paper.choices.blocks.drain(..), actions);
+                if let Some(later) = in_time.get_mut(client.index()) {
+                    list(client, Kind::InTime, later.drain(..).map(|(_, to)| to), actions);
+                }
+            }
+        }
+        PAPER.set(paper);
+        bound.get()
+    }
+}
+
+thread_local! {
+    /// The memory of this thread's walks.
+    static PAPER: Cell<Paper> = Cell::default();
+}
+
+/// What the choices of a state's clients say about steps that a bound excludes.
+#[derive(Default)]
+struct Bound {
+    input_withheld: bool,
+    withheld_while_busy: bool,
+    /// The number of clients that have a step that is no fault.
+    busy: usize,
+    /// The number of clients whose timers are withheld if another client is busy, and how many of them are busy.
+    withheld: [usize; 2],
+}
+
+impl Bound {
+    fn add(&mut self, choices: &Choices) {
+        self.input_withheld |= choices.input_withheld;
+        self.withheld_while_busy |= choices.withheld_while_busy;
+        self.busy += usize::from(!choices.idle);
+        if choices.withheld {
+            self.withheld[usize::from(!choices.idle)] += 1;
+        }
+    }
+
+    /// Returns the bound, if any, that excludes a possible step.
+    fn get(&self) -> Option<&'static str> {
+        let [idle, busy] = self.withheld;
+        let too_early = idle > 0 && self.busy > 0 || busy > 0 && self.busy > 1;
+        match self.input_withheld {
+            true => Some(INPUTS_KEPT),
+            false => (self.withheld_while_busy || too_early).then_some(TIMERS_KEPT),
+        }
     }
 }
 
@@ -106,30 +175,11 @@ impl stateright::Model for ProgramModel {
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
-        if state.objection.is_some() {
-            return;
-        }
-        let able: Vec<(ClientId, Number)> = self
-            .clients()
-            .filter(|client| self.may_act(state, *client))
-            .map(|client| (client, self.choices(state, client)))
-            .collect();
-        // If nothing else can happen, time passes; faults can still strike. If time cannot pass either, faults do not
-        // count as progress: the state is at rest or stuck.
-        let sleeps = able.iter().any(|(_, at)| !self.choices_at(*at).sleeps.is_empty());
-        let passes = self.is_idle(state);
-        for (client, choices) in able {
-            if !passes || sleeps {
-                self.add(client, choices, Kind::Block, actions);
-            }
-            if passes {
-                self.add(client, choices, Kind::Sleep, actions);
-            }
-        }
+        self.offer(state, actions);
     }
 
     fn next_state(&self, last: &State, action: Action) -> Option<State> {
-        let mut next = last.after(self, action.client, self.transition_of(&action));
+        let mut next = last.after(self, action.client, &action.to);
         if let Err(objection) = self.check(&next) {
             next.objection = Some(Arc::new(objection));
         }
@@ -137,8 +187,7 @@ impl stateright::Model for ProgramModel {
     }
 
     fn format_action(&self, action: &Action) -> String {
-        let places = (action.index, action.choices.get());
-        format!("{}: {:?} {} of {}", action.client, action.kind, places.0, places.1)
+        format!("{action:?}")
     }
 
     fn format_step(&self, last: &State, action: Action) -> Option<String> {
@@ -197,16 +246,23 @@ impl Model for ProgramModel {
     }
 
     fn withheld(&self, state: &State) -> Option<&'static str> {
-        if self.clients().any(|client| self.choices_at(self.choices(state, client)).input_withheld)
-        {
-            return Some(INPUTS_KEPT);
-        }
-        let busy = |client: ClientId| !self.choices_at(self.choices(state, client)).idle;
-        let too_early = |client: ClientId| {
-            let choices = self.choices_at(self.choices(state, client));
-            choices.withheld_while_busy
-                || choices.withheld && self.clients().any(|other| other != client && busy(other))
-        };
-        self.clients().any(too_early).then_some(TIMERS_KEPT)
+        self.offer(state, &mut Vec::new())
+    }
+
+    fn expand(&self, state: &State, actions: &mut Vec<Action>) -> Option<&'static str> {
+        self.offer(state, actions)
+    }
+}
+
+/// Appends actions of a client.
+fn list(
+    client: ClientId,
+    kind: Kind,
+    all: impl IntoIterator<Item = Transition>,
+    actions: &mut Vec<Action>,
+) {
+    for (index, to) in all.into_iter().enumerate() {
+        let index = u16::try_from(index).expect("at most 65,536 choices of one client");
+        actions.push(Action { client, kind, index, to });
     }
 }

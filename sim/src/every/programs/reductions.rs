@@ -86,5 +86,17 @@ named! {
         PastIgnoresServers,
         /// What monitors can look up in the history is not part of a state.
         PastIgnoresMonitors,
+        /// A client's steps are looked up without regard to its sessions.
+        FootprintWithoutSessions,
+        /// A client's steps are looked up without regard to the faults that are left.
+        FootprintWithoutBudget,
+        /// The result of a write is looked up without regard to the log.
+        FootprintOfWrites,
+        /// The answer to a read is looked up without regard to the log.
+        FootprintOfReads,
+        /// A client's notification is looked up without regard to the transaction that causes it.
+        FootprintOfWatches,
+        /// What monitors make of events is looked up without regard to the tree that they look at.
+        MonitorsWithoutTip,
     }
 }

@@ -1,10 +1,10 @@
-//! Replaces a model by one that holds only what the waiting states need: their pieces, their clients' choices, and the
-//! pieces that these lead to. The programs' trie is kept whole.
+//! Replaces a model by one that holds only what the waiting states need: their pieces. What was
+//! computed with them is computed again where it is needed. The programs' trie is kept whole.
 //!
 //! All numbers change, but no visible result depends on numbers.
 
 use super::expand::Tables;
-use super::pieces::{Choices, Transition};
+use super::pieces::{Client, Listener};
 use super::{ProgramModel, State};
 use crate::every::intern::{Number, Renumbered};
 use std::sync::Arc;
@@ -16,7 +16,6 @@ struct Renewal<'a> {
     clients: Renumbered,
     shared: Renumbered,
     witnesses: Renumbered,
-    choices: Renumbered,
 }
 
 impl ProgramModel {
@@ -28,7 +27,6 @@ impl ProgramModel {
             clients: Renumbered::of(&old.clients),
             shared: Renumbered::of(&old.shared),
             witnesses: Renumbered::of(&old.witnesses),
-            choices: Renumbered::of(&old.choices),
             old,
         };
         for state in states {
@@ -36,13 +34,6 @@ impl ProgramModel {
             state.clients = before.clients.map(|client| Some(renewal.client(client?)));
             state.shared = renewal.shared(before.shared);
             state.witnesses = renewal.witnesses(before.witnesses);
-            for (was, is) in before.clients.iter().zip(&state.clients) {
-                let (Some(was), Some(is)) = (was, is) else { continue };
-                let (was, is) = (before.place_of(*was), state.place_of(*is));
-                if let Some(choices) = old.choices.find(was.key()) {
-                    renewal.choices(is.key(), choices);
-                }
-            }
         }
         let beginning = self.beginning_of_each;
         let beginning_of_each =
@@ -51,6 +42,7 @@ impl ProgramModel {
             config: Arc::clone(&self.config),
             trie: Arc::clone(&self.trie),
             monitors: self.monitors.clone(),
+            beginning_monitors: self.beginning_monitors.clone(),
             delays: Arc::clone(&self.delays),
             tables: renewal.new,
             audit: Arc::clone(&self.audit),
@@ -65,7 +57,10 @@ impl Renewal<'_> {
         let (old, new) = (self.old, &self.new);
         self.clients.or_keep(number, || {
             let client = old.clients.get(number);
-            new.clients.number(client.fingerprint.0, || client.clone())
+            let listener = &old.listeners.get(client.listener).0;
+            let key = listener.listener().0;
+            let listener = new.listeners.number(key, || Listener(listener.clone()));
+            new.clients.number(client.fingerprint.0, || Client { listener, ..client.clone() })
         })
     }
 
@@ -83,25 +78,5 @@ impl Renewal<'_> {
             let witnesses = old.witnesses.get(number);
             new.witnesses.number(witnesses.fingerprint.0, || witnesses.clone())
         })
-    }
-
-    fn choices(&mut self, key: u128, number: Number) {
-        if self.choices.is_kept(number) {
-            return;
-        }
-        let choices = self.old.choices.get(number);
-        let [blocks, sleeps] = [&choices.blocks, &choices.sleeps]
-            .map(|all| all.iter().map(|took| self.transition(took)).collect());
-        let kept = Choices { blocks, sleeps, ..*choices };
-        let kept = self.new.choices.number(key, || kept);
-        self.choices.or_keep(number, || kept);
-    }
-
-    fn transition(&mut self, took: &Transition) -> Transition {
-        let all = took.all.as_ref();
-        let all = all.map(|all| all.iter().map(|number| self.client(*number)).collect());
-        let client = self.client(took.client);
-        let (shared, witnesses) = (self.shared(took.shared), self.witnesses(took.witnesses));
-        Transition { client, all, shared, witnesses, ..took.clone() }
     }
 }

@@ -1,7 +1,6 @@
 //! A state of the search expanded into a world, in which steps can be taken.
 
 use super::Budget;
-use super::budget::account_of;
 use crate::every::memo::Memo;
 use crate::run::demands::ends_well;
 use vivarium_model::effect::{Effects, Status};
@@ -34,13 +33,6 @@ impl Scene {
         match self.world.host().dependent() {
             Some(why) => Err(Objection::new(FUNCTION_OF_ITS_INPUTS, why)),
             None => Ok(status),
-        }
-    }
-
-    /// Takes the cost of a step from the budget. The expiry of a session that no process keeps alive is free.
-    pub(super) fn spend(&mut self, step: &Step) {
-        if let Some(account) = account_of(self.world.grain(), step) {
-            self.left[account] -= 1;
         }
     }
 }

@@ -28,44 +28,34 @@
 //! [`Monitor::minds_order`]: vivarium_model::property::Monitor::minds_order
 
 use super::ProgramModel;
-use super::pieces::{Place, Steps, Took, Transition};
+use super::budget::account_of;
+use super::check::REDUCTION;
+use super::footprint::Question;
+use super::pieces::{AtOnce, Change, OwnStep, OwnSteps};
 use super::reductions::Flaw;
 use super::scene::Scene;
 use super::state::State;
+use crate::budget::Account;
 use crate::every::intern::Number;
 use crate::every::trie::{other_random_numbers, random_number};
 use std::sync::Arc;
 use vivarium_model::bounds::SEARCHED_INPUTS;
 use vivarium_model::effect::{Effects, Status};
-use vivarium_model::event::Event;
 use vivarium_model::grain::Grain;
 use vivarium_model::host::Output;
 use vivarium_model::id::{CallId, ClientId, SessionId};
 use vivarium_model::machines::ProgramState;
 use vivarium_model::op::Request;
 use vivarium_model::packet::ClientPacket;
+use vivarium_model::property::{Monitors, Objection};
 use vivarium_model::service::Service;
 use vivarium_model::step::Step;
-use vivarium_model::time::Time;
 use vivarium_model::timer::{ClientTimer, Timer};
 
 impl ProgramModel {
-    /// Returns the steps of a client in a state.
-    pub(super) fn steps_at(&self, state: &State, client: ClientId) -> &Steps {
-        let key = state.place(client).key();
-        if let Some(number) = self.tables.steps.find(key) {
-            return self.tables.steps.get(number);
-        }
-        let steps = self.try_all(state, client);
-        let number = match steps.depends_on_others {
-            true => self.tables.steps.add(steps),
-            false => self.tables.steps.number(key, || steps),
-        };
-        self.tables.steps.get(number)
-    }
-
-    fn try_all(&self, state: &State, client: ClientId) -> Steps {
-        let scene = self.scene(state);
+    /// Computes what a client can do in a state, without what monitors make of it.
+    pub(super) fn try_all(&self, state: &State, client: ClientId) -> OwnSteps {
+        let scene = self.scene_with(state, Monitors::new(Vec::new()));
         let mut steps = Vec::new();
         self.ordinary_of(&scene, client, &mut steps);
         let idle = steps.is_empty();
@@ -80,19 +70,25 @@ impl ProgramModel {
         if let Some(flaw) = self.flaw {
             take_at_once(flaw, &scene, client, &mut steps);
         }
-        let mut sleeps = Vec::new();
-        scene.world.grain().sleeps(client, &mut sleeps);
-        let all: Vec<Took> = steps
-            .into_iter()
-            .filter_map(|step| self.try_step(state, &scene, client, step))
-            .collect();
-        let at_once = self.at_once(state, &scene, client, &all);
-        Steps {
-            at_once,
-            depends_on_others: all.iter().any(|took| took.to.all.is_some()),
-            all,
+        let paid = |step: Step| (step, account_of(scene.world.grain(), &step));
+        let all: Vec<(Step, Option<Account>)> = steps.into_iter().map(paid).collect();
+        let defers = self.question(client, state.place(client)) != Question::Everything;
+        let mut all = self.try_each(state, &scene, client, all, defers);
+        self.mark_at_once(&scene, client, &mut all);
+        let mut in_time = Vec::new();
+        scene.world.grain().sleeps(client, &mut in_time);
+        let sleeps = !in_time.is_empty();
+        if self.deletes(client) {
+            scene.world.grain().deletions(&mut in_time);
+        }
+        let free = in_time.into_iter().map(|step| (step, None)).collect();
+        let in_time = self.try_each(state, &scene, client, free, false);
+        OwnSteps {
+            depends_on_others: all.iter().chain(&in_time).any(|step| step.all.is_some()),
+            all: all.into(),
+            in_time: in_time.into(),
             idle,
-            withheld: !sleeps.is_empty() && state.left.timers == 0,
+            withheld: sleeps && state.left.timers == 0,
             input_withheld,
         }
     }
@@ -115,64 +111,101 @@ impl ProgramModel {
         }
     }
 
-    /// Returns the steps that occur as time passes, when nothing else can happen: the end of a sleep of the client's
-    /// program, and the deletion of containers that are due.
-    pub(super) fn in_time(&self, scene: &Scene, client: ClientId) -> Vec<Step> {
-        let mut steps = Vec::new();
-        scene.world.grain().sleeps(client, &mut steps);
-        if self.deletes(client) {
-            scene.world.grain().deletions_in_time(&mut steps);
-        }
-        steps
-    }
-
     /// Returns true if the leader's deletions of containers are tried among this client's steps. Deletions belong to no
     /// client and change only the shared pieces, so any one client would do; the first is used.
-    fn deletes(&self, client: ClientId) -> bool {
+    pub(super) fn deletes(&self, client: ClientId) -> bool {
         client.index() == 0
     }
 
-    /// Computes the result of a step; `None` if it is not enabled.
-    fn try_step(&self, here: &State, scene: &Scene, client: ClientId, step: Step) -> Option<Took> {
-        let mut next = scene.clone();
-        next.spend(&step);
-        let mut effects = Effects::default();
-        let mut to = self.transition(here, scene, &mut next, client, step, &mut effects)?;
-        if let Err(objection) = self.check_replies(scene.world.monitors(), &effects.events) {
-            to.objection = Some(Arc::new(objection));
-        }
-        if to.objection.is_none() && self.audit.takes_step(here.place(client).key()) {
-            let after = next.world.monitors();
-            let audited = self.audit.step(scene.world.witnesses(), &effects.events, after);
-            to.objection = audited.err().map(Arc::new);
-        }
-        let invisible = self.is_invisible(scene, &effects.events);
-        let private = invisible && self.is_private(here.place(client), scene, client, &step, &to);
-        let unheard = !effects.events.iter().any(|event| scene.world.monitors().concerns(event));
-        Some(Took { step, private, unheard, to })
+    /// Computes the result of a step that reads the whole shared piece.
+    pub(super) fn try_deferred(&self, state: &State, client: ClientId, step: Step) -> OwnStep {
+        let scene = self.scene_with(state, Monitors::new(Vec::new()));
+        let account = account_of(scene.world.grain(), &step);
+        self.try_step(state, &scene, client, step, account).unwrap_or_else(|| {
+            let saw = format!("`{step}` was looked up as a possible step, and cannot be taken");
+            let objection = Some(Arc::new(Objection::new(REDUCTION, saw)));
+            let client = state.place(client).client;
+            OwnStep {
+                shared: Change::Nothing,
+                objection,
+                ..OwnStep::deferred(step, account, client)
+            }
+        })
     }
 
-    /// Returns the index of a step that is the only one tried: a program's next input, or a packet for its client
-    /// machine, that makes no difference to the client's other steps, now or later.
-    fn at_once(
+    /// Computes the results of those steps that are enabled, or defers it for those that read the whole shared piece.
+    /// Each account pays for a step.
+    fn try_each(
         &self,
-        state: &State,
+        here: &State,
         scene: &Scene,
         client: ClientId,
-        all: &[Took],
-    ) -> Option<usize> {
-        if !self.reductions.inputs || !self.is_unharmed(state, scene, client) {
+        steps: Vec<(Step, Option<Account>)>,
+        defers: bool,
+    ) -> Vec<OwnStep> {
+        let take =
+            |(step, account)| match defers && scene.world.grain().reads_the_end(client, &step) {
+                true => Some(OwnStep::deferred(step, account, here.place(client).client)),
+                false => self.try_step(here, scene, client, step, account),
+            };
+        steps.into_iter().filter_map(take).collect()
+    }
+
+    /// Computes the result of a step; `None` if it is not enabled.
+    fn try_step(
+        &self,
+        here: &State,
+        scene: &Scene,
+        client: ClientId,
+        step: Step,
+        account: Option<Account>,
+    ) -> Option<OwnStep> {
+        let (mut next, mut effects) = (scene.clone(), Effects::default());
+        let result = next.take(step, &mut effects);
+        if result.as_ref().is_ok_and(|status| *status != Status::Done) {
             return None;
+        }
+        let (clients, shared) = self.refold(here, scene, &next);
+        let is_changed = |other: &ClientId| clients[other.index()] != here.clients[other.index()];
+        let others = self.clients().any(|other| other != client && is_changed(&other));
+        let all = others.then(|| clients.iter().flatten().copied().collect::<Arc<[Number]>>());
+        let mut own = OwnStep {
+            step,
+            private: false,
+            at_once: AtOnce::No,
+            account,
+            client: clients[client.index()].expect("it is one of the clients"),
+            all,
+            shared: match step {
+                _ if shared == here.shared => Change::Nothing,
+                // Everything else that changes the shared piece reads all of it.
+                Step::Expire(session) if !scene.world.grain().is_orphan(session) => {
+                    Change::Expiry(session)
+                }
+                _ => Change::To(shared),
+            },
+            events: self.events(&effects.events),
+            objection: result.err().map(Arc::new),
+        };
+        own.private = self.is_private(scene, client, &own);
+        Some(own)
+    }
+
+    /// Marks each step that could be the only one tried: a program's next input, or a packet for its client machine,
+    /// that makes no difference to the client's other steps, now or later.
+    fn mark_at_once(&self, scene: &Scene, client: ClientId, all: &mut [OwnStep]) {
+        if !self.reductions.inputs || !self.is_unharmed(scene, client) {
+            return;
         }
         // Deletions are listed with this client's steps but belong to no client: if the program's last input were the
         // only step tried, no deletion before it would be.
-        let is_deletion = |took: &Took| matches!(took.step, Step::DeleteContainer(_));
+        let is_deletion = |own: &OwnStep| matches!(own.step, Step::DeleteContainer(_));
         if all.iter().any(is_deletion) && !self.has(Flaw::AtOnceThoughDeleting) {
-            return None;
+            return;
         }
-        let is_at_once = |took: &Took| {
-            let service = scene.world.grain();
-            let at_once = match took.step {
+        let service = scene.world.grain();
+        for own in all {
+            let at_once = match own.step {
                 Step::Input(_) => {
                     let reaction = self.reaction(scene, client);
                     service.can_take_at_once(client, &reaction) || self.has(Flaw::InputAlways)
@@ -182,23 +215,30 @@ impl ProgramModel {
                 }
                 _ => false,
             };
-            // A monitor that accounts for the client needs its requests and replies in order.
-            let unheard = match service.sends_at_once(client) {
-                true => {
-                    let told = self.told_matters || service.has_commit_under_way(client);
-                    took.unheard || !told
-                }
-                false => took.unheard && !self.told_matters,
-            };
-            let unheard = unheard || self.has(Flaw::HeardAtOnce);
-            at_once && took.private && unheard
-        };
-        all.iter().position(is_at_once)
+            if at_once {
+                own.at_once = self.if_heard(service, client);
+            }
+        }
+    }
+
+    /// Returns whether a step of this client that concerns a monitor can be taken at once. A monitor that accounts for
+    /// the client needs its requests and replies in order.
+    fn if_heard(&self, service: &Service, client: ClientId) -> AtOnce {
+        let sends = service.sends_at_once(client);
+        if self.has(Flaw::HeardAtOnce)
+            || sends && !self.told_matters && !service.has_commit_under_way(client)
+        {
+            AtOnce::IfPrivate
+        } else if sends || !self.told_matters {
+            AtOnce::IfUnheard
+        } else {
+            AtOnce::No
+        }
     }
 
     /// Returns true if no fault can strike this client any more.
-    fn is_unharmed(&self, state: &State, scene: &Scene, client: ClientId) -> bool {
-        let left = state.left;
+    fn is_unharmed(&self, scene: &Scene, client: ClientId) -> bool {
+        let left = scene.left;
         let service = scene.world.grain();
         let mut sleeps = Vec::new();
         service.sleeps(client, &mut sleeps);
@@ -215,80 +255,19 @@ impl ProgramModel {
         Arc::clone(scene.world.host().peek(client, input).outputs())
     }
 
-    /// Ends a sleep of the client's program, where nothing else can happen.
-    pub(super) fn try_sleep(
-        &self,
-        here: &State,
-        scene: &Scene,
-        client: ClientId,
-        step: Step,
-    ) -> Option<Transition> {
-        let mut next = scene.clone();
-        if let Err(objection) = next.world.at_rest(Time::ZERO) {
-            let place = here.place(client);
-            let Place { client, shared, witnesses, left } = place;
-            let objection = Some(Arc::new(objection));
-            return Some(Transition {
-                client,
-                all: None,
-                shared,
-                witnesses,
-                length: 1,
-                left,
-                objection,
-            });
-        }
-        self.transition(here, scene, &mut next, client, step, &mut Effects::default())
-    }
-
-    fn transition(
-        &self,
-        here: &State,
-        before: &Scene,
-        next: &mut Scene,
-        client: ClientId,
-        step: Step,
-        effects: &mut Effects,
-    ) -> Option<Transition> {
-        let result = next.take(step, effects);
-        if result.as_ref().is_ok_and(|status| *status != Status::Done) {
-            return None;
-        }
-        let folded = self.refold(here, before, next);
-        let is_changed =
-            |other: &ClientId| folded.clients[other.index()] != here.clients[other.index()];
-        let others = self.clients().any(|other| other != client && is_changed(&other));
-        let all = || folded.clients.iter().flatten().copied().collect::<Arc<[Number]>>();
-        Some(Transition {
-            client: folded.clients[client.index()].expect("it is one of the clients"),
-            all: others.then(all),
-            shared: folded.shared,
-            witnesses: folded.witnesses,
-            length: 1,
-            left: next.left,
-            objection: result.err().map(Arc::new),
-        })
-    }
-
     /// Returns true if a step can be taken later instead, as far as ZooKeeper and the programs are concerned. The table
     /// in the module documentation gives the reasons.
-    fn is_private(
-        &self,
-        before: Place,
-        scene: &Scene,
-        client: ClientId,
-        step: &Step,
-        to: &Transition,
-    ) -> bool {
+    fn is_private(&self, scene: &Scene, client: ClientId, own: &OwnStep) -> bool {
         let service = scene.world.grain();
-        let expires = matches!(step, Step::Expire(_));
-        if to.objection.is_some() || to.all.is_some() {
+        let step = &own.step;
+        if own.objection.is_some() || own.all.is_some() {
             return false;
         }
         let is_late = self.has(Flaw::LateIsPrivate) && matches!(step, Step::Late(_));
         let is_deleted =
             self.has(Flaw::DeletionIsPrivate) && matches!(step, Step::DeleteContainer(_));
-        if to.shared != before.shared && !expires && !is_late && !is_deleted {
+        let expires = matches!(step, Step::Expire(_));
+        if own.shared != Change::Nothing && !expires && !is_late && !is_deleted {
             return false;
         }
         match step {
@@ -320,15 +299,6 @@ impl ProgramModel {
             Step::DeleteContainer(_) => is_deleted,
             _ => false,
         }
-    }
-
-    /// Returns true if no monitor minds when these events happen.
-    fn is_invisible(&self, scene: &Scene, events: &[Event]) -> bool {
-        let monitors = scene.world.monitors();
-        let ignored =
-            |event: &&Event| self.has(Flaw::SentIsInvisible) && matches!(event, Event::Sent { .. });
-        self.has(Flaw::VisibleIsPrivate)
-            || !events.iter().filter(|event| !ignored(event)).any(|event| monitors.mind(event))
     }
 }
 

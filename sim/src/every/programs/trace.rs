@@ -13,7 +13,7 @@ impl ProgramModel {
         let mut state = self.init_states().swap_remove(counterexample.initial);
         for action in &counterexample.path {
             steps.extend(self.steps(&state, action));
-            let Some(next) = self.next_state(&state, *action) else { break };
+            let Some(next) = self.next_state(&state, action.clone()) else { break };
             state = next;
         }
         steps

@@ -35,8 +35,7 @@ impl<M: Model> Shared<'_, M> {
     ) -> Result<(), Objection> {
         actions.clear();
         asserted(|| {
-            model.actions(state, actions);
-            if let Some(reason) = model.withheld(state) {
+            if let Some(reason) = model.expand(state, actions) {
                 self.withhold(reason);
             }
         })?;

@@ -11,7 +11,7 @@ use super::state::{
 };
 use super::view::{Choice, Move, View, ViewKey};
 use crate::budget::Account;
-use crate::every::intern::{Index, Table, Weighed};
+use crate::every::intern::{Number as Interned, Table, Weighed};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use vivarium_model::ensemble::{Ensemble, ServerNode};
@@ -71,7 +71,7 @@ pub(super) struct Tables {
     /// Without keys: each view lists the numbers of its choices.
     pub(super) choices: Table<Choice>,
     /// Choices, keyed by an election's leader and followers.
-    pub(super) elections: Index<ViewKey>,
+    pub(super) elections: Table<Interned, ViewKey>,
 }
 
 /// The violation in a server's state, if there is one.
@@ -91,7 +91,7 @@ impl Tables {
             views: Table::new(),
             moves: Table::new(),
             choices: Table::new(),
-            elections: Index::new(),
+            elections: Table::new(),
         }
     }
 

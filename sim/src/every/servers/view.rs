@@ -15,6 +15,7 @@ use super::scene::Scene;
 use super::state::Number;
 use super::state::{Numbers, PLACES, has_several, links_at, server_at, targets, unpacked};
 use crate::budget::Account;
+use crate::every::intern::Number as Interned;
 use std::cell::OnceCell;
 use std::sync::OnceLock;
 use vivarium_model::effect::{Effects, Status};
@@ -183,13 +184,15 @@ impl EnsembleModel {
             members().for_each(|member| key[member.index()] = views[member.index()]);
             key[PLACES] = u32::from(leader.0);
         }
-        if let Some(choice) = self.tables.elections.find(key) {
-            return choice;
+        if let Some(known) = self.tables.elections.find(key) {
+            return self.tables.elections.get(known).get();
         }
         let offer = Offer { step: Step::Elect { leader, followers }, then: None, charge };
         let may_change = self.reach(followers.with(leader), state.numbers);
         let choice = self.choice(state.scene(self), state.numbers, offer, &may_change);
-        self.tables.elections.number(key, || choice)
+        let choice = Interned::new(choice).expect("a choice has a number");
+        let number = self.tables.elections.number(key, || choice);
+        self.tables.elections.get(number).get()
     }
 
     /// Returns the first eager step of an ensemble and its server.

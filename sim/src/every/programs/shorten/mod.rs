@@ -71,6 +71,7 @@ impl ProgramModel {
             config: Arc::clone(&self.config),
             trie: Arc::clone(&self.trie),
             monitors: self.monitors.clone(),
+            beginning_monitors: self.beginning_monitors.clone(),
             looks_back: self.looks_back,
             told_matters: self.told_matters,
             budget: self.budget,

@@ -59,8 +59,8 @@ fn long_way(model: &ProgramModel, preferred: impl Fn(&Step) -> bool) -> Countere
         let mut actions = Vec::new();
         model.actions(&state, &mut actions);
         actions.sort_by_key(|action| !model.steps(&state, action).iter().all(&preferred));
-        path.push(actions[0]);
-        state = model.next_state(&state, actions[0]).expect("it was offered");
+        path.push(actions[0].clone());
+        state = model.next_state(&state, actions[0].clone()).expect("it was offered");
         if let Some(objection) = &state.objection {
             let objection = Objection::clone(objection);
             let length = path.len() as u32;
