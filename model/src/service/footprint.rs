@@ -27,7 +27,7 @@ use crate::vocabulary::zxid::Zxid;
 pub enum Reads {
     /// Nothing.
     Sessions,
-    /// The next transaction of which its server notifies it.
+    /// The next transaction that its server notifies it of.
     Notice,
     /// The log from the last entry up to this zxid on.
     Log(Zxid),
@@ -111,7 +111,7 @@ impl Common {
         self.log.last().tree.reaped().next().is_some()
     }
 
-    /// Returns the fingerprint of the next transaction of which a client's server notifies it
+    /// Returns the fingerprint of the next transaction that a client's server notifies it of
     /// ([`Reads::Notice`]). Of the client's piece, it reads only what [`Share::listener`] covers.
     pub fn notice(&self, share: &Share) -> Fingerprint {
         let heard = share.link.next_heard(&self.log).and_then(|zxid| self.log.get(zxid));

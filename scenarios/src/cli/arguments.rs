@@ -388,6 +388,15 @@ pub(super) struct ExploreArguments {
     /// Stop after this time
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     pub(super) max_time: Option<String>,
+    /// Write a checkpoint to this file, every ten minutes and when a bound, Ctrl-C or SIGTERM stops the search
+    #[arg(long, value_name = "FILE")]
+    pub(super) checkpoint: Option<PathBuf>,
+    /// The time between two checkpoints [default: 600]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    pub(super) checkpoint_every: Option<String>,
+    /// Go on from this checkpoint, and keep writing to it if `--checkpoint` names no other
+    #[arg(long, value_name = "FILE")]
+    pub(super) resume: Option<PathBuf>,
     /// Go depth first: takes less memory
     #[arg(long)]
     pub(super) depth_first: bool,
@@ -404,7 +413,11 @@ pub(super) struct ExploreArguments {
     #[arg(long, value_name = "FILE")]
     pub(super) junit: Option<PathBuf>,
     /// Walk through the states in a browser instead, step by step, e.g. at localhost:3000
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["json", "junit"])]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        conflicts_with_all = ["json", "junit", "checkpoint", "checkpoint_every", "resume"]
+    )]
     pub(super) serve: Option<String>,
     #[command(flatten)]
     pub(super) pictures: PictureArguments,

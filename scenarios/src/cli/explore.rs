@@ -21,6 +21,7 @@ use vivarium_reports::table::WIDTH;
 use vivarium_sim::Explored;
 use vivarium_sim::bounds::within;
 use vivarium_sim::budget::Account;
+use vivarium_sim::every::Checkpoint;
 
 /// Runs the command and returns the exit code.
 pub(super) fn explore(arguments: &ExploreArguments, entries: &[Entry]) -> Result<u8, String> {
@@ -158,6 +159,7 @@ fn search_options(
         let seconds = number("--max-time", text, 1, MOST_SECONDS)?;
         exploration = exploration.max_time(Duration::from_secs(seconds));
     }
+    exploration = checkpoints(arguments, exploration)?;
     if arguments.depth_first {
         exploration = exploration.depth_first();
     }
@@ -166,6 +168,31 @@ fn search_options(
     }
     if arguments.interchangeable {
         exploration = exploration.interchangeable();
+    }
+    Ok(exploration)
+}
+
+/// The time between two checkpoints, in seconds.
+const CHECKPOINT_EVERY: u64 = 600;
+
+/// Applies the options of checkpoints.
+fn checkpoints(
+    arguments: &ExploreArguments,
+    mut exploration: Exploration,
+) -> Result<Exploration, String> {
+    let file = arguments.checkpoint.as_ref().or(arguments.resume.as_ref());
+    let seconds = match &arguments.checkpoint_every {
+        Some(_) if file.is_none() => {
+            return Err("`--checkpoint-every`: add `--checkpoint FILE`".to_string());
+        }
+        Some(text) => number("--checkpoint-every", text, 1, MOST_SECONDS)?,
+        None => CHECKPOINT_EVERY,
+    };
+    if let Some(file) = file {
+        exploration = exploration.checkpoints(file, Duration::from_secs(seconds));
+    }
+    if let Some(file) = &arguments.resume {
+        exploration = exploration.resume(Checkpoint::read(file)?);
     }
     Ok(exploration)
 }

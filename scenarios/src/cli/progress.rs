@@ -142,6 +142,15 @@ impl SearchMeter {
         SearchMeter { title, face }
     }
 
+    /// Writes a line that stays.
+    fn say(&self, words: &str) {
+        let line = format!("{}: {words}", self.title);
+        match &self.face {
+            Face::Bar(bar) => bar.suspend(|| to_stderr(&line)),
+            Face::Lines(_) => to_stderr(&line),
+        }
+    }
+
     /// Clears the bar after the end of the search.
     pub(super) fn finish(&self) {
         if let Face::Bar(bar) = &self.face {
@@ -165,6 +174,14 @@ impl Observer for SearchMeter {
                 }
             }
         }
+    }
+
+    fn resumed(&self, states: u64, depth: u32) {
+        self.say(&format!("going on from {} states, to depth {depth}", grouped(states)));
+    }
+
+    fn unwritten(&self, sentence: &str) {
+        self.say(&format!("no checkpoint could be written: {sentence}"));
     }
 }
 

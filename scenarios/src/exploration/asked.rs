@@ -2,6 +2,7 @@
 
 use super::varied::Varied;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use vivarium_sim::Servers;
 use vivarium_sim::budget::programs::Budget;
 use vivarium_sim::budget::servers::Budget as ServersBudget;
 use vivarium_sim::budget::{Account, ByAccount};
-use vivarium_sim::every::{Options, Strategy};
+use vivarium_sim::every::{Checkpoint, Checkpoints, Options, Strategy};
 
 /// The options of a search: its bounds and its strategy.
 ///
@@ -285,6 +286,22 @@ impl Exploration {
     #[must_use]
     pub fn may_be_bounded(mut self) -> Exploration {
         self.may_be_bounded = true;
+        self
+    }
+
+    /// Breadth first: writes a checkpoint to this file every so often, and when a bound or the caller stops the search.
+    /// A later search of the same goes on from it ([`Exploration::resume`]).
+    #[must_use]
+    pub fn checkpoints(mut self, file: impl Into<PathBuf>, every: Duration) -> Exploration {
+        self.options.checkpoints = Some(Checkpoints { file: file.into(), every });
+        self
+    }
+
+    /// Goes on from a checkpoint of the same search ([`Checkpoint::read`]). Its bounds and the number of threads may
+    /// differ.
+    #[must_use]
+    pub fn resume(mut self, checkpoint: Checkpoint) -> Exploration {
+        self.options.resume = Some(checkpoint);
         self
     }
 

@@ -4,6 +4,7 @@ use super::ExploreError;
 use super::asked::{Ensemble, Exploration};
 use vivarium_model::bounds::SEARCHED_CLIENTS;
 use vivarium_model::case::GrainKind;
+use vivarium_model::release::Bugs;
 use vivarium_model::setup::{Setup, SetupError};
 use vivarium_sim::bounds::{OutOfBounds, some_time, within};
 use vivarium_sim::budget::Account;
@@ -36,6 +37,58 @@ impl Exploration {
             true => Err(ExploreError::OtherGrain { scenario: scenario_name(), grain }),
             false => Ok(()),
         }
+    }
+
+    /// Names the search, so that a checkpoint of another one is not taken for one of this. The first line of a
+    /// checkpoint's name is that of the search; a second one tells the searches apart that one call can make.
+    ///
+    /// # Errors
+    /// Fails if the search goes depth first and has to do with checkpoints, or if the checkpoint is that of another
+    /// search.
+    pub(super) fn named(
+        &self,
+        scenario: &Scenario,
+        bugs: &[String],
+    ) -> Result<Exploration, ExploreError> {
+        let options = &self.options;
+        let has_checkpoints = options.checkpoints.is_some() || options.resume.is_some();
+        if has_checkpoints && options.strategy != Strategy::BreadthFirst {
+            return Err(ExploreError::CheckpointsDepthFirst);
+        }
+        let of = self.in_words(scenario, bugs);
+        if let Some(checkpoint) = &options.resume
+            && checkpoint.of().lines().next() != Some(&*of)
+        {
+            let written = checkpoint.of().lines().next().unwrap_or_default().to_string();
+            return Err(ExploreError::OtherCheckpoint { written, asked: of });
+        }
+        let options = Options { of, ..options.clone() };
+        Ok(Exploration { options, ..self.clone() })
+    }
+
+    /// Describes everything that decides what a search visits, in one line.
+    fn in_words(&self, scenario: &Scenario, bugs: &[String]) -> String {
+        let mut words = vec![scenario.name.clone()];
+        words.extend(bugs.iter().map(|bug| format!("--bug {bug}")));
+        words.extend(self.clients.map(|clients| format!("--clients {clients}")));
+        let said = |account: Account| Some(format!("{} {}", account.flag(), self.said(account)?));
+        words.extend(Account::ALL.into_iter().filter_map(said));
+        words.extend(self.delays.iter().map(|delay| format!("--delay {delay:?}")));
+        words.extend(self.setup.iter().map(|path| format!("with {path}")));
+        if self.ensemble != Ensemble::default() {
+            words.push(format!("{:?}", self.ensemble));
+        }
+        if !self.reductions {
+            words.push("--no-reduction".to_string());
+        }
+        if self.interchangeable {
+            words.push("--interchangeable".to_string());
+        }
+        words.extend(self.options.max_depth.map(|depth| format!("to depth {depth}")));
+        if scenario.bugs != Bugs::NONE {
+            words.push(format!("with the defects {:?}", scenario.bugs));
+        }
+        words.join(" ")
     }
 
     pub(super) fn strategy(&self) -> String {

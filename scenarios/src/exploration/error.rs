@@ -60,6 +60,22 @@ pub enum ExploreError {
         /// The first release that can.
         first: &'static str,
     },
+    /// Checkpoints are requested of a search that keeps none.
+    #[error(
+        "a depth-first search keeps no checkpoints, and goes on from none: leave one of the two out"
+    )]
+    CheckpointsDepthFirst,
+    /// The checkpoint is one of another search.
+    #[error("the checkpoint is one of another search:\n  {written}\nand not of this:\n  {asked}")]
+    OtherCheckpoint {
+        /// The search that wrote the checkpoint.
+        written: String,
+        /// This search.
+        asked: String,
+    },
+    /// The checkpoint does not fit what programs and properties do now.
+    #[error("the checkpoint cannot be resumed: {0}")]
+    Checkpoint(String),
     /// A defect is switched on that such a search cannot find: the verdict "held" would be worthless.
     #[error("`{bug}` cannot be found by a search of `{scenario}`: {why}")]
     Unseen {

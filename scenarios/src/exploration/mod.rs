@@ -41,6 +41,8 @@ pub(crate) struct Answer {
     told_again: ToldAgain,
     /// True if the user, the limit of time or the limit of memory stopped the search.
     is_stopped: bool,
+    /// Why the search could not go on from its checkpoint.
+    unresumable: Option<String>,
 }
 
 /// Explores a scenario of the catalogue, or one of your own.
@@ -67,7 +69,8 @@ pub(crate) fn answer(
 ) -> Result<Answer, ExploreError> {
     exploration.check(scenario)?;
     unseen::check(scenario, bugs, exploration)?;
-    match &scenario.explored {
+    let exploration = &exploration.named(scenario, bugs)?;
+    let answer = match &scenario.explored {
         Explored::Programs { setup } => {
             let searchable = scenario.settings.check_searchable();
             searchable.map_err(|what| ExploreError::Unknown { what })?;
@@ -79,6 +82,10 @@ pub(crate) fn answer(
             servers::explore(scenario, bugs, *smallest, exploration, &*observer)
         }
         Explored::No(why) => Err(cannot(scenario, why)),
+    }?;
+    match answer.unresumable {
+        Some(sentence) => Err(ExploreError::Checkpoint(sentence)),
+        None => Ok(answer),
     }
 }
 

@@ -7,21 +7,21 @@ use std::process::{Command, Output, Stdio};
 use vivarium_model::release::Bug;
 
 /// Creates an empty directory for a test.
-fn directory(test: &str) -> PathBuf {
+pub(crate) fn directory(test: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("explore-command").join(test);
     let _ = fs::remove_dir_all(&path);
     fs::create_dir_all(&path).expect("cargo's directory is writable");
     path
 }
 
-fn vivarium(directory: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn vivarium(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vivarium"));
     command.args(arguments).current_dir(directory).env_remove("CARGO");
     command.output().expect("the binary was built")
 }
 
 /// Runs a command that must end with this code, and returns its output.
-fn said(directory: &Path, arguments: &[&str], code: i32) -> String {
+pub(crate) fn said(directory: &Path, arguments: &[&str], code: i32) -> String {
     let output = vivarium(directory, arguments);
     let text = String::from_utf8(output.stdout).expect("reports are text");
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -30,7 +30,7 @@ fn said(directory: &Path, arguments: &[&str], code: i32) -> String {
 }
 
 /// Returns the message with which a command is refused.
-fn refused(arguments: &[&str]) -> String {
+pub(crate) fn refused(arguments: &[&str]) -> String {
     let output = vivarium(Path::new(env!("CARGO_TARGET_TMPDIR")), arguments);
     let sentence = String::from_utf8(output.stderr).expect("messages are text");
     assert_eq!(output.status.code(), Some(3), "{arguments:?}: {sentence}");
@@ -38,7 +38,7 @@ fn refused(arguments: &[&str]) -> String {
     sentence.unwrap_or_else(|| panic!("{arguments:?}"))
 }
 
-fn field<'a>(report: &'a str, name: &str) -> &'a str {
+pub(crate) fn field<'a>(report: &'a str, name: &str) -> &'a str {
     let lines = report.lines().filter_map(|line| line.strip_prefix("  ")?.strip_prefix(name));
     lines.map(str::trim).next().unwrap_or_else(|| panic!("no {name} in\n{report}"))
 }

@@ -6,6 +6,7 @@ mod agreement;
 mod barriers;
 mod bounds;
 mod caches;
+mod checkpoints;
 mod clocks;
 mod command;
 mod counters;

@@ -25,6 +25,6 @@ mod visited;
 pub use model::Model;
 pub use outcome::{Bound, Counterexample, Cycles, Ending, Outcome, Statistics};
 pub use progress::{Observer, Progress, Silent};
-pub use search::{Options, Strategy, search};
+pub use search::{Checkpoint, Checkpoints, Options, Strategy, search};
 pub use second_opinion::{SecondOpinion, cross_check};
 pub use shortest::Shortest;

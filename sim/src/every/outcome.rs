@@ -76,6 +76,22 @@ pub enum Bound {
     Boundary,
     /// The table of visited states is full; it has about four billion numbers.
     Numbers,
+    /// The search could not be resumed from its checkpoint, as this sentence says.
+    Checkpoint(String),
+}
+
+impl Bound {
+    /// Returns true if the bound comes from outside of the model, so that the search could go on without it.
+    pub(super) fn is_external(&self) -> bool {
+        match self {
+            Bound::States(_) | Bound::Memory(_) | Bound::Time(_) | Bound::Interrupted => true,
+            Bound::Depth(_)
+            | Bound::Withheld(_)
+            | Bound::Boundary
+            | Bound::Numbers
+            | Bound::Checkpoint(_) => false,
+        }
+    }
 }
 
 /// What the search knows about cycles.
@@ -119,6 +135,8 @@ pub struct Statistics {
     pub renewals: u64,
     /// What the search knows about cycles.
     pub cycles: Cycles,
+    /// The number of visited states in the checkpoint from which the search went on.
+    pub resumed_at: Option<u64>,
 }
 
 impl Statistics {
@@ -152,11 +170,15 @@ impl<A> Outcome<A> {
 
     /// Returns true if an external limit stopped the search, so that another search would get no further.
     pub fn is_stopped(&self) -> bool {
-        let stops = |by: &Bound| match by {
-            Bound::States(_) | Bound::Memory(_) | Bound::Time(_) | Bound::Interrupted => true,
-            Bound::Depth(_) | Bound::Withheld(_) | Bound::Boundary | Bound::Numbers => false,
-        };
-        matches!(&self.ending, Ending::Bounded { by, .. } if stops(by))
+        matches!(&self.ending, Ending::Bounded { by, .. } if by.is_external())
+    }
+
+    /// Returns why the search could not go on from its checkpoint.
+    pub fn unresumable(&self) -> Option<&str> {
+        match &self.ending {
+            Ending::Bounded { by: Bound::Checkpoint(sentence), .. } => Some(sentence),
+            _ => None,
+        }
     }
 
     /// Returns the counterexample, if a property was violated.
@@ -181,6 +203,7 @@ impl fmt::Display for Bound {
             }
             Bound::Boundary => f.write_str("the model's boundary"),
             Bound::Numbers => f.write_str("the size of the table of visited states"),
+            Bound::Checkpoint(sentence) => write!(f, "its checkpoint: {sentence}"),
         }
     }
 }

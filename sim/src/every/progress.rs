@@ -34,6 +34,16 @@ impl Progress {
 pub trait Observer {
     /// Reports the figures so far.
     fn progress(&self, progress: &Progress);
+
+    /// Reports that the search goes on from a checkpoint with this many visited states, the furthest of them at this depth.
+    fn resumed(&self, states: u64, depth: u32) {
+        let _ = (states, depth);
+    }
+
+    /// Reports, in one sentence, that a checkpoint could not be written. The search goes on.
+    fn unwritten(&self, sentence: &str) {
+        let _ = sentence;
+    }
 }
 
 impl<F: Fn(&Progress)> Observer for F {

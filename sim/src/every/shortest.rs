@@ -40,7 +40,8 @@ impl Shortest {
         observer: &dyn Observer,
         all_steps: impl Fn(&Counterexample<M::Action>) -> Vec<Step>,
     ) -> Shortest {
-        let options = Options { strategy: Strategy::BreadthFirst, ..options.clone() };
+        let strategy = Strategy::BreadthFirst;
+        let options = Options { strategy, checkpoints: None, resume: None, ..options.clone() };
         match search(model, &options, observer).ending {
             Ending::Exhausted { .. }
             | Ending::Bounded { by: Bound::Depth(_) | Bound::Withheld(_), .. } => {

@@ -9,6 +9,7 @@
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use std::io::{self, Read, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use vivarium_model::fingerprint::Fingerprint;
 
@@ -29,6 +30,16 @@ const NOBODY: u32 = u32::MAX;
 /// The number of a visited state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Id(u32);
+
+impl Id {
+    pub(super) fn number(self) -> u32 {
+        self.0
+    }
+
+    pub(super) fn of(number: u32) -> Id {
+        Id(number)
+    }
+}
 
 /// How a state was reached.
 #[derive(Clone, Copy, Debug)]
@@ -149,6 +160,54 @@ impl Visited {
         })
     }
 
+    /// The size of a written record, in bytes.
+    pub(super) const RECORD: u64 = 32;
+
+    /// Returns the number of states in each shard.
+    pub(super) fn lengths(&self) -> Vec<u64> {
+        (0..SHARDS).map(|shard| self.lock(shard).length as u64).collect()
+    }
+
+    /// Writes all records, shard by shard, in the order of their ids.
+    ///
+    /// # Errors
+    /// The error of the output.
+    pub(super) fn write(&self, output: &mut impl Write) -> io::Result<()> {
+        (0..SHARDS).try_for_each(|shard| {
+            let shard = self.lock(shard);
+            shard.segments.iter().flatten().try_for_each(|record| {
+                let [high, low] = record.fingerprint.map(u64::to_le_bytes);
+                output.write_all(&[high, low].concat())?;
+                let numbers = [record.from, record.rank, record.action, record.level];
+                output.write_all(&numbers.map(u32::to_le_bytes).concat())
+            })
+        })
+    }
+
+    /// Reads records into an empty table; each shard has this many.
+    ///
+    /// # Errors
+    /// The error of the input, or one that says that the records are no table.
+    pub(super) fn fill(&self, lengths: &[u64], input: &mut impl Read) -> io::Result<()> {
+        let wrong = || io::Error::other("its states are no table of states");
+        if lengths.len() != SHARDS {
+            return Err(wrong());
+        }
+        for (at, length) in lengths.iter().enumerate() {
+            let mut shard = self.lock(at);
+            for _ in 0..*length {
+                let mut bytes = [0; Visited::RECORD as usize];
+                input.read_exact(&mut bytes)?;
+                let record = Record::read(&bytes);
+                let is_here = record.fingerprint[0] >> (64 - SHARD_BITS) == at as u64;
+                if !is_here || !shard.push(record) {
+                    return Err(wrong());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the allocated memory in bytes.
     pub(super) fn bytes(&self) -> u64 {
         let shards = self.shards.len() * size_of::<Padded>();
@@ -209,14 +268,32 @@ impl Shard {
                 }
                 let local = *length as u32;
                 place.insert(local);
-                if *length % SEGMENT == 0 {
-                    segments.push(Vec::with_capacity(SEGMENT));
-                }
-                segments[*length / SEGMENT].push(Record::new(words, arrival));
-                *length += 1;
+                self.append(Record::new(words, arrival));
                 Ok((local, How::New))
             }
         }
+    }
+
+    fn append(&mut self, record: Record) {
+        if self.length.is_multiple_of(SEGMENT) {
+            self.segments.push(Vec::with_capacity(SEGMENT));
+        }
+        self.segments[self.length / SEGMENT].push(record);
+        self.length += 1;
+    }
+
+    /// Adds a record. Returns false if there is one of the same state.
+    fn push(&mut self, record: Record) -> bool {
+        let Shard { index, segments, length } = self;
+        let of = |local: u32| &segments[local as usize / SEGMENT][local as usize % SEGMENT];
+        let same = |local: &u32| of(*local).fingerprint == record.fingerprint;
+        let hash = record.fingerprint[1];
+        match index.entry(hash, same, |local| of(*local).fingerprint[1]) {
+            Entry::Occupied(_) => return false,
+            Entry::Vacant(place) => place.insert(*length as u32),
+        };
+        self.append(record);
+        true
     }
 
     fn record(&mut self, local: usize) -> &mut Record {
@@ -231,6 +308,18 @@ impl Shard {
 }
 
 impl Record {
+    fn read(bytes: &[u8; Visited::RECORD as usize]) -> Record {
+        let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        let short = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
+        Record {
+            fingerprint: [long(0), long(8)],
+            from: short(16),
+            rank: short(20),
+            action: short(24),
+            level: short(28),
+        }
+    }
+
     fn new(fingerprint: [u64; 2], arrival: Arrival) -> Record {
         let from = arrival.from.map_or(NOBODY, |id| id.0);
         let Arrival { rank, action, level, .. } = arrival;

@@ -1,6 +1,7 @@
 //! The search finds everything that exists: counts known by arithmetic, the shortest violations, every bound; in both
 //! orders, in one thread and in two, and like stateright's own checkers.
 
+mod checkpoints;
 mod models;
 mod random;
 

@@ -59,7 +59,7 @@ fn has_cycle(graph: &Graph) -> bool {
     })
 }
 
-fn any_graph() -> impl proptest::strategy::Strategy<Value = Graph> {
+pub(crate) fn any_graph() -> impl proptest::strategy::Strategy<Value = Graph> {
     (2..14usize).prop_flat_map(|nodes| {
         let edge = (weighted(0.9, 0..nodes), 1..5u32);
         let edges = vec(vec(edge, 0..4), nodes);

@@ -185,7 +185,9 @@ impl Question {
             self.model.trie().check_until(until);
         }
         self.model.rehearse();
-        let mut outcome = search(&self.model, &self.exploration.options, observer);
+        let Exploration { options, varied, .. } = &self.exploration;
+        let of = format!("{}\n{:?} {varied:?}", options.of, self.exploration.budget());
+        let mut outcome = search(&self.model, &Options { of, ..options.clone() }, observer);
         // Read now, because the search for a shorter way adds nodes.
         let programs = self.model.trie().statistics().nodes;
         let checked = match outcome.ending {
@@ -210,8 +212,9 @@ impl Question {
             Err(counterexample) => Some(self.violated(counterexample, observer, &mut report)),
         };
         let told_again = self.model.trie().told_again();
-        let is_stopped = outcome.is_stopped();
-        Answer { report, case, told_again, is_stopped }
+        let is_stopped = outcome.is_stopped() || outcome.unresumable().is_some();
+        let unresumable = outcome.unresumable().map(str::to_string);
+        Answer { report, case, told_again, is_stopped, unresumable }
     }
 
     /// Checks the assumptions of a search without a violation, until the given time.

@@ -127,8 +127,9 @@ pub(super) fn explore(
         }
         Err(found) => Some(question.violated(&model, found, observer, &mut report)),
     };
-    let is_stopped = outcome.is_stopped();
-    Ok(Answer { report, case, told_again: ToldAgain::default(), is_stopped })
+    let is_stopped = outcome.is_stopped() || outcome.unresumable().is_some();
+    let unresumable = outcome.unresumable().map(str::to_string);
+    Ok(Answer { report, case, told_again: ToldAgain::default(), is_stopped, unresumable })
 }
 
 /// Repeats the steps of a case.

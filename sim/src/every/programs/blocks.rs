@@ -11,7 +11,7 @@
 //! client, where the client waits.
 
 use super::ProgramModel;
-use super::graph::{Graph, NodeIndex};
+use super::kept::{Graph, NodeIndex};
 use super::pieces::{Choices, Keys, OwnSteps, Place, Transition};
 use super::reductions::Flaw;
 use super::state::State;
@@ -73,7 +73,7 @@ impl Few {
 
 /// The memory of a walk, which a thread uses again for the next one.
 #[derive(Default)]
-pub(super) struct Paper {
+pub(super) struct Scratch {
     visits: Vec<Visit>,
     known: Few,
     /// The places to which the blocks found so far lead.
@@ -87,7 +87,7 @@ pub(super) struct Paper {
     pub(super) shared: Vec<Number>,
 }
 
-impl Paper {
+impl Scratch {
     fn begin(&mut self, place: Place) {
         self.visits.clear();
         self.visits.push(Visit { place, from: None, length: 0, node: 0 });
@@ -117,7 +117,7 @@ struct Walk<'a> {
     state: &'a State,
     client: ClientId,
     graph: Option<&'a Graph>,
-    paper: &'a mut Paper,
+    scratch: &'a mut Scratch,
 }
 
 impl ProgramModel {
@@ -127,27 +127,27 @@ impl ProgramModel {
         state: &State,
         client: ClientId,
         graph: Option<&Graph>,
-        paper: &mut Paper,
+        scratch: &mut Scratch,
     ) {
-        paper.begin(state.place(client));
+        scratch.begin(state.place(client));
         if let Some((graph, summary)) =
             graph.and_then(|graph| Some((graph, graph.summary.as_ref()?)))
-            && self.compose(state, client, graph, summary, paper)
+            && self.compose(state, client, graph, summary, scratch)
         {
             return;
         }
-        self.walk(state, client, graph, paper);
+        self.walk(state, client, graph, scratch);
     }
 
     /// Walks through a client's blocks in a state.
-    fn walk(&self, state: &State, client: ClientId, graph: Option<&Graph>, paper: &mut Paper) {
-        paper.begin(state.place(client));
-        Walk { model: self, state, client, graph, paper }.all();
+    fn walk(&self, state: &State, client: ClientId, graph: Option<&Graph>, scratch: &mut Scratch) {
+        scratch.begin(state.place(client));
+        Walk { model: self, state, client, graph, scratch }.all();
     }
 
     /// Returns true if a client's blocks as they are composed and as they are walked differ.
     pub(super) fn is_miscomposed(&self, state: &State, client: ClientId) -> bool {
-        let (mut composed, mut walked) = (Paper::default(), Paper::default());
+        let (mut composed, mut walked) = (Scratch::default(), Scratch::default());
         let graph = self.graph(state, client);
         self.work_out(state, client, graph, &mut composed);
         self.walk(state, client, graph, &mut walked);
@@ -162,9 +162,9 @@ impl ProgramModel {
 
     /// Returns the steps of a client's block, by the block's index among the choices.
     pub(super) fn steps_of_block(&self, state: &State, client: ClientId, at: usize) -> Vec<Step> {
-        let mut paper = Paper::default();
-        self.walk(state, client, self.graph(state, client), &mut paper);
-        let Paper { visits, endings, .. } = paper;
+        let mut scratch = Scratch::default();
+        self.walk(state, client, self.graph(state, client), &mut scratch);
+        let Scratch { visits, endings, .. } = scratch;
         let (mut visit, last) = endings[at];
         let mut steps: Vec<Step> = last.into_iter().collect();
         while let Some((before, step)) = visits[visit].from {
@@ -177,9 +177,9 @@ impl ProgramModel {
 
     /// Returns all places in a client's blocks, including the start.
     pub(super) fn places_of_blocks(&self, state: &State, client: ClientId) -> Vec<Place> {
-        let mut paper = Paper::default();
-        self.walk(state, client, self.graph(state, client), &mut paper);
-        paper.visits.into_iter().map(|visit| visit.place).collect()
+        let mut scratch = Scratch::default();
+        self.walk(state, client, self.graph(state, client), &mut scratch);
+        scratch.visits.into_iter().map(|visit| visit.place).collect()
     }
 }
 
@@ -187,8 +187,8 @@ impl Walk<'_> {
     /// Searches breadth first, so that each block is found by its shortest sequence of steps.
     fn all(&mut self) {
         let mut next = 0;
-        while next < self.paper.visits.len() {
-            let Visit { place, node, .. } = self.paper.visits[next];
+        while next < self.scratch.visits.len() {
+            let Visit { place, node, .. } = self.scratch.visits[next];
             let number = match self.graph {
                 Some(graph) => graph.own(node),
                 None => self.model.own_steps_number(self.state, self.client, place),
@@ -202,7 +202,7 @@ impl Walk<'_> {
 
     /// Accumulates the properties of one place into the block's choices.
     fn look(&mut self, steps: &OwnSteps, at: usize) {
-        let choices = &mut self.paper.choices;
+        let choices = &mut self.scratch.choices;
         let asked = at == 0 || !self.model.has(Flaw::TimersOutsideOfBlocks);
         choices.withheld |= steps.withheld && asked;
         choices.withheld_while_busy |= steps.withheld && asked && !steps.idle;
@@ -213,7 +213,7 @@ impl Walk<'_> {
     }
 
     fn expand(&mut self, idle: bool, own: Number, at: usize) {
-        let Visit { place, length, node, .. } = self.paper.visits[at];
+        let Visit { place, length, node, .. } = self.scratch.visits[at];
         // Faults that strike a waiting client begin a block of their own. Whether a fault can strike when no other
         // client can act is decided there.
         if at > 0 && (idle || self.is_cut()) {
@@ -226,29 +226,34 @@ impl Walk<'_> {
                 self.end(to, (at, Some(took.step)));
                 return !model.has(Flaw::OneWayOfABlock);
             }
-            if self.paper.known.insert(to.place().key()) {
+            if self.scratch.known.insert(to.place().key()) {
                 let from = Some((at, took.step));
                 let node = self.graph.map_or(node, |graph| graph.after(node, index));
-                self.paper.visits.push(Visit { place: to.place(), from, length: to.length, node });
+                self.scratch.visits.push(Visit {
+                    place: to.place(),
+                    from,
+                    length: to.length,
+                    node,
+                });
             }
             true
         });
     }
 
     fn is_cut(&self) -> bool {
-        self.paper.visits.len() > PLACES
+        self.scratch.visits.len() > PLACES
     }
 
     /// Ends a block without a step, because the client can only wait or the block is cut.
     fn wait(&mut self, at: usize) {
-        let Visit { place, length, .. } = self.paper.visits[at];
+        let Visit { place, length, .. } = self.scratch.visits[at];
         let to = Transition { length, ..Transition::to(place) };
         self.end(to, (at, None));
     }
 
     fn end(&mut self, to: Transition, ending: Ending) {
-        if self.paper.end(to) {
-            self.paper.endings.push(ending);
+        if self.scratch.end(to) {
+            self.scratch.endings.push(ending);
         }
     }
 }

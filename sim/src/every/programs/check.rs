@@ -110,7 +110,7 @@ impl ProgramModel {
         if let Some(step) = self.misread(state, client) {
             let saw = format!(
                 "what a client can do was computed in another state, and `{step}` depends on more than the part of the \
-                 state that the two have in common"
+                 state that the two have in common, or a program depends on something other than its handle"
             );
             return Err(Objection::new(REDUCTION, saw));
         }

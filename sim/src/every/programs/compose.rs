@@ -1,12 +1,14 @@
 //! The steps of a client at a place, put together from its own steps and from what monitors make of their events.
 
 use super::ProgramModel;
+use super::check::REDUCTION;
 use super::pieces::{AtOnce, Change, OwnStep, Place, Took, Transition};
 use super::state::State;
 use crate::every::intern::Number;
+use std::sync::Arc;
 use vivarium_model::effect::{Effects, Status};
 use vivarium_model::id::{ClientId, SessionId};
-use vivarium_model::property::Monitors;
+use vivarium_model::property::{Monitors, Objection};
 use vivarium_model::step::Step;
 
 /// The steps that a client can take at a place.
@@ -74,6 +76,7 @@ impl ProgramModel {
         let witnessed = own.events.map(|events| self.witnessed(witnesses, events, shared));
         let objection = witnessed.and_then(|witnessed| witnessed.objection.as_ref());
         let objection = objection.or(own.objection.as_ref()).cloned();
+        let objection = objection.or_else(|| unpaid(at, own).map(Arc::new));
         let invisible = witnessed.is_none_or(|witnessed| witnessed.invisible);
         let to = Transition {
             client,
@@ -102,7 +105,7 @@ impl ProgramModel {
     ) -> Place {
         let mut left = at.left;
         if let Some(account) = own.account {
-            left[account] -= 1;
+            left[account] = left[account].saturating_sub(1);
         }
         let shared = match own.shared {
             Change::Nothing => at.shared,
@@ -158,6 +161,16 @@ impl ProgramModel {
         });
         *self.tables.expired.get(number)
     }
+}
+
+/// Returns an objection to a step whose account has nothing left: its key lacked what the step reads.
+fn unpaid(at: Place, own: &OwnStep) -> Option<Objection> {
+    let is_unpaid = own.account.is_some_and(|account| at.left[account] == 0);
+    is_unpaid.then(|| {
+        let saw =
+            format!("`{}` was looked up as a possible step, and the budget is spent", own.step);
+        Objection::new(REDUCTION, saw)
+    })
 }
 
 fn is_at_once(own: &OwnStep, took: &Took) -> bool {

@@ -6,39 +6,15 @@
 //! The claim that steps read no more than their footprint is checked during every search (`check.rs`): in sampled
 //! states, steps that were looked up are computed again.
 
-use super::expand::StepsKey;
+use super::kept::Question;
 use super::pieces::{Change, OwnStep, OwnSteps, Place};
 use super::reductions::Flaw;
 use super::state::State;
+use super::tables::StepsKey;
 use super::{Budget, ProgramModel};
 use crate::every::intern::Number;
 use vivarium_model::id::ClientId;
 use vivarium_model::service::Reads;
-use vivarium_model::zxid::Zxid;
-
-/// What the steps of a client ask of the shared piece, besides the client's sessions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Question {
-    Nothing,
-    /// Which transaction its server notifies a client of. The number is that of the listener.
-    Notice(Number),
-    /// The log from here on.
-    Log(Zxid),
-    Everything,
-}
-
-impl Question {
-    /// Returns a number of the question. The answers of different logs from different zxids can only be equal if the
-    /// logs are, so a part of the zxid is enough.
-    pub(super) fn code(self) -> u32 {
-        match self {
-            Question::Nothing => 0,
-            Question::Everything => 1,
-            Question::Notice(listener) => listener.get() << 2 | 2,
-            Question::Log(from) => (from.0 as u32) << 2 | 3,
-        }
-    }
-}
 
 impl ProgramModel {
     /// Returns what a client can do at a place, without what monitors make of it.

@@ -1,106 +1,26 @@
 //! The graph of a client's private steps, looked up by what all of them read.
 //!
-//! A block passes several places, and most of them read the same of the shared piece. So the places that a client can
-//! come to by private steps are kept together: the node of each place is the number of the client's own steps there, and
+//! A block passes several places, and most of them read the same of the shared piece. So the places that a client
+//! reaches by private steps are kept together: the node of each place is the number of the client's own steps there, and
 //! its edges are the private ones. A block then follows edges, and no place in it is looked up by its footprint.
 //!
 //! What the graph depends on is found out while it is made. Each place asks a *question* of the shared piece. The
 //! answers so far determine which places come next, so the questions and answers are a path in a tree: a look-up asks
 //! one question after the other and follows the answers.
 
-use super::expand::GraphKey;
-use super::footprint::Question;
+use super::ProgramModel;
+use super::kept::{Asked, Graph, NOWHERE, Node, NodeIndex, Question};
 use super::pieces::{Change, OwnStep, Place};
 use super::reductions::Flaw;
 use super::state::State;
-use super::summary::Summary;
-use super::{Budget, ProgramModel};
-use crate::every::intern::{Number, Weighed};
+use super::tables::GraphKey;
+use crate::every::intern::Number;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use vivarium_model::id::{ClientId, SessionId};
 
 /// The most nodes of a graph.
 const NODES: usize = 1_024;
-
-/// The index of a node in a graph.
-pub(super) type NodeIndex = u16;
-
-/// No node.
-const NOWHERE: NodeIndex = NodeIndex::MAX;
-
-/// The places that a client can come to by private steps.
-pub(super) struct Graph {
-    nodes: Box<[Node]>,
-    edges: Box<[NodeIndex]>,
-    /// The expiries of live sessions on the way to nodes, each after an earlier one. The first index, 0, is that of no
-    /// expiry and is not listed.
-    expiries: Box<[(u16, SessionId)]>,
-    /// The ends of its blocks; `None` if they must be walked.
-    pub(super) summary: Option<Box<Summary>>,
-}
-
-struct Node {
-    client: Number,
-    left: Budget,
-    /// The index of the expiry on the way.
-    expiry: u16,
-    /// The client's own steps at this place.
-    own: Number,
-    /// The index of the edge of the first of these steps. A step that is not private has an edge to nowhere.
-    first: u32,
-}
-
-/// The entry under the answers so far.
-pub(super) enum Asked {
-    /// The next question.
-    Next(Question),
-    Graph(Graph),
-    /// There is no graph: a step changes other clients, or there are too many places.
-    None,
-}
-
-impl Weighed for Asked {
-    fn heap_bytes(&self) -> usize {
-        match self {
-            Asked::Graph(graph) => graph.heap_bytes(),
-            Asked::Next(_) | Asked::None => 0,
-        }
-    }
-}
-
-impl Graph {
-    fn heap_bytes(&self) -> usize {
-        let summary =
-            self.summary.as_ref().map_or(0, |summary| size_of::<Summary>() + summary.heap_bytes());
-        let lists = size_of_val(&*self.nodes) + size_of_val(&*self.edges);
-        lists + size_of_val(&*self.expiries) + summary
-    }
-
-    /// Returns the expiries on the way to nodes.
-    pub(super) fn expiries(&self) -> &[(u16, SessionId)] {
-        &self.expiries
-    }
-
-    /// Returns the number of the client's own steps at a node, the node's place with the shared piece and the monitors of
-    /// `start`, and the index of the expiry on the way.
-    pub(super) fn place(&self, node: NodeIndex, start: Place) -> (Number, Place, u16) {
-        let Node { client, left, expiry, own, .. } = self.nodes[usize::from(node)];
-        (own, Place { client, left, ..start }, expiry)
-    }
-
-    /// Returns the number of the own steps of a node.
-    pub(super) fn own(&self, node: NodeIndex) -> Number {
-        self.nodes[usize::from(node)].own
-    }
-
-    /// Returns the node that the private step with this index leads to.
-    pub(super) fn after(&self, node: NodeIndex, step: usize) -> NodeIndex {
-        let to = self.edges[self.nodes[usize::from(node)].first as usize + step];
-        assert_ne!(to, NOWHERE, "a private step has an edge");
-        to
-    }
-}
 
 /// A graph that is being made.
 struct Making<'a> {

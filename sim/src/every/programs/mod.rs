@@ -41,6 +41,7 @@ mod compose;
 mod expand;
 mod footprint;
 mod graph;
+mod kept;
 mod model;
 mod pieces;
 mod reductions;
@@ -52,6 +53,7 @@ mod shorten;
 mod state;
 mod steps;
 mod summary;
+mod tables;
 mod trace;
 mod witness;
 
@@ -103,7 +105,7 @@ pub struct ProgramModel {
     beginning_monitors: Monitors,
     /// Whether a monitor is concerned by what clients send and receive.
     told_matters: bool,
-    tables: expand::Tables,
+    tables: tables::Tables,
     /// The piece of each client at the beginning, if clients are interchangeable.
     beginning_of_each: Option<[Option<crate::every::intern::Number>; MAX_CLIENTS]>,
 }
@@ -140,7 +142,7 @@ impl ProgramModel {
             flaw: None,
             rarity: check::RARITY,
             audit: Arc::default(),
-            tables: expand::Tables::new(),
+            tables: tables::Tables::new(),
             beginning_of_each: None,
         }
     }

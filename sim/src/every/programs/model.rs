@@ -1,7 +1,7 @@
 //! Implements the search's interface ([`Model`]) for programs.
 
 use super::ProgramModel;
-use super::blocks::Paper;
+use super::blocks::Scratch;
 use super::pieces::{Choices, Transition};
 use super::scene::Scene;
 use super::state::{MAX_CLIENTS, State};
@@ -110,26 +110,26 @@ impl ProgramModel {
         let mut in_time: Vec<_> =
             if passes { self.clients().map(in_time).collect() } else { vec![] };
         let goes_on = !passes || in_time.iter().any(|steps| !steps.is_empty());
-        let mut paper = PAPER.take();
+        let mut scratch = SCRATCH.take();
         let mut bound = Bound::default();
         for client in self.clients() {
-            self.work_out(state, client, graphs[client.index()], &mut paper);
-            bound.add(&paper.choices);
+            self.work_out(state, client, graphs[client.index()], &mut scratch);
+            bound.add(&scratch.choices);
             if goes_on && may_act(client) {
-                list(client, Kind::Block, paper.choices.blocks.drain(..), actions);
+                list(client, Kind::Block, scratch.choices.blocks.drain(..), actions);
                 if let Some(later) = in_time.get_mut(client.index()) {
                     list(client, Kind::InTime, later.drain(..).map(|(_, to)| to), actions);
                 }
             }
         }
-        PAPER.set(paper);
+        SCRATCH.set(scratch);
         bound.get()
     }
 }
 
 thread_local! {
     /// The memory of this thread's walks.
-    static PAPER: Cell<Paper> = Cell::default();
+    static SCRATCH: Cell<Scratch> = Cell::default();
 }
 
 /// What the choices of a state's clients say about steps that a bound excludes.

@@ -3,8 +3,8 @@
 //!
 //! All numbers change, but no visible result depends on numbers.
 
-use super::expand::Tables;
 use super::pieces::{Client, Listener};
+use super::tables::Tables;
 use super::{ProgramModel, State};
 use crate::every::intern::{Number, Renumbered};
 use std::sync::Arc;

@@ -30,7 +30,7 @@
 use super::ProgramModel;
 use super::budget::account_of;
 use super::check::REDUCTION;
-use super::footprint::Question;
+use super::kept::Question;
 use super::pieces::{AtOnce, Change, OwnStep, OwnSteps};
 use super::reductions::Flaw;
 use super::scene::Scene;

@@ -10,8 +10,8 @@
 //! same state, a walk goes on from the first only; the blocks from the second lead to the same places and are dropped.
 
 use super::ProgramModel;
-use super::blocks::Paper;
-use super::graph::{Graph, NodeIndex};
+use super::blocks::Scratch;
+use super::kept::{End, Graph, NodeIndex, Summary};
 use super::pieces::{AtOnce, Change, Place, Transition};
 use super::reductions::Flaw;
 use super::state::State;
@@ -21,37 +21,6 @@ use vivarium_model::id::ClientId;
 
 /// The most ways through a graph that a summary is made of.
 const WAYS: usize = 512;
-
-/// The ends of the blocks of a graph.
-pub(super) struct Summary {
-    /// The histories of events, each as an earlier one and the events that follow. The first history, which is not listed,
-    /// is empty.
-    heard: Box<[(u16, Number)]>,
-    ends: Box<[End]>,
-    withheld: bool,
-    withheld_while_busy: bool,
-    input_withheld: bool,
-    idle: bool,
-}
-
-/// The end of a block.
-#[derive(Clone, Copy)]
-struct End {
-    /// The node before the last step.
-    node: NodeIndex,
-    /// The history of events before the last step.
-    heard: u16,
-    /// The index of the last step among the client's own steps at the node; `None` if the client waits there.
-    step: Option<u16>,
-    length: u16,
-}
-
-impl Summary {
-    /// Returns the size in memory beyond its own, in bytes.
-    pub(super) fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.heard) + size_of_val(&*self.ends)
-    }
-}
 
 /// A way through a graph.
 #[derive(Clone, Copy)]
@@ -104,29 +73,29 @@ impl ProgramModel {
         client: ClientId,
         graph: &Graph,
         summary: &Summary,
-        paper: &mut Paper,
+        scratch: &mut Scratch,
     ) -> bool {
-        paper.heard.clear();
-        paper.heard.push(state.witnesses);
+        scratch.heard.clear();
+        scratch.heard.push(state.witnesses);
         for (before, events) in &summary.heard {
-            let before = paper.heard[usize::from(*before)];
+            let before = scratch.heard[usize::from(*before)];
             let witnessed = self.witnessed(before, *events, state.shared);
             if witnessed.objection.is_some() || !witnessed.invisible {
                 return false;
             }
-            paper.heard.push(witnessed.to);
+            scratch.heard.push(witnessed.to);
         }
-        paper.shared.clear();
-        paper.shared.push(state.shared);
+        scratch.shared.clear();
+        scratch.shared.push(state.shared);
         for (before, session) in graph.expiries() {
-            let shared = paper.shared[usize::from(*before)];
+            let shared = scratch.shared[usize::from(*before)];
             let at = Place { shared, ..state.place(client) };
-            paper.shared.push(self.expired(state, client, at, *session));
+            scratch.shared.push(self.expired(state, client, at, *session));
         }
         for end in &summary.ends {
             let (own, mut place, expiry) = graph.place(end.node, state.place(client));
-            place.shared = paper.shared[usize::from(expiry)];
-            place.witnesses = paper.heard[usize::from(end.heard)];
+            place.shared = scratch.shared[usize::from(expiry)];
+            place.witnesses = scratch.heard[usize::from(end.heard)];
             let mut to = match end.step {
                 None => Transition::to(place),
                 Some(step) => {
@@ -138,9 +107,9 @@ impl ProgramModel {
                 return false;
             }
             to.length = u32::from(end.length);
-            paper.end(to);
+            scratch.end(to);
         }
-        let choices = &mut paper.choices;
+        let choices = &mut scratch.choices;
         choices.idle = summary.idle;
         choices.withheld = summary.withheld;
         choices.withheld_while_busy = summary.withheld_while_busy;

@@ -2,9 +2,9 @@
 //! history as the monitors look at.
 
 use super::ProgramModel;
-use super::expand::WitnessedKey;
 use super::pieces::{Events, Shared, WitnessPiece, Witnessed};
 use super::reductions::Flaw;
+use super::tables::WitnessedKey;
 use crate::every::intern::Number;
 use std::sync::Arc;
 use vivarium_model::event::Event;

@@ -14,9 +14,10 @@
 use super::super::model::Model;
 use super::super::outcome::Bound;
 use super::super::visited::{Arrival, Id, Met};
-use super::in_thread;
+use super::checkpoint::{self, Checkpoint, Checkpoints};
 use super::shared::{Counts, Shared};
 use super::step::Taken;
+use super::{in_thread, resume};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -57,7 +58,14 @@ struct Worker<'a, M: Model> {
 /// Searches breadth first.
 pub(super) fn search<M: Model>(shared: &Shared<'_, M>) {
     let frontier = Frontier { levels: Mutex::default(), moved: AtomicBool::new(false) };
-    Worker::new(shared, shared.model, &frontier).start();
+    match shared.resumed() {
+        None => Worker::new(shared, shared.model, &frontier).start(),
+        Some(checkpoint) => {
+            if let Err(sentence) = frontier.restore(shared, checkpoint) {
+                shared.halt(Bound::Checkpoint(sentence));
+            }
+        }
+    }
     // A thread drops replaced models, which can be gigabytes in small allocations.
     let (outlived, to_drop) = channel();
     std::thread::scope(|scope| {
@@ -74,6 +82,10 @@ fn levels<M: Model>(
     outlived: Sender<Arc<M>>,
 ) {
     loop {
+        if shared.is_paused() {
+            frontier.save(shared);
+            shared.pause(false);
+        }
         if let Some(model) = frontier.show(|states| shared.renew_if_due(states)) {
             // The send fails only if dropping a model has panicked.
             let _ = outlived.send(model);
@@ -89,6 +101,10 @@ fn levels<M: Model>(
         let chunks = Mutex::new(chunks);
         in_threads(workers, || Worker::new(shared, model, frontier).expand_all(level, &chunks));
         frontier.put_back(level, chunks.into_inner().unwrap_or_else(PoisonError::into_inner));
+    }
+    // A violation ends a search for good; a bound does not.
+    if shared.bound().is_some_and(|bound| bound.is_external()) {
+        frontier.save(shared);
     }
 }
 
@@ -122,6 +138,43 @@ impl<S: Send> Frontier<S> {
         if !chunks.is_empty() {
             lock(&self.levels).entry(level).or_default().append(&mut chunks);
         }
+    }
+
+    /// Writes a checkpoint, if the search keeps any.
+    fn save<M: Model<State = S>>(&self, shared: &Shared<'_, M>) {
+        let Some(Checkpoints { file, .. }) = &shared.options.checkpoints else { return };
+        let levels = lock(&self.levels);
+        let all = levels.iter().flat_map(|(level, chunks)| {
+            chunks.iter().flatten().map(|waiting| (waiting.id, *level))
+        });
+        // A state that has moved to a cheaper level also waits there.
+        let waiting: Vec<(Id, u32)> =
+            all.filter(|(id, level)| shared.visited.level(*id) == *level).collect();
+        let header = shared.header(shared.started.elapsed());
+        let written =
+            checkpoint::write(file, &shared.options.of, header, &shared.visited, &waiting);
+        shared.wrote(written.map_err(|error| format!("`{}`: {error}", file.display())));
+    }
+
+    /// Reads the table of visited states from a checkpoint, and makes the waiting states anew.
+    ///
+    /// # Errors
+    /// One sentence about why that cannot be done.
+    fn restore<M: Model<State = S>>(
+        &self,
+        shared: &Shared<'_, M>,
+        checkpoint: &Checkpoint,
+    ) -> Result<(), String> {
+        let waiting = checkpoint.states_of(&shared.visited).map_err(|error| error.to_string())?;
+        shared.wait_again(waiting.len());
+        resume::anew(shared, &waiting, |state, id, level, rank| {
+            let mut levels = lock(&self.levels);
+            let chunks = levels.entry(level).or_default();
+            if chunks.last().is_none_or(|chunk| chunk.len() == CHUNK) {
+                chunks.push(Vec::with_capacity(CHUNK));
+            }
+            chunks.last_mut().expect("one was just added").push(Waiting { state, id, rank });
+        })
     }
 
     /// Drops the rest of the frontier, which can be gigabytes in small allocations, with all threads.
@@ -165,13 +218,13 @@ impl<'a, M: Model> Worker<'a, M> {
 
     /// Expands states of a level while there are any.
     fn expand_all(mut self, level: u32, chunks: &Mutex<Vec<Chunk<M::State>>>) {
-        while !self.shared.is_halted()
+        while !self.must_stop()
             && let Some(chunk) = pop(chunks)
         {
-            for waiting in chunk {
-                if self.shared.is_halted() {
-                    break;
-                }
+            let mut waiting = chunk.into_iter();
+            while !self.must_stop()
+                && let Some(waiting) = waiting.next()
+            {
                 self.counts.held -= 1;
                 if !self.is_stale(&waiting, level) {
                     self.counts.frontier -= 1;
@@ -180,8 +233,18 @@ impl<'a, M: Model> Worker<'a, M> {
                 }
                 self.shared.count(&mut self.counts);
             }
+            let rest: Chunk<M::State> = waiting.collect();
+            if !rest.is_empty() {
+                lock(chunks).push(rest);
+            }
         }
         self.finish();
+    }
+
+    /// Returns true if no further state is to be expanded now. A state is always expanded whole, so that a checkpoint
+    /// leaves nothing out.
+    fn must_stop(&self) -> bool {
+        self.shared.is_halted() || self.shared.is_paused()
     }
 
     fn finish(mut self) {
@@ -215,9 +278,6 @@ impl<'a, M: Model> Worker<'a, M> {
     fn take_all(&mut self, waiting: &Waiting<M::State>, level: u32, actions: &mut Vec<M::Action>) {
         let mut has_successor = false;
         for (place, action) in (0..).zip(actions.drain(..)) {
-            if self.shared.is_halted() {
-                return;
-            }
             match self.shared.take(self.model, &waiting.state, action) {
                 Taken::Nothing => continue,
                 Taken::Objected(objection, length) => {

@@ -4,11 +4,16 @@
 //! bounds and reports to the observer.
 
 mod breadth;
+mod checkpoint;
 mod depth;
+mod found;
 mod renewal;
 mod replay;
+mod resume;
 mod shared;
 mod step;
+
+pub use checkpoint::{Checkpoint, Checkpoints};
 
 use super::model::Model;
 use super::outcome::{Bound, Counterexample, Cycles, Ending, Outcome, Statistics};
@@ -55,6 +60,12 @@ pub struct Options {
     pub max_depth: Option<u32>,
     /// Stop when this is set to true.
     pub stop: Option<Arc<AtomicBool>>,
+    /// What the search is of, in words. Only a search of the same can resume its checkpoints.
+    pub of: String,
+    /// Breadth first: write checkpoints.
+    pub checkpoints: Option<Checkpoints>,
+    /// Breadth first: go on from this checkpoint, if it is one of this search ([`Options::of`]).
+    pub resume: Option<Checkpoint>,
 }
 
 impl Options {
@@ -74,6 +85,9 @@ impl Options {
             since: None,
             max_depth: None,
             stop: None,
+            of: String::new(),
+            checkpoints: None,
+            resume: None,
         }
     }
 }
@@ -99,7 +113,12 @@ pub fn search<M: Model>(
 ) -> Outcome<M::Action> {
     let started = Instant::now();
     let since = options.since.unwrap_or(started);
-    let shared = Shared::new(model, options);
+    let mut shared = Shared::new(model, options);
+    if let Some(checkpoint) = shared.resumed() {
+        shared.resume(checkpoint.header());
+        observer.resumed(checkpoint.states(), checkpoint.depth());
+    }
+    let mut keeping = Keeping { last: started, reported: None };
     std::thread::scope(|scope| {
         let (done, ended) = channel::<()>();
         let shared = &shared;
@@ -116,9 +135,11 @@ pub fn search<M: Model>(
         look_after(shared, since);
         while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
             look_after(shared, since);
+            keeping.pause_if_due(shared);
             looks += 1;
             if looks % LOOKS_PER_REPORT == 0 {
                 observer.progress(&shared.progress(started.elapsed()));
+                keeping.report(shared, observer);
             }
         }
     });
@@ -127,6 +148,7 @@ pub fn search<M: Model>(
     halt_when_late(&shared, since);
     let progress = shared.progress(started.elapsed());
     observer.progress(&progress);
+    keeping.report(&shared, observer);
     let ending = ending(&shared);
     let statistics = Statistics {
         generated: progress.generated,
@@ -139,8 +161,36 @@ pub fn search<M: Model>(
         peak_pieces_bytes: shared.renewal.peak_pieces_bytes(model),
         renewals: shared.renewal.renewals(),
         cycles: cycles(&shared, &ending),
+        resumed_at: shared.resumed().map(Checkpoint::states),
     };
     Outcome { ending, statistics }
+}
+
+/// When the last checkpoint was asked for.
+struct Keeping {
+    last: Instant,
+    /// The last report that none could be written.
+    reported: Option<String>,
+}
+
+impl Keeping {
+    /// Reports, once, that a checkpoint could not be written.
+    fn report<M: Model>(&mut self, shared: &Shared<'_, M>, observer: &dyn Observer) {
+        let unwritten = shared.unwritten();
+        if let Some(sentence) = unwritten.as_ref().filter(|_| unwritten != self.reported) {
+            observer.unwritten(sentence);
+        }
+        self.reported = unwritten;
+    }
+
+    /// Asks the workers to stop for a checkpoint, if it is time for one.
+    fn pause_if_due<M: Model>(&mut self, shared: &Shared<'_, M>) {
+        let due = |checkpoints: &Checkpoints| self.last.elapsed() >= checkpoints.every;
+        if shared.options.checkpoints.as_ref().is_some_and(due) && !shared.is_halted() {
+            self.last = Instant::now();
+            shared.pause(true);
+        }
+    }
 }
 
 /// Ends the search if a bound of time or memory is reached, or if it was interrupted.

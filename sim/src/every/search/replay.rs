@@ -1,7 +1,8 @@
 //! Rebuilds the path to a violation: backwards along the predecessors, then forwards by the model.
 
 use super::super::model::Model;
-use super::shared::{Found, Shared};
+use super::found::Found;
+use super::shared::Shared;
 
 /// A rebuilt path.
 pub(super) struct Replayed<A> {

@@ -3,37 +3,15 @@
 use super::super::model::Model;
 use super::super::outcome::Bound;
 use super::super::progress::Progress;
-use super::super::visited::{Id, Visited};
+use super::super::visited::Visited;
+use super::checkpoint::{Checkpoint, Counted, FoundBefore, Header};
+use super::found::Found;
 use super::renewal::Renewal;
 use super::{Options, Strategy};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-use vivarium_model::fingerprint::Fingerprint;
-use vivarium_model::property::Objection;
-
-/// A violation, found in a state or in one of the state's actions.
-#[derive(Clone, Debug)]
-pub(super) struct Found {
-    /// The number of world steps from the start, as far as the search knows.
-    pub(super) cost: u32,
-    /// The state; `None` if an initial state itself is objectionable.
-    pub(super) state: Option<(Id, Fingerprint)>,
-    /// The index of the action, or that of the objectionable initial state.
-    pub(super) action: Option<u32>,
-    /// The number of world steps in the action.
-    pub(super) length: u32,
-    pub(super) objection: Objection,
-}
-
-impl Found {
-    /// Orders violations so that the choice does not depend on which thread came first. At equal cost, an objectionable
-    /// step comes before a stuck state, because it is found one level earlier.
-    fn key(&self) -> (u32, bool, Option<Fingerprint>, Option<u32>) {
-        (self.cost, self.action.is_none(), self.state.map(|(_, print)| print), self.action)
-    }
-}
+use std::time::{Duration, Instant};
 
 /// The counts of a worker since its last flush.
 #[derive(Default)]
@@ -60,11 +38,18 @@ const EXPANSIONS_PER_FLUSH: u32 = 32;
 pub(super) struct Shared<'a, M: Model> {
     pub(super) model: &'a M,
     pub(super) options: &'a Options,
+    pub(super) started: Instant,
     pub(super) visited: Visited,
     halted: AtomicBool,
+    /// True if the workers are to stop between two states, so that a checkpoint can be written.
+    paused: AtomicBool,
     bound: Mutex<Option<Bound>>,
     found: Mutex<Option<Found>>,
     withheld: Mutex<BTreeSet<&'static str>>,
+    /// Why no checkpoint could be written.
+    unwritten: Mutex<Option<String>>,
+    /// How long the search took before its checkpoint was resumed.
+    pub(super) earlier: Duration,
     withholding: AtomicU64,
     outside: AtomicU64,
     cut: AtomicI64,
@@ -90,8 +75,12 @@ impl<'a, M: Model> Shared<'a, M> {
         Shared {
             model,
             options,
+            started: Instant::now(),
             visited: Visited::new(breadth || options.max_depth.is_some()),
             halted: AtomicBool::new(false),
+            paused: AtomicBool::new(false),
+            unwritten: Mutex::default(),
+            earlier: Duration::ZERO,
             bound: Mutex::default(),
             found: Mutex::default(),
             withheld: Mutex::default(),
@@ -133,6 +122,78 @@ impl<'a, M: Model> Shared<'a, M> {
             return None;
         }
         self.renewal.renew_if_due(self.model, self.options, states)
+    }
+
+    /// Returns the checkpoint with which the search begins.
+    pub(super) fn resumed(&self) -> Option<&'a Checkpoint> {
+        let breadth = self.options.strategy == Strategy::BreadthFirst;
+        self.options
+            .resume
+            .as_ref()
+            .filter(|checkpoint| breadth && checkpoint.of() == self.options.of)
+    }
+
+    /// Takes over the counts of a search whose checkpoint is resumed.
+    pub(super) fn resume(&mut self, header: &Header) {
+        let Counted { generated, distinct, edges_back, withholding, outside, cut, depth, .. } =
+            header.counted;
+        let whole = |count: u64| AtomicU64::new(count);
+        self.earlier = header.elapsed;
+        (self.generated, self.distinct) = (whole(generated), whole(distinct));
+        (self.edges_back, self.outside) = (whole(edges_back), whole(outside));
+        (self.withholding, self.cut) = (whole(withholding), AtomicI64::new(cut));
+        self.depth = AtomicU32::new(depth);
+        self.peak_frontier = AtomicI64::new(header.counted.peak_frontier);
+        self.peak_held = AtomicI64::new(header.counted.peak_held);
+        *lock(&self.found) = header.found.clone().map(FoundBefore::found);
+        // A model names its bounds by constants. These few strings live as long as the process, as constants do.
+        let names = header.withheld.iter().map(|name| &*name.clone().leak());
+        lock(&self.withheld).extend(names);
+    }
+
+    /// Returns the header of a checkpoint, without what the states are.
+    pub(super) fn header(&self, elapsed: Duration) -> Header {
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let counted = Counted {
+            generated: load(&self.generated),
+            distinct: load(&self.distinct),
+            edges_back: load(&self.edges_back),
+            withholding: load(&self.withholding),
+            outside: load(&self.outside),
+            cut: self.cut.load(Ordering::Relaxed),
+            depth: self.depth.load(Ordering::Relaxed),
+            peak_frontier: self.peak_frontier.load(Ordering::Relaxed),
+            peak_held: self.peak_held.load(Ordering::Relaxed),
+        };
+        let withheld = lock(&self.withheld).iter().map(ToString::to_string).collect();
+        let found = lock(&self.found).as_ref().map(FoundBefore::of);
+        Header { elapsed: self.earlier + elapsed, counted, withheld, found, ..Header::default() }
+    }
+
+    /// Counts states that wait again.
+    pub(super) fn wait_again(&self, states: usize) {
+        self.frontier.store(states as i64, Ordering::Relaxed);
+        self.held.store(states as i64, Ordering::Relaxed);
+    }
+
+    /// Asks the workers to stop between two states, or to go on.
+    pub(super) fn pause(&self, paused: bool) {
+        self.paused.store(paused, Ordering::Relaxed);
+    }
+
+    /// Returns true if the workers are to stop between two states.
+    pub(super) fn is_paused(&self) -> bool {
+        self.paused.load(Ordering::Relaxed)
+    }
+
+    /// Records why no checkpoint could be written, or that one was.
+    pub(super) fn wrote(&self, result: Result<(), String>) {
+        *lock(&self.unwritten) = result.err();
+    }
+
+    /// Returns why the last checkpoint could not be written.
+    pub(super) fn unwritten(&self) -> Option<String> {
+        lock(&self.unwritten).clone()
     }
 
     /// Returns true if the search must stop.
@@ -247,7 +308,7 @@ impl<'a, M: Model> Shared<'a, M> {
     /// Returns the progress of the search.
     pub(super) fn progress(&self, elapsed: Duration) -> Progress {
         Progress {
-            elapsed,
+            elapsed: self.earlier + elapsed,
             generated: self.generated.load(Ordering::Relaxed),
             distinct: self.distinct.load(Ordering::Relaxed),
             frontier: unsigned(self.frontier.load(Ordering::Relaxed)),

@@ -2,7 +2,8 @@
 
 use super::super::model::Model;
 use super::super::visited::Id;
-use super::shared::{Found, Shared};
+use super::found::Found;
+use super::shared::Shared;
 use crate::run::demands::asserted;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::property::Objection;

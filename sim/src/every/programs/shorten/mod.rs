@@ -81,7 +81,7 @@ impl ProgramModel {
             flaw: self.flaw,
             rarity: self.rarity,
             audit: Arc::default(),
-            tables: super::expand::Tables::new(),
+            tables: super::tables::Tables::new(),
             beginning_of_each: None,
         }
     }

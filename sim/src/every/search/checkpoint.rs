@@ -1,0 +1,268 @@
+//! Checkpoints: a breadth-first search that was killed, interrupted or bounded goes on from its last one.
+//!
+//! A checkpoint holds the table of visited states and the numbers of the states that wait. The states themselves are not
+//! written: monitors and programs cannot be. Each visited state knows the state and the action by which it was reached,
+//! so the waiting states are made anew from the initial ones, along these actions, and each must have the fingerprint
+//! that it had. If a program, a property or Vivarium itself has changed, that shows.
+//!
+//! The file is a line of text, a header in JSON, the visited states, the waiting ones, and a fingerprint of everything
+//! before it. It takes 32 bytes for each visited state and 8 for each waiting one, and replaces an earlier file at once.
+
+use super::super::visited::{Id, Visited};
+use super::found::Found;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::hash::Hasher;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use vivarium_model::fingerprint::{Fingerprint, StableHasher};
+use vivarium_model::property::Objection;
+
+/// The first line of a file.
+const FIRST_LINE: &str = "a checkpoint of a vivarium search, format 1\n";
+
+/// The version that wrote a checkpoint must be this one.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The longest header that is read.
+const LONGEST_HEADER: u64 = 1 << 24;
+
+/// Where and how often a search writes a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoints {
+    /// The file. It is replaced.
+    pub file: PathBuf,
+    /// The time between two of them. Another one is written when a bound or an interrupt ends the search.
+    pub every: Duration,
+}
+
+/// A checkpoint that was read.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    file: PathBuf,
+    header: Header,
+}
+
+/// Everything but the states.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Header {
+    pub(super) version: String,
+    /// What the search is of.
+    pub(super) of: String,
+    pub(super) elapsed: Duration,
+    pub(super) counted: Counted,
+    pub(super) withheld: Vec<String>,
+    pub(super) found: Option<FoundBefore>,
+    /// The number of visited states in each shard of the table.
+    pub(super) visited: Vec<u64>,
+    pub(super) waiting: u64,
+}
+
+/// The counts of a search.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Counted {
+    pub(super) generated: u64,
+    pub(super) distinct: u64,
+    pub(super) edges_back: u64,
+    pub(super) withholding: u64,
+    pub(super) outside: u64,
+    pub(super) cut: i64,
+    pub(super) depth: u32,
+    pub(super) peak_frontier: i64,
+    pub(super) peak_held: i64,
+}
+
+/// The best violation so far.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct FoundBefore {
+    cost: u32,
+    state: Option<(u32, Fingerprint)>,
+    action: Option<u32>,
+    length: u32,
+    objection: Objection,
+}
+
+impl FoundBefore {
+    pub(super) fn of(found: &Found) -> FoundBefore {
+        let Found { cost, state, action, length, ref objection } = *found;
+        let state = state.map(|(id, fingerprint)| (id.number(), fingerprint));
+        FoundBefore { cost, state, action, length, objection: objection.clone() }
+    }
+
+    pub(super) fn found(self) -> Found {
+        let FoundBefore { cost, state, action, length, objection } = self;
+        let state = state.map(|(number, fingerprint)| (Id::of(number), fingerprint));
+        Found { cost, state, action, length, objection }
+    }
+}
+
+impl Checkpoint {
+    /// Reads a checkpoint's header and checks that the file is whole.
+    ///
+    /// # Errors
+    /// One sentence about what is wrong with the file.
+    pub fn read(file: &Path) -> Result<Checkpoint, String> {
+        let name = file.display();
+        let read = || -> io::Result<Result<Checkpoint, String>> {
+            let mut input = Hashing::new(BufReader::new(File::open(file)?));
+            let header = match header(&mut input)? {
+                Ok(header) => header,
+                Err(sentence) => return Ok(Err(sentence)),
+            };
+            let states = header.visited.iter().sum::<u64>();
+            let length = Visited::RECORD * states + 8 * header.waiting;
+            io::copy(&mut (&mut input).take(length), &mut io::sink())?;
+            let (hash, mut input) = input.finish();
+            let mut written = [0; 16];
+            let is_whole = input.read_exact(&mut written).is_ok()
+                && u128::from_le_bytes(written) == hash.0
+                && input.read(&mut [0])? == 0;
+            Ok(match is_whole {
+                true => Ok(Checkpoint { file: file.to_path_buf(), header }),
+                false => Err("it is cut off or damaged".to_string()),
+            })
+        };
+        match read() {
+            Ok(Ok(checkpoint)) => Ok(checkpoint),
+            Ok(Err(sentence)) => Err(format!("`{name}` cannot be resumed: {sentence}")),
+            Err(error) => Err(format!("`{name}` cannot be read: {error}")),
+        }
+    }
+
+    /// Returns what the search is of ([`Options::of`](super::Options::of)).
+    pub fn of(&self) -> &str {
+        &self.header.of
+    }
+
+    /// Returns the number of visited states.
+    pub fn states(&self) -> u64 {
+        self.header.counted.distinct
+    }
+
+    /// Returns the greatest depth visited, in world steps.
+    pub fn depth(&self) -> u32 {
+        self.header.counted.depth
+    }
+
+    pub(super) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Reads the visited and the waiting states.
+    ///
+    /// # Errors
+    /// The error of the file system.
+    pub(super) fn states_of(&self, visited: &Visited) -> io::Result<Vec<(Id, u32)>> {
+        let mut input = Hashing::new(BufReader::new(File::open(&self.file)?));
+        header(&mut input)?.map_err(io::Error::other)?;
+        visited.fill(&self.header.visited, &mut input)?;
+        let mut waiting = Vec::new();
+        for _ in 0..self.header.waiting {
+            let (mut id, mut level) = ([0; 4], [0; 4]);
+            input.read_exact(&mut id)?;
+            input.read_exact(&mut level)?;
+            waiting.push((Id::of(u32::from_le_bytes(id)), u32::from_le_bytes(level)));
+        }
+        Ok(waiting)
+    }
+}
+
+/// Reads the first line and the header.
+fn header(input: &mut Hashing<impl BufRead>) -> io::Result<Result<Header, String>> {
+    let mut first = vec![0; FIRST_LINE.len()];
+    if input.read_exact(&mut first).is_err() || first != FIRST_LINE.as_bytes() {
+        return Ok(Err("it is no checkpoint of this format".to_string()));
+    }
+    let mut length = [0; 8];
+    input.read_exact(&mut length)?;
+    let length = u64::from_le_bytes(length);
+    if length > LONGEST_HEADER {
+        return Ok(Err("it is damaged".to_string()));
+    }
+    let mut text = vec![0; length as usize];
+    input.read_exact(&mut text)?;
+    let Ok(header) = serde_json::from_slice::<Header>(&text) else {
+        return Ok(Err("its header cannot be read".to_string()));
+    };
+    Ok(match header.version == VERSION {
+        true => Ok(header),
+        false => Err(format!(
+            "version {} of Vivarium wrote it, and this is version {VERSION}",
+            header.version
+        )),
+    })
+}
+
+/// Writes a checkpoint, and puts it in the place of an earlier one when it is whole.
+///
+/// # Errors
+/// The error of the file system.
+pub(super) fn write(
+    file: &Path,
+    of: &str,
+    header: Header,
+    visited: &Visited,
+    waiting: &[(Id, u32)],
+) -> io::Result<()> {
+    let header = Header {
+        version: VERSION.to_string(),
+        of: of.to_string(),
+        visited: visited.lengths(),
+        waiting: waiting.len() as u64,
+        ..header
+    };
+    let mut unfinished = file.as_os_str().to_owned();
+    unfinished.push(".unfinished");
+    let unfinished = PathBuf::from(unfinished);
+    let mut output = Hashing::new(BufWriter::new(File::create(&unfinished)?));
+    let text = serde_json::to_vec(&header).map_err(io::Error::other)?;
+    output.write_all(FIRST_LINE.as_bytes())?;
+    output.write_all(&(text.len() as u64).to_le_bytes())?;
+    output.write_all(&text)?;
+    visited.write(&mut output)?;
+    for (id, level) in waiting {
+        output.write_all(&id.number().to_le_bytes())?;
+        output.write_all(&level.to_le_bytes())?;
+    }
+    let (hash, mut output) = output.finish();
+    output.write_all(&hash.0.to_le_bytes())?;
+    output.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+    std::fs::rename(&unfinished, file)
+}
+
+/// A file whose bytes are hashed as they pass.
+struct Hashing<T> {
+    file: T,
+    hasher: StableHasher,
+}
+
+impl<T> Hashing<T> {
+    fn new(file: T) -> Hashing<T> {
+        Hashing { file, hasher: StableHasher::new() }
+    }
+
+    fn finish(self) -> (Fingerprint, T) {
+        (self.hasher.finished(), self.file)
+    }
+}
+
+impl<T: Read> Read for Hashing<T> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.hasher.write(&buffer[..count]);
+        Ok(count)
+    }
+}
+
+impl<T: Write> Write for Hashing<T> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let count = self.file.write(buffer)?;
+        self.hasher.write(&buffer[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
