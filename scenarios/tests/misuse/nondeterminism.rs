@@ -29,20 +29,22 @@ impl Monitor for Shares {
     }
 }
 
-/// A program that keeps a count in a static fails in some runs, and not when the seed is repeated. The violation is
-/// reported anyway.
+/// A program that keeps a count in a static fails in one run, and not when the seed is repeated. The violation is
+/// reported anyway. (The count passes 13 once: were it to come again, other threads could bring it about during the
+/// repeat.)
 #[test]
 fn a_violation_that_a_repeat_does_not_show_is_one() {
     static TIMES: AtomicU64 = AtomicU64::new(0);
     let test = Test::new("a static", |zookeeper: ZooKeeper| async move {
         zookeeper.connect().await;
-        match TIMES.fetch_add(1, Ordering::Relaxed) % 20 {
+        match TIMES.fetch_add(1, Ordering::Relaxed) {
             13 => Err("the count is 13".to_string()),
             _ => Ok(()),
         }
     });
-    let failure =
-        test.run_seeds(&SeedRange::count(100).expect("some")).expect_err("one in twenty fails");
+    let failure = test
+        .run_seeds(&SeedRange::count(100).expect("some"))
+        .expect_err("the fourteenth run fails");
     let text = failure.to_string();
     assert!(text.contains("the count is 13"), "{text}");
     assert!(text.contains("The same seed, run again, gave a different run"), "{text}");
