@@ -20,7 +20,7 @@ use vivarium_reports::junit::exploration_junit;
 use vivarium_reports::table::WIDTH;
 use vivarium_sim::Explored;
 use vivarium_sim::bounds::within;
-use vivarium_sim::budget::Account;
+use vivarium_sim::budget::{ANY, Account};
 use vivarium_sim::every::Checkpoint;
 
 /// Runs the command and returns the exit code.
@@ -111,8 +111,11 @@ fn asked(arguments: &ExploreArguments) -> Result<Exploration, String> {
     let mut exploration = Exploration::new().unbounded();
     for (account, text) in &arguments.budget.numbers {
         let (least, most) = account.bounds();
-        let number = number(&account.flag(), text, least.into(), most.into())?;
-        exploration = exploration.with(*account, to_small(number));
+        let number = match account.any() {
+            Some(any) if text == ANY => any,
+            _ => to_small(number(&account.flag(), text, least.into(), most.into())?),
+        };
+        exploration = exploration.with(*account, number);
     }
     for text in &arguments.budget.clocks.delay {
         let seconds = number("--delay", text, 1, u32::MAX.into())?;

@@ -114,7 +114,9 @@ impl Exploration {
     /// Returns the numbers that were set, as flags of the command line.
     #[cfg(feature = "conform")]
     pub(crate) fn flags(&self) -> String {
-        let said = |account: Account| Some(format!("{} {}", account.flag(), self.said(account)?));
+        let said = |account: Account| {
+            Some(format!("{} {}", account.flag(), account.noted(self.said(account)?)))
+        };
         let snap_count = self.ensemble.snap_count.map(|count| format!("--snap-count {count}"));
         let flags = Account::ALL.into_iter().filter_map(said).chain(snap_count);
         flags.collect::<Vec<_>>().join(" ")

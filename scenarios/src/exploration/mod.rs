@@ -148,7 +148,11 @@ fn faults(account: Account, number: u8) -> Dimension {
         0 => left_out(account.row(), account),
         _ => {
             let how = account.how();
-            Dimension::new(account.row(), true, format!("up to {number} on a path: {how}"))
+            let most = match account.any() {
+                Some(any) if any == number => "any number".to_string(),
+                _ => format!("up to {number}"),
+            };
+            Dimension::new(account.row(), true, format!("{most} on a path: {how}"))
         }
     }
 }

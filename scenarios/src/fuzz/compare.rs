@@ -50,6 +50,18 @@ pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compa
     if let Some(difference) = merging(case, flaw, most) {
         return Compared::Differ(difference);
     }
+    // Any number of early timers comes to the same as the number that there can be.
+    if Account::Timers.any() == Some(case.budget.timers) {
+        match reach(&with_more_timers(case), Reductions::NONE, None, most) {
+            Some(counted) if !counted.withheld => {
+                if let Some(what) = differs(&counted, &plain) {
+                    let search = "any number of timers".to_string();
+                    return Compared::Differ(Difference { search, what });
+                }
+            }
+            Some(_) | None => return Compared::TooLarge,
+        }
+    }
     let ways = ways();
     let rare = 1 + (turn % (ways.len() as u64 - 1)) as usize;
     let (mut reduced, mut withheld) = (0, plain.withheld);
@@ -96,13 +108,13 @@ pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compa
     Compared::Agree { plain: plain.states, reduced, outcomes: plain.outcomes.len(), interpreted }
 }
 
-/// Returns the same case with as many early timers as there can be sleeps.
+/// Returns the same case with as many early timers as there can be sleeps, counted.
 fn with_more_timers(case: &Case) -> Case {
     let mut more = case.clone();
     // A statement makes at most two calls.
     let calls: usize = case.programs.iter().map(|program| 2 * program.len()).sum();
     let lives = 1 + usize::from(case.budget.kills);
-    let (_, most) = Account::Timers.bounds();
+    let most = Account::Timers.any().expect("timers have one") - 1;
     more.budget.timers = u8::try_from(calls * lives).map_or(most, |calls| calls.min(most));
     more
 }

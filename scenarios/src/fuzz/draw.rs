@@ -2,6 +2,7 @@
 
 use super::case::{Call, Case, Statement, Watched, Watching};
 use super::palette::{Fault, Palette, Theme, fault};
+use vivarium_sim::budget::Account;
 use vivarium_sim::every::programs::Budget;
 use vivarium_sim::random::{Random, Seeds};
 
@@ -42,6 +43,10 @@ pub fn draw(seed: u64, number: u64) -> Case {
     go_by_the_time(&mut case, &mut Seeds::new(seed).stream("clocks of the explorer", number));
     let containers = &mut Seeds::new(seed).stream("containers of the explorer", number);
     go_with_time(&mut case, containers);
+    let timers = &mut Seeds::new(seed).stream("timers of the explorer", number);
+    if case.budget.timers > 0 && timers.below(2) == 0 {
+        case.budget.timers = Account::Timers.any().expect("timers have one");
+    }
     case
 }
 

@@ -38,7 +38,10 @@ fn smaller(case: &Case) -> Vec<Case> {
         }
     }
     for account in Budget::ACCOUNTS {
-        with(&|case| case.budget[account] = case.budget[account].saturating_sub(1));
+        with(&|case| {
+            let is_any = account.any() == Some(case.budget[account]);
+            case.budget[account] = if is_any { 2 } else { case.budget[account].saturating_sub(1) };
+        });
     }
     with(&|case| case.deletes = case.budget.deletions > 0);
     with(&|case| case.chroot = false);

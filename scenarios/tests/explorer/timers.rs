@@ -68,6 +68,15 @@ fn who_says_too_few_is_told_how_many_are_enough() {
     assert!(says(2).starts_with("held in all"));
 }
 
+/// With any number, no timer is kept from ending.
+#[test]
+fn any_number_is_always_enough() {
+    let says = |times| verdict(dozes(times), &Exploration::new().clients(2).timers(63)).to_string();
+    assert!(says(8).starts_with("held in all"), "{}", says(8));
+    let text = verdict(hurries(), &Exploration::new().clients(1).timers(63)).to_string();
+    assert!(text.contains("a second is always enough"), "{text}");
+}
+
 #[test]
 fn who_sleeps_too_often_is_told_that_none_is_enough() {
     for exploration in [Exploration::new(), Exploration::new().timers(1)] {

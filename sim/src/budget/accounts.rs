@@ -58,10 +58,10 @@ macro_rules! accounts {
                 /// Sleeps and timeouts that may end although something else could happen first. A search that had to keep
                 /// one from ending is bounded, not exhausted. (Where nothing else can happen time passes, and they end
                 /// anyway.) If no number is given, there are none at first, and more as long as that bounds the search, up
-                /// to twelve.
+                /// to twelve. 63 stands for any number, which is then no part of a state.
                 timers: Timers {
                     value: "T",
-                    help: "How many timers may end although something else could happen first",
+                    help: "How many timers may end although something else could happen first, or `any`",
                     usual: 0 or "as many as it takes, up to 12",
                     bounds: 0..=63,
                     row: "early timers",

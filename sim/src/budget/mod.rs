@@ -106,7 +106,10 @@ macro_rules! declare {
                 let (one, many) = match self {
                     $($(Account::$Account => ($one, $many),)*)*
                 };
-                format!("{number} {}", if number == 1 { one } else { many })
+                match self.any() {
+                    Some(any) if any == number => format!("any number of {many}"),
+                    _ => format!("{number} {}", if number == 1 { one } else { many }),
+                }
             }
         }
 
@@ -150,7 +153,7 @@ macro_rules! declare {
                     /// The budget as a case notes it: by name, as text.
                     pub fn parameters(self) -> BTreeMap<String, String> {
                         let each = self.each();
-                        each.map(|(account, number)| (account.name().to_string(), number.to_string())).collect()
+                        each.map(|(account, number)| (account.name().to_string(), account.noted(number))).collect()
                     }
 
                     /// The budget that a case notes. An account that it does not name is empty.
@@ -206,6 +209,24 @@ impl Account {
     /// The flag on the command line.
     pub fn flag(self) -> String {
         format!("--{}", self.name().replace('_', "-"))
+    }
+
+    /// The number that stands for any number: it does not become less. `None` if there is none for this account.
+    pub const fn any(self) -> Option<u8> {
+        match self {
+            Account::Timers => Some(self.bounds().1),
+            _ => None,
+        }
+    }
+
+    /// Returns what is left of a number after one was spent.
+    pub fn spent(self, number: u8) -> u8 {
+        if self.any() == Some(number) { number } else { number.saturating_sub(1) }
+    }
+
+    /// Returns a number as flags and case files have it: in digits, or "any".
+    pub fn noted(self, number: u8) -> String {
+        if self.any() == Some(number) { ANY.to_string() } else { number.to_string() }
     }
 
     /// Whether something fails. Elsewhere only the order of events is another one, or there is more of what there is.
@@ -270,7 +291,13 @@ impl servers::Budget {
     }
 }
 
+/// What flags and case files have for any number.
+pub const ANY: &str = "any";
+
 fn read(account: Account, text: &str) -> Result<u8, String> {
+    if let Some(any) = account.any().filter(|_| text == ANY) {
+        return Ok(any);
+    }
     text.parse().map_err(|_| format!("its parameter `{account}` is no number: `{text}`"))
 }
 

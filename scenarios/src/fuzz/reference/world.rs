@@ -9,6 +9,7 @@ use super::tree::{self, Entry, Place, Session};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::error::Error;
+use vivarium_sim::budget::Account;
 use vivarium_sim::every::programs::Budget;
 
 /// The whole state.
@@ -297,7 +298,7 @@ impl World {
                 client.give_up();
             }
             Step::WakeEarly(slot) => {
-                self.left.timers -= 1;
+                self.left.timers = Account::Timers.spent(self.left.timers);
                 client.wake(slot);
             }
         }

@@ -105,7 +105,7 @@ impl ProgramModel {
     ) -> Place {
         let mut left = at.left;
         if let Some(account) = own.account {
-            left[account] = left[account].saturating_sub(1);
+            left[account] = account.spent(left[account]);
         }
         let shared = match own.shared {
             Change::Nothing => at.shared,

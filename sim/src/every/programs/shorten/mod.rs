@@ -119,7 +119,7 @@ impl Budget {
         if *left == 0 || !(timer || running && service.can_go_on()) {
             return false;
         }
-        *left -= 1;
+        *left = account.spent(*left);
         true
     }
 }
