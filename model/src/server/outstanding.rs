@@ -10,8 +10,7 @@ use crate::vocabulary::acl::AclList;
 use crate::vocabulary::id::SessionId;
 use crate::vocabulary::path::ZnodePath;
 use crate::vocabulary::zxid::Zxid;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::hash::{Hash, Hasher};
+use std::collections::{BTreeSet, VecDeque};
 
 /// What `prep` needs to know about a znode to decide about a request (`ChangeRecord`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -57,18 +56,17 @@ struct ChangeRecord {
 }
 
 /// The changes of all proposals in flight.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OutstandingChanges {
+    /// In the order of the proposals. They are few, so a path is found by a search from the newest on.
     changes: VecDeque<ChangeRecord>,
-    /// The last of `changes` for each path. Derived from `changes`, so it is neither hashed nor compared.
-    for_path: BTreeMap<ZnodePath, (Zxid, Option<Record>)>,
 }
 
 impl OutstandingChanges {
     /// Returns a znode's future state, with its stored path; `None` if it will not exist.
     pub fn find<'a>(&'a self, tree: &'a DataTree, path: &str) -> Option<(&'a ZnodePath, Record)> {
-        if let Some((path, (_, record))) = self.for_path.get_key_value(path) {
-            return record.clone().map(|record| (path, record));
+        if let Some(change) = self.newest(path) {
+            return change.record.clone().map(|record| (&change.path, record));
         }
         let (path, node, children) = tree.find(path)?;
         let record = Record {
@@ -86,7 +84,6 @@ impl OutstandingChanges {
     /// Adds a change of the newest proposal, `zxid`; `None` is a deletion.
     pub fn add(&mut self, zxid: Zxid, path: ZnodePath, record: Option<Record>) {
         debug_assert!(self.changes.back().is_none_or(|last| last.zxid <= zxid), "in zxid order");
-        self.for_path.insert(path.clone(), (zxid, record.clone()));
         self.changes.push_back(ChangeRecord { zxid, path, record });
     }
 
@@ -94,22 +91,14 @@ impl OutstandingChanges {
     /// proposals.
     pub(crate) fn roll_back(&mut self, zxid: Zxid) {
         while self.changes.back().is_some_and(|change| change.zxid == zxid) {
-            let change = self.changes.pop_back().expect("just seen");
-            let before = self.changes.iter().rev().find(|before| before.path == change.path);
-            match before.map(|before| (before.zxid, before.record.clone())) {
-                Some(before) => self.for_path.insert(change.path, before),
-                None => self.for_path.remove(&change.path),
-            };
+            self.changes.pop_back();
         }
     }
 
     /// Removes the changes up to `zxid`, which the tree now contains.
     pub fn applied(&mut self, zxid: Zxid) {
         while self.changes.front().is_some_and(|change| change.zxid <= zxid) {
-            let change = self.changes.pop_front().expect("just seen");
-            if self.for_path.get(&change.path).is_some_and(|(latest, _)| *latest <= zxid) {
-                self.for_path.remove(&change.path);
-            }
+            self.changes.pop_front();
         }
     }
 
@@ -131,25 +120,15 @@ impl OutstandingChanges {
 
     /// Returns true if a change of this znode is outstanding.
     pub fn changes(&self, path: &str) -> bool {
-        self.for_path.contains_key(path)
+        self.newest(path).is_some()
+    }
+
+    fn newest(&self, path: &str) -> Option<&ChangeRecord> {
+        self.changes.iter().rev().find(|change| change.path.as_str() == path)
     }
 
     /// Returns true if no change is outstanding.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
-    }
-}
-
-impl PartialEq for OutstandingChanges {
-    fn eq(&self, other: &OutstandingChanges) -> bool {
-        self.changes == other.changes
-    }
-}
-
-impl Eq for OutstandingChanges {}
-
-impl Hash for OutstandingChanges {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.changes.hash(state);
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct Entry {
     /// The result of applying it.
     pub(crate) applied: Option<Applied>,
     /// The tree after it.
-    pub(crate) tree: DataTree,
+    pub(crate) tree: Arc<DataTree>,
     /// Sum of fingerprints up to this entry, of everything that clients can observe.
     sum: Fingerprint,
     /// Fingerprint of all transactions up to this entry, as monitors see them.
@@ -31,7 +31,7 @@ impl Entry {
     fn first(zxid: Zxid, tree: DataTree) -> Entry {
         let sum = Fingerprint::of(&("log", zxid, &tree));
         let (told, fired) = (Fingerprint::default(), Fingerprint::default());
-        Entry { zxid, txn: None, applied: None, tree, sum, told, fired }
+        Entry { zxid, txn: None, applied: None, tree: Arc::new(tree), sum, told, fired }
     }
 
     pub(crate) fn zxid(&self) -> Zxid {
@@ -75,12 +75,12 @@ impl Log {
     pub(crate) fn append(&mut self, txn: Arc<Txn>) -> &Arc<Entry> {
         let last = self.last();
         assert!(txn.zxid > last.zxid(), "{} is appended after {}", txn.zxid, last.zxid());
-        let (mut tree, mut sum) = (last.tree.clone(), last.sum);
+        let (mut tree, mut sum) = (DataTree::clone(&last.tree), last.sum);
         let applied = tree.apply(&txn);
         sum.add(Entry::part(&txn, &applied, &tree));
         let told = Fingerprint::of(&(last.told, &*txn));
         let fired = Fingerprint::of(&("fired", txn.zxid, &applied.changes, ended(&txn)));
-        let (zxid, txn, applied) = (txn.zxid, Some(txn), Some(applied));
+        let (zxid, txn, applied, tree) = (txn.zxid, Some(txn), Some(applied), Arc::new(tree));
         let entry = Arc::new(Entry { zxid, txn, applied, tree, sum, told, fired });
         match Arc::get_mut(&mut self.0) {
             Some(entries) => entries.push(entry),

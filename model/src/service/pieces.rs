@@ -9,6 +9,7 @@ use super::log::Log;
 use super::{Links, Service};
 use crate::program::machines::{ClientNode, ProgramState, Resources};
 use crate::server::prep::Prep;
+use crate::tree::DataTree;
 use crate::vocabulary::config::Config;
 use crate::vocabulary::fingerprint::{Fingerprint, Tracked};
 use crate::vocabulary::id::{ClientId, SessionId};
@@ -110,6 +111,11 @@ impl Common {
     /// Returns true if the leader considers a session alive.
     pub(super) fn is_alive(&self, session: SessionId) -> bool {
         self.prep.sessions().touch(session).is_some()
+    }
+
+    /// Returns the tree at the end of the log.
+    pub fn tree(&self) -> &Arc<DataTree> {
+        &self.log.last().tree
     }
 
     /// Returns the zxid at the end of the log.

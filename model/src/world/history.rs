@@ -16,7 +16,7 @@ pub struct History {
     txns: Vec<Arc<Txn>>,
     applied: Vec<Arc<Applied>>,
     digests: Vec<Fingerprint>,
-    tree: DataTree,
+    tree: Arc<DataTree>,
     initial: Fingerprint,
 }
 
@@ -34,7 +34,7 @@ impl History {
 
     /// Returns the history before the first transaction, with this database.
     pub fn beginning_with(tree: DataTree) -> History {
-        let initial = tree.digest();
+        let (initial, tree) = (tree.digest(), Arc::new(tree));
         History { txns: Vec::new(), applied: Vec::new(), digests: Vec::new(), tree, initial }
     }
 
@@ -45,7 +45,7 @@ impl History {
     /// ([`crate::property::check_commit`]).
     pub fn commit(&mut self, txn: Arc<Txn>) -> Arc<Applied> {
         assert!(txn.zxid > self.last(), "{} committed after {}", txn.zxid, self.last());
-        let applied = Arc::new(self.tree.apply(&txn));
+        let applied = Arc::new(Arc::make_mut(&mut self.tree).apply(&txn));
         self.txns.push(txn);
         self.applied.push(Arc::clone(&applied));
         self.digests.push(self.tree.digest());
@@ -60,6 +60,13 @@ impl History {
     /// Returns the tree after the last transaction.
     pub fn tree(&self) -> &DataTree {
         &self.tree
+    }
+
+    /// Replaces the tree by an equal one that is stored elsewhere, too.
+    pub fn share_tree(&mut self, tree: &Arc<DataTree>) {
+        if !Arc::ptr_eq(tree, &self.tree) && *tree == self.tree {
+            self.tree = Arc::clone(tree);
+        }
     }
 
     /// Returns all transactions, in order.

@@ -14,7 +14,8 @@ use crate::vocabulary::time::Duration;
 use crate::vocabulary::timer::{ServerTimer, Watched};
 use crate::vocabulary::txn::Txn;
 use crate::vocabulary::zxid::{Epoch, Zxid};
-use std::collections::{BTreeMap, VecDeque};
+use litemap::LiteMap;
+use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -245,7 +246,7 @@ pub struct Leader {
     pub(super) new_leader_acks: ServerSet,
     /// Number of acks that count twice ([`Bug::PlantedAckedTwice`]).
     pub(super) acked_again: u8,
-    pub(in crate::server) handlers: BTreeMap<LearnerConnection, Handler>,
+    pub(in crate::server) handlers: LiteMap<LearnerConnection, Handler>,
     pub(super) outstanding: VecDeque<Proposal>,
     pub(super) last_proposed: Zxid,
     pub(super) last_committed: Zxid,
@@ -271,7 +272,7 @@ impl Leader {
             election_finished: false,
             new_leader_acks: ServerSet::default(),
             acked_again: 0,
-            handlers: BTreeMap::new(),
+            handlers: LiteMap::new(),
             outstanding: VecDeque::new(),
             last_proposed: Zxid::ZERO,
             last_committed: Zxid::ZERO,

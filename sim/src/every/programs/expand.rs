@@ -9,6 +9,7 @@ use crate::every::intern::Number;
 use crate::every::memo::Memo;
 use std::sync::Arc;
 use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::history::History;
 use vivarium_model::id::ClientId;
 use vivarium_model::property::{LooksBack, Monitors, Objection};
 use vivarium_model::service::{Common, Service};
@@ -133,8 +134,8 @@ impl ProgramModel {
             sessions: self.clients().map(|client| common.sessions_of(client)).collect(),
             tip: Fingerprint::of(history.tree()),
             has_reaped: common.has_reaped(),
+            history: shared_tree(history, &common),
             common,
-            history,
         })
     }
 
@@ -187,4 +188,10 @@ impl ProgramModel {
         let shown = clients.filter_map(|client| client.floor.at(common));
         shown.fold(common.last(), Zxid::min)
     }
+}
+
+/// Returns the history with the tree of the log, which is then stored once.
+fn shared_tree(mut history: Arc<History>, common: &Common) -> Arc<History> {
+    Arc::make_mut(&mut history).share_tree(common.tree());
+    history
 }

@@ -1,10 +1,11 @@
 //! Moves from state to state by looking up computed results.
 
 use super::actions::{Kind, can_be_paid};
+use super::choices::Move;
 use super::pieces::Witnessed;
 use super::state::Number;
 use super::state::{MAX_SERVERS, PLACES, State, server_at};
-use super::view::{Move, Unfolded};
+use super::view::Unfolded;
 use super::{Action, EnsembleModel, Reductions};
 use crate::budget::Account;
 use crate::every::Model;
@@ -116,8 +117,7 @@ impl EnsembleModel {
 
     fn add(&self, kind: Kind, here: &Unfolded<'_>, views: &[Number], actions: &mut Vec<Action>) {
         for (server, view) in self.config.server_ids().zip(views) {
-            let choices = self.choices(*view, here, server, kind).iter();
-            actions.extend(choices.map(|choice| Action(*choice)));
+            actions.extend(self.choices(*view, here, server, kind).map(Action));
         }
     }
 
@@ -130,13 +130,13 @@ impl EnsembleModel {
     ) -> State {
         let choice = self.tables.choices.get(action.0);
         let mut next = State { length: 0, objection: None, ..state.clone() };
-        if let Some(account) = choice.offer.charge {
+        if let Some(account) = choice.charge {
             let left = &mut next.left[account];
             *left = left.checked_sub(1).expect("only what can be paid is offered");
             next.fingerprint.subtract(self.prices[account]);
         }
         let mut note = |took: &Move| steps.as_deref_mut().map_or((), |it| it.push(took.step));
-        for took in &choice.moves {
+        for took in choice.moves() {
             self.follow(&mut next, took);
             note(took);
             if next.objection.is_some() {
@@ -186,10 +186,8 @@ impl EnsembleModel {
 
     /// Applies a move to a state.
     fn follow(&self, state: &mut State, took: &Move) {
-        for (place, number) in &took.changes {
-            state.numbers[usize::from(*place)] = *number;
-        }
-        state.fingerprint.add(took.difference);
+        took.change(&mut state.numbers);
+        state.fingerprint.add(took.difference());
         state.length += 1;
         if let Err(objection) = self.witness(state, took) {
             state.fingerprint.add(Fingerprint::of(&objection.saw));

@@ -34,6 +34,7 @@
 
 mod actions;
 mod at_rest;
+mod choices;
 mod eager;
 mod elections;
 mod follow;
@@ -223,7 +224,7 @@ impl EnsembleModel {
 
     /// Returns the steps of an action without the eager steps after them.
     pub fn chosen(&self, action: &Action) -> Vec<Step> {
-        let offer = &self.tables.choices.get(action.0).offer;
+        let offer = self.tables.choices.get(action.0).offer();
         std::iter::once(offer.step).chain(offer.then).collect()
     }
 
@@ -272,7 +273,7 @@ impl stateright::Model for EnsembleModel {
     }
 
     fn format_action(&self, action: &Action) -> String {
-        self.tables.choices.get(action.0).offer.to_string()
+        self.tables.choices.get(action.0).offer().to_string()
     }
 }
 

@@ -5,11 +5,12 @@
 //! once, in a real ensemble, and then looked up.
 
 use super::EnsembleModel;
+use super::choices::{Choices, Move};
 use super::scene::Scene;
 use super::state::{
     MAX_SERVERS, Number, Numbers, REST, State, links_at, packed, server_at, unpacked,
 };
-use super::view::{Choice, Move, View, ViewKey};
+use super::view::{View, ViewKey};
 use crate::budget::Account;
 use crate::every::intern::{Number as Interned, Table, Weighed};
 use std::collections::BTreeSet;
@@ -68,8 +69,8 @@ pub(super) struct Tables {
     pub(super) views: Table<View, ViewKey>,
     /// Keyed by view and eager step.
     pub(super) moves: Table<Move, ViewKey>,
-    /// Without keys: each view lists the numbers of its choices.
-    pub(super) choices: Table<Choice>,
+    /// Without keys: each view has the number of its first choice.
+    pub(super) choices: Choices,
     /// Choices, keyed by an election's leader and followers.
     pub(super) elections: Table<Interned, ViewKey>,
 }
@@ -90,7 +91,7 @@ impl Tables {
             judged: Table::new(),
             views: Table::new(),
             moves: Table::new(),
-            choices: Table::new(),
+            choices: Choices::new(),
             elections: Table::new(),
         }
     }

@@ -28,7 +28,7 @@ impl EnsembleModel {
         let mut scene = self.unfold(&state.numbers);
         let witnesses = self.tables.witnesses.get(state.witnesses).value.clone();
         let mut world = World::of_witnesses(scene.ensemble.clone(), NoPrograms, witnesses);
-        let offer = self.tables.choices.get(action.0).offer;
+        let offer = self.tables.choices.get(action.0).offer();
         let mut open: Vec<Step> = std::iter::once(offer.step).chain(offer.then).collect();
         let mut length = 0;
         let mut objection = None;
@@ -107,8 +107,8 @@ impl EnsembleModel {
                 let told =
                     |offer: &Offer| (format!("{:?}", offer.step), format!("{:?}", offer.then));
                 let anew: BTreeSet<_> = offers.iter().map(told).collect();
-                let choices = self.choices(self.view(server, &here), &here, server, kind).iter();
-                let known = choices.map(|choice| told(&self.tables.choices.get(*choice).offer));
+                let choices = self.choices(self.view(server, &here), &here, server, kind);
+                let known = choices.map(|choice| told(&self.tables.choices.get(choice).offer()));
                 assert_eq!(known.collect::<BTreeSet<_>>(), anew, "{kind:?} of {server}");
             }
         }

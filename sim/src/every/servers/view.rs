@@ -9,6 +9,7 @@
 
 use super::EnsembleModel;
 use super::actions::{self, Charge, Kind, LeavingOut, Offer};
+use super::choices::{Choice, Move};
 use super::eager::Sight;
 use super::reductions::Reductions;
 use super::scene::Scene;
@@ -29,8 +30,8 @@ use vivarium_model::zxid::Epoch;
 
 /// A server's view, with the server's choices.
 pub(super) struct View {
-    /// The choices of each kind.
-    choices: [OnceLock<Box<[Number]>>; Kind::ALL.len()],
+    /// The first choice of each kind, if there is one.
+    choices: [OnceLock<Option<Interned>>; Kind::ALL.len()],
     /// The server's vote for itself and its accepted epoch, if it is LOOKING.
     pub(super) looking: Option<(Vote, Epoch)>,
     /// Whether a LOOKING server can be elected to follow this server.
@@ -44,29 +45,6 @@ pub(super) type ViewKey = [u32; 1 + PLACES];
 pub(super) struct Unfolded<'a> {
     pub(super) numbers: &'a Numbers,
     pub(super) scene: OnceCell<Scene>,
-}
-
-/// An action and its result.
-pub(super) struct Choice {
-    pub(super) offer: Offer,
-    /// One move per step.
-    pub(super) moves: Box<[Move]>,
-}
-
-/// The result of a step.
-pub(super) struct Move {
-    pub(super) step: Step,
-    /// The changed places with their new numbers.
-    pub(super) changes: Box<[(u8, Number)]>,
-    /// The change of the fingerprint.
-    pub(super) difference: Fingerprint,
-    /// The number of the events for the witnesses; 0 for none.
-    pub(super) events: Number,
-    /// The server that takes the step.
-    pub(super) taker: Option<ServerId>,
-    pub(super) disk_changed: bool,
-    /// Whether the state properties of the taker must be checked.
-    pub(super) judge: bool,
 }
 
 impl Unfolded<'_> {
@@ -148,22 +126,25 @@ impl EnsembleModel {
         }
     }
 
-    /// Returns a server's choices of one kind, computed at most once for its view.
+    /// Returns the numbers of a server's choices of one kind, computed at most once for its view.
     pub(super) fn choices(
         &self,
         view: Number,
         state: &Unfolded<'_>,
         server: ServerId,
         kind: Kind,
-    ) -> &[Number] {
-        self.tables.views.get(view).choices[kind as usize].get_or_init(|| {
+    ) -> impl Iterator<Item = Number> {
+        let first = self.tables.views.get(view).choices[kind as usize].get_or_init(|| {
             let scene = state.scene(self);
             let mut offers = Vec::new();
             actions::of(scene, server, kind, self.leaving_out(), &mut offers);
             let may_change = self.reach(ServerSet::default().with(server), state.numbers);
             let offers = offers.into_iter();
-            offers.map(|offer| self.choice(scene, state.numbers, offer, &may_change)).collect()
-        })
+            let choices =
+                offers.map(|offer| self.choice(scene, state.numbers, offer, &may_change)).collect();
+            self.tables.choices.add(choices)
+        });
+        self.tables.choices.list(*first)
     }
 
     /// Returns the choice of an election, which concerns several servers.
@@ -190,7 +171,7 @@ impl EnsembleModel {
         let offer = Offer { step: Step::Elect { leader, followers }, then: None, charge };
         let may_change = self.reach(followers.with(leader), state.numbers);
         let choice = self.choice(state.scene(self), state.numbers, offer, &may_change);
-        let choice = Interned::new(choice).expect("a choice has a number");
+        let choice = self.tables.choices.add(vec![choice]).expect("it is a list of one");
         let number = self.tables.elections.number(key, || choice);
         self.tables.elections.get(number).get()
     }
@@ -248,21 +229,18 @@ impl EnsembleModel {
         reach
     }
 
+    /// Computes the result of an action.
     fn choice(
         &self,
         scene: &Scene,
         numbers: &Numbers,
         offer: Offer,
         may_change: &[bool; PLACES],
-    ) -> Number {
-        let (mut scene, mut numbers) = (scene.clone(), *numbers);
-        let mut moves = Vec::new();
-        for step in std::iter::once(offer.step).chain(offer.then) {
-            let (took, after) = self.take(&mut scene, &numbers, step, may_change);
-            moves.push(took);
-            numbers = after;
-        }
-        self.tables.choices.add(Choice { offer, moves: moves.into() }).get()
+    ) -> Choice {
+        let mut scene = scene.clone();
+        let (first, after) = self.take(&mut scene, numbers, offer.step, may_change);
+        let then = offer.then.map(|step| self.take(&mut scene, &after, step, may_change).0);
+        Choice::new(offer.charge, first, then)
     }
 
     /// Takes a step that was offered, and returns its result.
@@ -295,15 +273,11 @@ impl EnsembleModel {
             difference.subtract(self.fingerprint_at(place, before[place]));
             difference.add(self.fingerprint_at(place, after[place]));
         }
-        let took = Move {
-            step,
-            changes: changes.into(),
-            difference,
-            events: self.events(effects.events),
-            taker,
-            disk_changed,
-            judge: disk_changed || taker.is_some_and(may_object),
-        };
+        let mut took = Move::new(step, changes, difference);
+        took.events = self.events(effects.events);
+        took.taker = taker;
+        took.disk_changed = disk_changed;
+        took.judge = disk_changed || taker.is_some_and(may_object);
         (took, after)
     }
 }

@@ -5,7 +5,7 @@
 //! (transactions, trees, unchanged monitors) does not count.
 
 use super::pieces::{Judged, Piece, Rest, WitnessPiece, Witnessed};
-use super::view::{Choice, Move, View};
+use super::view::View;
 use crate::every::intern::Weighed;
 use std::sync::Arc;
 use vivarium_model::ensemble::ServerNode;
@@ -82,23 +82,8 @@ impl Weighed for Judged {
     }
 }
 
-/// The lists of choices are made later and count with the choices.
 impl Weighed for View {
     fn heap_bytes(&self) -> usize {
-        crate::every::servers::actions::Kind::ALL.len() * ALLOCATION / 2
-    }
-}
-
-impl Weighed for Choice {
-    fn heap_bytes(&self) -> usize {
-        let moves = self.moves.iter();
-        let each = moves.map(|took| size_of::<Move>() + took.heap_bytes());
-        each.sum::<usize>() + ALLOCATION + size_of::<u32>()
-    }
-}
-
-impl Weighed for Move {
-    fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.changes) + ALLOCATION
+        0
     }
 }
