@@ -50,7 +50,7 @@ pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compa
     if let Some(difference) = merging(case, flaw, most) {
         return Compared::Differ(difference);
     }
-    // Any number of early timers comes to the same as the number that there can be.
+    // With any number of early timers, the outcomes are those with the number that there can be.
     if Account::Timers.any() == Some(case.budget.timers) {
         match reach(&with_more_timers(case), Reductions::NONE, None, most) {
             Some(counted) if !counted.withheld => {

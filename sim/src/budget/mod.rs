@@ -350,6 +350,20 @@ mod tests {
         }
     }
 
+    /// Any number does not become less, and a case notes it as `any`.
+    #[test]
+    fn any_number_stays_any_number() {
+        let any = Account::Timers.any().expect("timers have one");
+        assert_eq!([any, 2, 1, 0].map(|number| Account::Timers.spent(number)), [any, 1, 0, 0]);
+        assert_eq!(Account::Lost.spent(any), any - 1);
+        assert_eq!(Account::Timers.counted(any), "any number of timers");
+        let budget = programs::Budget::default().timers(any);
+        assert_eq!(budget.parameters()["timers"], ANY);
+        assert_eq!(programs::Budget::read(&budget.parameters()), Ok(budget));
+        let lost = [("lost".to_string(), ANY.to_string())].into();
+        assert!(programs::Budget::read(&lost).is_err(), "only timers have one");
+    }
+
     #[test]
     fn a_budget_is_read_from_what_a_case_notes() {
         let budget = programs::Budget { lost: 2, delays: 1, ..programs::Budget::default() };

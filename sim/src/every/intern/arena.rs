@@ -83,7 +83,7 @@ fn place(number: NonZeroU32) -> (usize, usize) {
     let (power, number) = (number.ilog2(), number.get() as usize);
     match power.checked_sub(EIGHTHS) {
         None => (number, 0),
-        // The highest four bits of the number, of which the first is 1, count the chunks of a power.
+        // The three bits after the highest one choose among the eight chunks of a power.
         Some(bits) => (((bits as usize) << EIGHTHS) + (number >> bits), number & ((1 << bits) - 1)),
     }
 }
