@@ -118,6 +118,13 @@ impl Visited {
         }
     }
 
+    /// Returns the number of a state, if it was visited.
+    pub(super) fn find(&self, fingerprint: Fingerprint) -> Option<Id> {
+        let shard = (fingerprint.0 >> (128 - SHARD_BITS)) as usize;
+        let local = self.lock(shard).find(fingerprint)?;
+        Some(Id((local << SHARD_BITS) | shard as u32))
+    }
+
     /// Returns how a state was reached, and its fingerprint.
     pub(super) fn arrival(&self, id: Id) -> (Fingerprint, Arrival) {
         self.with(id, |record| {
@@ -226,6 +233,11 @@ impl Visited {
     }
 }
 
+/// Returns the high half and the low half.
+fn words(fingerprint: Fingerprint) -> [u64; 2] {
+    [(fingerprint.0 >> 64) as u64, fingerprint.0 as u64]
+}
+
 /// A shard is full.
 struct Exhausted;
 
@@ -253,7 +265,7 @@ impl Shard {
         arrival: Arrival,
         follows_cheaper: bool,
     ) -> Result<(u32, How), Exhausted> {
-        let words = [(fingerprint.0 >> 64) as u64, fingerprint.0 as u64];
+        let words = words(fingerprint);
         let Shard { index, segments, length } = self;
         let record = |local: u32| &segments[local as usize / SEGMENT][local as usize % SEGMENT];
         let same = |local: &u32| record(*local).fingerprint == words;
@@ -272,6 +284,13 @@ impl Shard {
                 Ok((local, How::New))
             }
         }
+    }
+
+    fn find(&self, fingerprint: Fingerprint) -> Option<u32> {
+        let words = words(fingerprint);
+        let record =
+            |local: u32| &self.segments[local as usize / SEGMENT][local as usize % SEGMENT];
+        self.index.find(words[1], |local| record(*local).fingerprint == words).copied()
     }
 
     fn append(&mut self, record: Record) {

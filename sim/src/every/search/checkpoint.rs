@@ -17,10 +17,9 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use vivarium_model::fingerprint::{Fingerprint, StableHasher};
-use vivarium_model::property::Objection;
 
 /// The first line of a file.
-const FIRST_LINE: &str = "a checkpoint of a vivarium search, format 1\n";
+const FIRST_LINE: &str = "a checkpoint of a vivarium search, format 2\n";
 
 /// The version that wrote a checkpoint must be this one.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -53,7 +52,7 @@ pub(super) struct Header {
     pub(super) elapsed: Duration,
     pub(super) counted: Counted,
     pub(super) withheld: Vec<String>,
-    pub(super) found: Option<FoundBefore>,
+    pub(super) found: Option<Found>,
     /// The number of visited states in each shard of the table.
     pub(super) visited: Vec<u64>,
     pub(super) waiting: u64,
@@ -71,30 +70,6 @@ pub(super) struct Counted {
     pub(super) depth: u32,
     pub(super) peak_frontier: i64,
     pub(super) peak_held: i64,
-}
-
-/// The best violation so far.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct FoundBefore {
-    cost: u32,
-    state: Option<(u32, Fingerprint)>,
-    action: Option<u32>,
-    length: u32,
-    objection: Objection,
-}
-
-impl FoundBefore {
-    pub(super) fn of(found: &Found) -> FoundBefore {
-        let Found { cost, state, action, length, ref objection } = *found;
-        let state = state.map(|(id, fingerprint)| (id.number(), fingerprint));
-        FoundBefore { cost, state, action, length, objection: objection.clone() }
-    }
-
-    pub(super) fn found(self) -> Found {
-        let FoundBefore { cost, state, action, length, objection } = self;
-        let state = state.map(|(number, fingerprint)| (Id::of(number), fingerprint));
-        Found { cost, state, action, length, objection }
-    }
 }
 
 impl Checkpoint {

@@ -16,13 +16,14 @@ pub(super) struct Replayed<A> {
 /// Rebuilds the path to a violation. If the model is void, the path ends where it can no longer be taken.
 pub(super) fn replay<M: Model>(shared: &Shared<'_, M>, found: &Found) -> Replayed<M::Action> {
     let model = shared.model;
-    let Some((id, _)) = found.state else {
+    let Some(fingerprint) = found.state else {
         let initial = found.action.expect("an objectionable initial state has its place");
         return Replayed { initial: initial as usize, path: Vec::new(), length: 0 };
     };
     // Collected backwards: each state's fingerprint, and the index of the action that led to it.
     let mut links = Vec::new();
-    let mut next = Some(id);
+    let mut next = shared.visited.find(fingerprint);
+    assert!(next.is_some(), "a state with a violation was visited");
     while let Some(id) = next {
         let (fingerprint, arrival) = shared.visited.arrival(id);
         links.push((fingerprint, arrival.action as usize));

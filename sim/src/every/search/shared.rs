@@ -4,7 +4,7 @@ use super::super::model::Model;
 use super::super::outcome::Bound;
 use super::super::progress::Progress;
 use super::super::visited::Visited;
-use super::checkpoint::{Checkpoint, Counted, FoundBefore, Header};
+use super::checkpoint::{Checkpoint, Counted, Header};
 use super::found::Found;
 use super::renewal::Renewal;
 use super::{Options, Strategy};
@@ -145,7 +145,7 @@ impl<'a, M: Model> Shared<'a, M> {
         self.depth = AtomicU32::new(depth);
         self.peak_frontier = AtomicI64::new(header.counted.peak_frontier);
         self.peak_held = AtomicI64::new(header.counted.peak_held);
-        *lock(&self.found) = header.found.clone().map(FoundBefore::found);
+        lock(&self.found).clone_from(&header.found);
         // A model names its bounds by constants. These few strings live as long as the process, as constants do.
         let names = header.withheld.iter().map(|name| &*name.clone().leak());
         lock(&self.withheld).extend(names);
@@ -166,7 +166,7 @@ impl<'a, M: Model> Shared<'a, M> {
             peak_held: self.peak_held.load(Ordering::Relaxed),
         };
         let withheld = lock(&self.withheld).iter().map(ToString::to_string).collect();
-        let found = lock(&self.found).as_ref().map(FoundBefore::of);
+        let found = lock(&self.found).clone();
         Header { elapsed: self.earlier + elapsed, counted, withheld, found, ..Header::default() }
     }
 

@@ -69,7 +69,7 @@ impl<M: Model> Shared<'_, M> {
 
     /// Records an objection to a state that was reached at a level.
     pub(super) fn offer_state(&self, id: Id, level: u32, objection: Objection) {
-        let state = Some((id, self.visited.arrival(id).0));
+        let state = Some(self.visited.arrival(id).0);
         self.offer(Found { cost: level, state, action: None, length: 0, objection });
     }
 
@@ -82,7 +82,7 @@ impl<M: Model> Shared<'_, M> {
         length: u32,
         objection: Objection,
     ) {
-        let state = Some((id, self.visited.arrival(id).0));
+        let state = Some(self.visited.arrival(id).0);
         let cost = level.saturating_add(length);
         self.offer(Found { cost, state, action: Some(place), length, objection });
     }
