@@ -26,5 +26,7 @@ pub use model::Model;
 pub use outcome::{Bound, Counterexample, Cycles, Ending, Outcome, Statistics};
 pub use progress::{Observer, Progress, Silent};
 pub use search::{Checkpoint, Checkpoints, Options, Strategy, search};
+#[cfg(feature = "cluster")]
+pub use search::{Cluster, addresses, free};
 pub use second_opinion::{SecondOpinion, cross_check};
 pub use shortest::Shortest;

@@ -78,13 +78,19 @@ pub enum Bound {
     Numbers,
     /// The search could not be resumed from its checkpoint, as this sentence says.
     Checkpoint(String),
+    /// The processes that search together could not connect, or one of them was lost, as this sentence says.
+    Cluster(String),
 }
 
 impl Bound {
     /// Returns true if the bound comes from outside of the model, so that the search could go on without it.
     pub(super) fn is_external(&self) -> bool {
         match self {
-            Bound::States(_) | Bound::Memory(_) | Bound::Time(_) | Bound::Interrupted => true,
+            Bound::States(_)
+            | Bound::Memory(_)
+            | Bound::Time(_)
+            | Bound::Interrupted
+            | Bound::Cluster(_) => true,
             Bound::Depth(_)
             | Bound::Withheld(_)
             | Bound::Boundary
@@ -181,6 +187,14 @@ impl<A> Outcome<A> {
         }
     }
 
+    /// Returns why the processes that were to search together could not begin.
+    pub fn unconnected(&self) -> Option<&str> {
+        match &self.ending {
+            Ending::Bounded { by: Bound::Cluster(sentence), states: 0, .. } => Some(sentence),
+            _ => None,
+        }
+    }
+
     /// Returns the counterexample, if a property was violated.
     pub fn counterexample(&self) -> Option<&Counterexample<A>> {
         match &self.ending {
@@ -204,6 +218,7 @@ impl fmt::Display for Bound {
             Bound::Boundary => f.write_str("the model's boundary"),
             Bound::Numbers => f.write_str("the size of the table of visited states"),
             Bound::Checkpoint(sentence) => write!(f, "its checkpoint: {sentence}"),
+            Bound::Cluster(sentence) => f.write_str(sentence),
         }
     }
 }

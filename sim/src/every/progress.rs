@@ -40,6 +40,11 @@ pub trait Observer {
         let _ = (states, depth);
     }
 
+    /// Reports that the search has not begun, since this process is missing: its number and its address.
+    fn waits_for(&self, process: &str) {
+        let _ = process;
+    }
+
     /// Reports, in one sentence, that a checkpoint could not be written. The search goes on.
     fn unwritten(&self, sentence: &str) {
         let _ = sentence;

@@ -2,6 +2,8 @@
 //! orders, in one thread and in two, and like stateright's own checkers.
 
 mod checkpoints;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod models;
 mod random;
 

@@ -75,6 +75,27 @@ pub(crate) fn any_graph() -> impl proptest::strategy::Strategy<Value = Graph> {
     })
 }
 
+/// Makes a graph of so many nodes, whose edges lead this far forwards, or a little backwards: there are many levels.
+#[cfg(feature = "cluster")]
+pub(crate) fn large_graph(nodes: usize, reach: usize, seed: u64, bad: usize) -> Graph {
+    let mut random = vivarium_model::fingerprint::Fingerprint::of(&seed).0;
+    let mut draw = move |most: usize| {
+        random = random.wrapping_mul(0x2d99_787f_c1d2_0a7b_8f14_3ac5_6a3d_9e45).wrapping_add(1);
+        ((random >> 64) % most as u128) as usize
+    };
+    let mut graph = Graph { initial: vec![0, 1], ..Graph::default() };
+    for node in 0..nodes {
+        let edges = (0..draw(5)).map(|_| {
+            let to = (node + draw(reach)).saturating_sub(reach / 8);
+            let is_possible = to < nodes && draw(10) > 0;
+            (is_possible.then_some(to), 1 + draw(4) as u32)
+        });
+        graph.edges.push(edges.collect());
+    }
+    graph.bad = (0..bad).map(|_| draw(nodes)).collect();
+    graph
+}
+
 /// Follows a path, and returns its steps and its last node.
 fn follow(graph: &Graph, found: &Counterexample<usize>) -> (u32, usize) {
     let start = (0, graph.initial[found.initial]);

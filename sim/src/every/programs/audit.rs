@@ -11,6 +11,7 @@ use super::ProgramModel;
 use super::check::REDUCTION;
 use super::pieces::Keys;
 use crate::every::intern::Fold;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasherDefault;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -70,7 +71,7 @@ struct MonitorsStep {
 }
 
 /// The number of checks of claims about monitors and programs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Audited {
     /// States in which steps that reductions treat as independent were tried in both orders.
     pub states: u64,

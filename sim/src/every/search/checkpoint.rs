@@ -5,6 +5,9 @@
 //! so the waiting states are made anew from the initial ones, along these actions, and each must have the fingerprint
 //! that it had. If a program, a property or Vivarium itself has changed, that shows.
 //!
+//! In a search in several processes, each worker writes a file of its own: its part of the visited states, the ways to the
+//! states that it held, and the numbers of those that wait (`cluster`).
+//!
 //! The file is a line of text, a header in JSON, the visited states, the waiting ones, and a fingerprint of everything
 //! before it. It takes 32 bytes for each visited state and 8 for each waiting one, and replaces an earlier file at once.
 
@@ -56,6 +59,40 @@ pub(super) struct Header {
     /// The number of visited states in each shard of the table.
     pub(super) visited: Vec<u64>,
     pub(super) waiting: u64,
+    /// In a search in several processes: whose part this is.
+    #[serde(default)]
+    pub(super) part: Option<Part>,
+}
+
+/// A worker's part of a checkpoint of several processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Part {
+    pub(super) worker: u64,
+    pub(super) workers: u64,
+    /// The moment of the search, the same in all parts: the number of its checkpoint, and a number of the search itself.
+    pub(super) moment: (u64, u64),
+    /// The number of steps in the worker's ways.
+    pub(super) ways: u64,
+}
+
+impl Header {
+    /// Returns the length of what follows, without the fingerprint.
+    fn body(&self) -> u64 {
+        let states = self.visited.iter().sum::<u64>();
+        match &self.part {
+            None => Visited::RECORD * states + 8 * self.waiting,
+            Some(part) => {
+                Part::RECORD * states + Part::STEP * part.ways + Part::WAITING * self.waiting
+            }
+        }
+    }
+}
+
+impl Part {
+    /// The sizes of a visited state, of a step, and of a waiting state, in bytes.
+    pub(super) const RECORD: u64 = 40;
+    pub(super) const STEP: u64 = 8;
+    pub(super) const WAITING: u64 = 24;
 }
 
 /// The counts of a search.
@@ -72,12 +109,40 @@ pub(super) struct Counted {
     pub(super) peak_held: i64,
 }
 
+impl Counted {
+    /// Adds what another process counted.
+    #[cfg(feature = "cluster")]
+    pub(super) fn add(&mut self, other: Counted) {
+        self.generated += other.generated;
+        self.distinct += other.distinct;
+        self.edges_back += other.edges_back;
+        self.withholding += other.withholding;
+        self.outside += other.outside;
+        self.cut += other.cut;
+        self.depth = self.depth.max(other.depth);
+        self.peak_frontier += other.peak_frontier;
+        self.peak_held += other.peak_held;
+    }
+}
+
 impl Checkpoint {
     /// Reads a checkpoint's header and checks that the file is whole.
     ///
     /// # Errors
     /// One sentence about what is wrong with the file.
     pub fn read(file: &Path) -> Result<Checkpoint, String> {
+        let checkpoint = Checkpoint::read_any(file)?;
+        match checkpoint.header.part {
+            None => Ok(checkpoint),
+            Some(_) => Err(format!(
+                "`{}` cannot be resumed: it is a part of a checkpoint of several processes",
+                file.display()
+            )),
+        }
+    }
+
+    /// The same of a checkpoint or a part of one.
+    pub(super) fn read_any(file: &Path) -> Result<Checkpoint, String> {
         let name = file.display();
         let read = || -> io::Result<Result<Checkpoint, String>> {
             let mut input = Hashing::new(BufReader::new(File::open(file)?));
@@ -85,9 +150,7 @@ impl Checkpoint {
                 Ok(header) => header,
                 Err(sentence) => return Ok(Err(sentence)),
             };
-            let states = header.visited.iter().sum::<u64>();
-            let length = Visited::RECORD * states + 8 * header.waiting;
-            io::copy(&mut (&mut input).take(length), &mut io::sink())?;
+            io::copy(&mut (&mut input).take(header.body()), &mut io::sink())?;
             let (hash, mut input) = input.finish();
             let mut written = [0; 16];
             let is_whole = input.read_exact(&mut written).is_ok()
@@ -129,8 +192,7 @@ impl Checkpoint {
     /// # Errors
     /// The error of the file system.
     pub(super) fn states_of(&self, visited: &Visited) -> io::Result<Vec<(Id, u32)>> {
-        let mut input = Hashing::new(BufReader::new(File::open(&self.file)?));
-        header(&mut input)?.map_err(io::Error::other)?;
+        let mut input = self.after_header()?;
         visited.fill(&self.header.visited, &mut input)?;
         let mut waiting = Vec::new();
         for _ in 0..self.header.waiting {
@@ -140,6 +202,16 @@ impl Checkpoint {
             waiting.push((Id::of(u32::from_le_bytes(id)), u32::from_le_bytes(level)));
         }
         Ok(waiting)
+    }
+
+    /// Opens the file at the first visited state.
+    ///
+    /// # Errors
+    /// The error of the file system.
+    pub(super) fn after_header(&self) -> io::Result<impl Read> {
+        let mut input = Hashing::new(BufReader::new(File::open(&self.file)?));
+        header(&mut input)?.map_err(io::Error::other)?;
+        Ok(input)
     }
 }
 
@@ -180,13 +252,28 @@ pub(super) fn write(
     visited: &Visited,
     waiting: &[(Id, u32)],
 ) -> io::Result<()> {
-    let header = Header {
-        version: VERSION.to_string(),
-        of: of.to_string(),
-        visited: visited.lengths(),
-        waiting: waiting.len() as u64,
-        ..header
-    };
+    let visited_states = visited.lengths();
+    let header = Header { visited: visited_states, waiting: waiting.len() as u64, ..header };
+    write_with(file, of, header, |output| {
+        visited.write(output)?;
+        waiting.iter().try_for_each(|(id, level)| {
+            output.write_all(&id.number().to_le_bytes())?;
+            output.write_all(&level.to_le_bytes())
+        })
+    })
+}
+
+/// Writes a checkpoint whose states `body` writes, and puts it in the place of an earlier one when it is whole.
+///
+/// # Errors
+/// The error of the file system.
+pub(super) fn write_with(
+    file: &Path,
+    of: &str,
+    header: Header,
+    body: impl FnOnce(&mut Hashing<BufWriter<File>>) -> io::Result<()>,
+) -> io::Result<()> {
+    let header = Header { version: VERSION.to_string(), of: of.to_string(), ..header };
     let mut unfinished = file.as_os_str().to_owned();
     unfinished.push(".unfinished");
     let unfinished = PathBuf::from(unfinished);
@@ -195,11 +282,7 @@ pub(super) fn write(
     output.write_all(FIRST_LINE.as_bytes())?;
     output.write_all(&(text.len() as u64).to_le_bytes())?;
     output.write_all(&text)?;
-    visited.write(&mut output)?;
-    for (id, level) in waiting {
-        output.write_all(&id.number().to_le_bytes())?;
-        output.write_all(&level.to_le_bytes())?;
-    }
+    body(&mut output)?;
     let (hash, mut output) = output.finish();
     output.write_all(&hash.0.to_le_bytes())?;
     output.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
@@ -207,7 +290,7 @@ pub(super) fn write(
 }
 
 /// A file whose bytes are hashed as they pass.
-struct Hashing<T> {
+pub(super) struct Hashing<T> {
     file: T,
     hasher: StableHasher,
 }

@@ -5,6 +5,8 @@
 
 mod breadth;
 mod checkpoint;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod depth;
 mod found;
 mod renewal;
@@ -14,12 +16,16 @@ mod shared;
 mod step;
 
 pub use checkpoint::{Checkpoint, Checkpoints};
+#[cfg(feature = "cluster")]
+pub use cluster::{Cluster, addresses, free};
 
 use super::model::Model;
 use super::outcome::{Bound, Counterexample, Cycles, Ending, Outcome, Statistics};
 use super::progress::Observer;
 use shared::Shared;
 use std::num::NonZeroUsize;
+#[cfg(feature = "cluster")]
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -66,6 +72,13 @@ pub struct Options {
     pub checkpoints: Option<Checkpoints>,
     /// Breadth first: go on from this checkpoint, if it is one of this search ([`Options::of`]).
     pub resume: Option<Checkpoint>,
+    /// Breadth first: search together with other processes. Then the file of each worker is named by the checkpoint's, and
+    /// the worker's number.
+    #[cfg(feature = "cluster")]
+    pub cluster: Option<Arc<Cluster>>,
+    /// In several processes: go on from the last checkpoint that is there in all parts, if it is one of this search.
+    #[cfg(feature = "cluster")]
+    pub resume_together: Option<PathBuf>,
 }
 
 impl Options {
@@ -88,6 +101,10 @@ impl Options {
             of: String::new(),
             checkpoints: None,
             resume: None,
+            #[cfg(feature = "cluster")]
+            cluster: None,
+            #[cfg(feature = "cluster")]
+            resume_together: None,
         }
     }
 }
@@ -112,13 +129,13 @@ pub fn search<M: Model>(
     observer: &dyn Observer,
 ) -> Outcome<M::Action> {
     let started = Instant::now();
-    let since = options.since.unwrap_or(started);
-    let mut shared = Shared::new(model, options);
+    let shared = Shared::new(model, options);
     if let Some(checkpoint) = shared.resumed() {
         shared.resume(checkpoint.header());
-        observer.resumed(checkpoint.states(), checkpoint.depth());
+        shared.goes_on_from(checkpoint.states(), checkpoint.depth());
     }
-    let mut keeping = Keeping { last: started, reported: None };
+    let mut keeping = Keeping { last: started, reported: None, missing: None, resumed: false };
+    keeping.report(&shared, observer);
     std::thread::scope(|scope| {
         let (done, ended) = channel::<()>();
         let shared = &shared;
@@ -126,15 +143,15 @@ pub fn search<M: Model>(
             // Dropped at the end, even by a panic: the receiver then sees the channel close.
             let _done = done;
             match options.strategy {
-                Strategy::BreadthFirst => breadth::search(shared),
+                Strategy::BreadthFirst => breadth_first(shared),
                 Strategy::DepthFirst => depth::search(shared),
             }
         };
         in_thread(scope, search);
         let mut looks = 0;
-        look_after(shared, since);
+        look_after(shared);
         while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-            look_after(shared, since);
+            look_after(shared);
             keeping.pause_if_due(shared);
             looks += 1;
             if looks % LOOKS_PER_REPORT == 0 {
@@ -145,11 +162,12 @@ pub fn search<M: Model>(
     });
     // A model may have skipped checks because the time was over. The search must then end with the time bound, although
     // all states were expanded.
-    halt_when_late(&shared, since);
+    shared.halt_when_late();
     let progress = shared.progress(started.elapsed());
     observer.progress(&progress);
     keeping.report(&shared, observer);
     let ending = ending(&shared);
+    let (visited_elsewhere, pieces_elsewhere) = shared.bytes_elsewhere();
     let statistics = Statistics {
         generated: progress.generated,
         distinct: progress.distinct,
@@ -157,13 +175,22 @@ pub fn search<M: Model>(
         elapsed: progress.elapsed,
         peak_frontier: shared.peak_frontier(),
         peak_frontier_bytes: shared.peak_bytes(),
-        visited_bytes: progress.visited_bytes,
-        peak_pieces_bytes: shared.renewal.peak_pieces_bytes(model),
+        visited_bytes: progress.visited_bytes + visited_elsewhere,
+        peak_pieces_bytes: shared.renewal.peak_pieces_bytes(model) + pieces_elsewhere,
         renewals: shared.renewal.renewals(),
         cycles: cycles(&shared, &ending),
-        resumed_at: shared.resumed().map(Checkpoint::states),
+        resumed_at: shared.resumed_at().map(|(states, _)| states),
     };
     Outcome { ending, statistics }
+}
+
+/// Searches breadth first, in one process or in several.
+fn breadth_first<M: Model>(shared: &Shared<'_, M>) {
+    #[cfg(feature = "cluster")]
+    if let Some(cluster) = &shared.options.cluster {
+        return cluster::search(shared, cluster);
+    }
+    breadth::search(shared);
 }
 
 /// When the last checkpoint was asked for.
@@ -171,11 +198,25 @@ struct Keeping {
     last: Instant,
     /// The last report that none could be written.
     reported: Option<String>,
+    /// The last process for which this one was reported to wait.
+    missing: Option<String>,
+    /// True when it was reported that the search goes on from a checkpoint.
+    resumed: bool,
 }
 
 impl Keeping {
-    /// Reports, once, that a checkpoint could not be written.
+    /// Reports, once each, that the search goes on from a checkpoint, that it waits for another process, and that a
+    /// checkpoint could not be written.
     fn report<M: Model>(&mut self, shared: &Shared<'_, M>, observer: &dyn Observer) {
+        if let Some((states, depth)) = shared.resumed_at().filter(|_| !self.resumed) {
+            observer.resumed(states, depth);
+            self.resumed = true;
+        }
+        let missing = shared.missing();
+        if let Some(missing) = missing.as_ref().filter(|_| missing != self.missing) {
+            observer.waits_for(missing);
+        }
+        self.missing = missing;
         let unwritten = shared.unwritten();
         if let Some(sentence) = unwritten.as_ref().filter(|_| unwritten != self.reported) {
             observer.unwritten(sentence);
@@ -194,24 +235,17 @@ impl Keeping {
 }
 
 /// Ends the search if a bound of time or memory is reached, or if it was interrupted.
-fn look_after<M: Model>(shared: &Shared<'_, M>, since: Instant) {
+fn look_after<M: Model>(shared: &Shared<'_, M>) {
     let options = shared.options;
     if options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
         shared.halt(Bound::Interrupted);
     }
-    halt_when_late(shared, since);
+    shared.halt_when_late();
     if let Some(memory) = options.max_memory {
-        let progress = shared.progress(since.elapsed());
+        let progress = shared.progress(shared.started.elapsed());
         if progress.bytes().max(resident().unwrap_or(0)) > memory {
             shared.halt(Bound::Memory(memory));
         }
-    }
-}
-
-/// Ends the search if its time is over.
-fn halt_when_late<M: Model>(shared: &Shared<'_, M>, since: Instant) {
-    if let Some(time) = shared.options.max_time.filter(|time| since.elapsed() >= *time) {
-        shared.halt(Bound::Time(time));
     }
 }
 

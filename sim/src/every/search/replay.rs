@@ -20,15 +20,7 @@ pub(super) fn replay<M: Model>(shared: &Shared<'_, M>, found: &Found) -> Replaye
         let initial = found.action.expect("an objectionable initial state has its place");
         return Replayed { initial: initial as usize, path: Vec::new(), length: 0 };
     };
-    // Collected backwards: each state's fingerprint, and the index of the action that led to it.
-    let mut links = Vec::new();
-    let mut next = shared.visited.find(fingerprint);
-    assert!(next.is_some(), "a state with a violation was visited");
-    while let Some(id) = next {
-        let (fingerprint, arrival) = shared.visited.arrival(id);
-        links.push((fingerprint, arrival.action as usize));
-        next = arrival.from;
-    }
+    let mut links = shared.links(fingerprint);
     let (_, initial) = links.pop().expect("a path has its first state");
     let mut state = model.init_states().swap_remove(initial);
     let mut replayed = Replayed { initial, path: Vec::new(), length: 0 };

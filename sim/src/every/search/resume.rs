@@ -51,7 +51,7 @@ pub(super) fn anew<M: Model>(
     Ok(())
 }
 
-fn differs() -> String {
+pub(super) fn differs() -> String {
     "the same actions do not lead to the same states: a program, a property or Vivarium has changed since it was written"
         .to_string()
 }

@@ -8,10 +8,12 @@ use super::checkpoint::{Checkpoint, Counted, Header};
 use super::found::Found;
 use super::renewal::Renewal;
 use super::{Options, Strategy};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+use vivarium_model::fingerprint::Fingerprint;
 
 /// The counts of a worker since its last flush.
 #[derive(Default)]
@@ -35,6 +37,38 @@ pub(super) struct Counts {
 /// A worker flushes its counts after this many expansions, or after each if the number of states is bounded.
 const EXPANSIONS_PER_FLUSH: u32 = 32;
 
+/// What one process of a cluster has counted, or several have together.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Totals {
+    pub(super) counted: Counted,
+    pub(super) frontier: i64,
+    /// The names of the bounds that withheld steps.
+    pub(super) withheld: BTreeSet<String>,
+    /// The bytes of visited states, and of the models' pieces.
+    pub(super) visited_bytes: u64,
+    pub(super) pieces_bytes: u64,
+}
+
+#[cfg(feature = "cluster")]
+impl Totals {
+    /// Adds what another process has counted.
+    pub(super) fn add(&mut self, other: Totals) {
+        let Totals { counted, frontier, withheld, visited_bytes, pieces_bytes } = other;
+        self.counted.add(counted);
+        self.frontier += frontier;
+        self.withheld.extend(withheld);
+        self.visited_bytes += visited_bytes;
+        self.pieces_bytes += pieces_bytes;
+    }
+}
+
+/// How a search in several processes ended.
+struct Settled {
+    bound: Option<Bound>,
+    /// The way to the violation, backwards: each state, and the index of the action that led to it.
+    links: Vec<(Fingerprint, usize)>,
+}
+
 pub(super) struct Shared<'a, M: Model> {
     pub(super) model: &'a M,
     pub(super) options: &'a Options,
@@ -44,12 +78,22 @@ pub(super) struct Shared<'a, M: Model> {
     /// True if the workers are to stop between two states, so that a checkpoint can be written.
     paused: AtomicBool,
     bound: Mutex<Option<Bound>>,
+    /// What the other processes of a cluster have counted.
+    elsewhere: Mutex<Totals>,
+    /// The bytes of the tables of a cluster's workers.
+    tables: AtomicI64,
+    /// The process of a cluster for which this one waits.
+    missing: Mutex<Option<String>>,
+    /// What all processes of a cluster have agreed on at the end.
+    settled: OnceLock<Settled>,
     found: Mutex<Option<Found>>,
     withheld: Mutex<BTreeSet<&'static str>>,
     /// Why no checkpoint could be written.
     unwritten: Mutex<Option<String>>,
     /// How long the search took before its checkpoint was resumed.
-    pub(super) earlier: Duration,
+    earlier: OnceLock<Duration>,
+    /// The visited states of the checkpoint that was resumed, and its depth.
+    resumed_at: OnceLock<(u64, u32)>,
     withholding: AtomicU64,
     outside: AtomicU64,
     cut: AtomicI64,
@@ -80,8 +124,13 @@ impl<'a, M: Model> Shared<'a, M> {
             halted: AtomicBool::new(false),
             paused: AtomicBool::new(false),
             unwritten: Mutex::default(),
-            earlier: Duration::ZERO,
+            earlier: OnceLock::new(),
+            resumed_at: OnceLock::new(),
             bound: Mutex::default(),
+            elsewhere: Mutex::default(),
+            tables: AtomicI64::new(0),
+            missing: Mutex::default(),
+            settled: OnceLock::new(),
             found: Mutex::default(),
             withheld: Mutex::default(),
             withholding: AtomicU64::new(0),
@@ -134,27 +183,29 @@ impl<'a, M: Model> Shared<'a, M> {
     }
 
     /// Takes over the counts of a search whose checkpoint is resumed.
-    pub(super) fn resume(&mut self, header: &Header) {
+    pub(super) fn resume(&self, header: &Header) {
         let Counted { generated, distinct, edges_back, withholding, outside, cut, depth, .. } =
             header.counted;
-        let whole = |count: u64| AtomicU64::new(count);
-        self.earlier = header.elapsed;
-        (self.generated, self.distinct) = (whole(generated), whole(distinct));
-        (self.edges_back, self.outside) = (whole(edges_back), whole(outside));
-        (self.withholding, self.cut) = (whole(withholding), AtomicI64::new(cut));
-        self.depth = AtomicU32::new(depth);
-        self.peak_frontier = AtomicI64::new(header.counted.peak_frontier);
-        self.peak_held = AtomicI64::new(header.counted.peak_held);
+        let Counted { peak_frontier, peak_held, .. } = header.counted;
+        let order = Ordering::Relaxed;
+        let _ = self.earlier.set(header.elapsed);
+        self.generated.store(generated, order);
+        self.distinct.store(distinct, order);
+        self.edges_back.store(edges_back, order);
+        self.outside.store(outside, order);
+        self.withholding.store(withholding, order);
+        self.cut.store(cut, order);
+        self.depth.store(depth, order);
+        self.peak_frontier.store(peak_frontier, order);
+        self.peak_held.store(peak_held, order);
         lock(&self.found).clone_from(&header.found);
-        // A model names its bounds by constants. These few strings live as long as the process, as constants do.
-        let names = header.withheld.iter().map(|name| &*name.clone().leak());
-        lock(&self.withheld).extend(names);
+        lock(&self.withheld).extend(leaked(header.withheld.iter()));
     }
 
-    /// Returns the header of a checkpoint, without what the states are.
-    pub(super) fn header(&self, elapsed: Duration) -> Header {
+    /// Returns what this process has counted.
+    pub(super) fn counted(&self) -> Counted {
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let counted = Counted {
+        Counted {
             generated: load(&self.generated),
             distinct: load(&self.distinct),
             edges_back: load(&self.edges_back),
@@ -164,10 +215,30 @@ impl<'a, M: Model> Shared<'a, M> {
             depth: self.depth.load(Ordering::Relaxed),
             peak_frontier: self.peak_frontier.load(Ordering::Relaxed),
             peak_held: self.peak_held.load(Ordering::Relaxed),
-        };
+        }
+    }
+
+    /// Returns how long the search took before its checkpoint was resumed.
+    fn earlier(&self) -> Duration {
+        self.earlier.get().copied().unwrap_or_default()
+    }
+
+    /// Records that the search goes on from a checkpoint with so many visited states.
+    pub(super) fn goes_on_from(&self, states: u64, depth: u32) {
+        let _ = self.resumed_at.set((states, depth));
+    }
+
+    /// Returns the visited states of the checkpoint from which the search goes on, and its depth.
+    pub(super) fn resumed_at(&self) -> Option<(u64, u32)> {
+        self.resumed_at.get().copied()
+    }
+
+    /// Returns the header of a checkpoint, without what the states are.
+    pub(super) fn header(&self, elapsed: Duration) -> Header {
+        let counted = self.counted();
         let withheld = lock(&self.withheld).iter().map(ToString::to_string).collect();
         let found = lock(&self.found).clone();
-        Header { elapsed: self.earlier + elapsed, counted, withheld, found, ..Header::default() }
+        Header { elapsed: self.earlier() + elapsed, counted, withheld, found, ..Header::default() }
     }
 
     /// Counts states that wait again.
@@ -220,7 +291,18 @@ impl<'a, M: Model> Shared<'a, M> {
 
     /// Returns the reason to stop, if there was one.
     pub(super) fn bound(&self) -> Option<Bound> {
-        lock(&self.bound).clone()
+        match self.settled.get() {
+            Some(settled) => settled.bound.clone(),
+            None => lock(&self.bound).clone(),
+        }
+    }
+
+    /// Ends the search if its time is over.
+    pub(super) fn halt_when_late(&self) {
+        let since = self.options.since.unwrap_or(self.started);
+        if let Some(time) = self.options.max_time.filter(|time| since.elapsed() >= *time) {
+            self.halt(Bound::Time(time));
+        }
     }
 
     /// Keeps a violation if it is the best so far.
@@ -258,15 +340,18 @@ impl<'a, M: Model> Shared<'a, M> {
 
     /// Returns what a search that ran to its end left out, and in how many states.
     pub(super) fn left_out(&self) -> Option<(Bound, u64)> {
-        let cut = unsigned(self.cut.load(Ordering::Relaxed));
-        let outside = self.outside.load(Ordering::Relaxed);
-        let withheld = lock(&self.withheld).clone();
+        let elsewhere = lock(&self.elsewhere);
+        let Counted { cut, outside, withholding, .. } = elsewhere.counted;
+        let cut = unsigned(self.cut.load(Ordering::Relaxed) + cut);
+        let outside = self.outside.load(Ordering::Relaxed) + outside;
+        let withholding = self.withholding.load(Ordering::Relaxed) + withholding;
+        let mut withheld = lock(&self.withheld).clone();
+        withheld
+            .extend(leaked(elsewhere.withheld.iter().filter(|name| !withheld.contains(&***name))));
         match self.options.max_depth {
             Some(depth) if cut > 0 => Some((Bound::Depth(depth), cut)),
             _ if outside > 0 => Some((Bound::Boundary, outside)),
-            _ if !withheld.is_empty() => {
-                Some((Bound::Withheld(withheld), self.withholding.load(Ordering::Relaxed)))
-            }
+            _ if !withheld.is_empty() => Some((Bound::Withheld(withheld), withholding)),
             _ => None,
         }
     }
@@ -307,13 +392,15 @@ impl<'a, M: Model> Shared<'a, M> {
 
     /// Returns the progress of the search.
     pub(super) fn progress(&self, elapsed: Duration) -> Progress {
+        let elsewhere = lock(&self.elsewhere);
+        let Counted { generated, distinct, depth, .. } = elsewhere.counted;
         Progress {
-            elapsed: self.earlier + elapsed,
-            generated: self.generated.load(Ordering::Relaxed),
-            distinct: self.distinct.load(Ordering::Relaxed),
-            frontier: unsigned(self.frontier.load(Ordering::Relaxed)),
-            depth: self.depth.load(Ordering::Relaxed),
-            visited_bytes: self.visited.bytes(),
+            elapsed: self.earlier() + elapsed,
+            generated: self.generated.load(Ordering::Relaxed) + generated,
+            distinct: self.distinct.load(Ordering::Relaxed) + distinct,
+            frontier: unsigned(self.frontier.load(Ordering::Relaxed) + elsewhere.frontier),
+            depth: self.depth.load(Ordering::Relaxed).max(depth),
+            visited_bytes: self.visited.bytes() + unsigned(self.tables.load(Ordering::Relaxed)),
             frontier_bytes: self.bytes(&self.held),
             pieces_bytes: self.renewal.pieces_bytes(self.model),
         }
@@ -329,15 +416,87 @@ impl<'a, M: Model> Shared<'a, M> {
         self.bytes(&self.peak_held)
     }
 
+    /// Returns the bytes of visited states and of pieces in the other processes of a cluster.
+    pub(super) fn bytes_elsewhere(&self) -> (u64, u64) {
+        let elsewhere = lock(&self.elsewhere);
+        (elsewhere.visited_bytes, elsewhere.pieces_bytes)
+    }
+
+    /// Returns the way to a state, backwards: each state, and the index of the action that led to it.
+    pub(super) fn links(&self, to: Fingerprint) -> Vec<(Fingerprint, usize)> {
+        if let Some(settled) = self.settled.get() {
+            return settled.links.clone();
+        }
+        let mut links = Vec::new();
+        let mut next = self.visited.find(to);
+        assert!(next.is_some(), "a state with a violation was visited");
+        while let Some(id) = next {
+            let (fingerprint, arrival) = self.visited.arrival(id);
+            links.push((fingerprint, arrival.action as usize));
+            next = arrival.from;
+        }
+        links
+    }
+
+    /// Returns the process of a cluster for which this one waits or waited.
+    pub(super) fn missing(&self) -> Option<String> {
+        lock(&self.missing).clone()
+    }
+
     /// Returns the number of actions that closed a cycle, and of actions that led to a known state that is no deeper.
     pub(super) fn cycles(&self) -> (u64, u64) {
-        (self.cycles.load(Ordering::Relaxed), self.edges_back.load(Ordering::Relaxed))
+        let elsewhere = lock(&self.elsewhere).counted.edges_back;
+        (self.cycles.load(Ordering::Relaxed), self.edges_back.load(Ordering::Relaxed) + elsewhere)
     }
 
     fn bytes(&self, held: &AtomicI64) -> u64 {
         let [bytes, samples] = self.sampled.each_ref().map(|count| count.load(Ordering::Relaxed));
         let each = self.holder.load(Ordering::Relaxed) + bytes / samples.max(1);
         unsigned(held.load(Ordering::Relaxed)) * each
+    }
+}
+
+/// What only a search in several processes needs.
+#[cfg(feature = "cluster")]
+impl<M: Model> Shared<'_, M> {
+    /// Returns what this process tells the others of its counts.
+    pub(super) fn totals(&self) -> Totals {
+        Totals {
+            counted: self.counted(),
+            frontier: self.frontier.load(Ordering::Relaxed),
+            withheld: lock(&self.withheld).iter().map(ToString::to_string).collect(),
+            visited_bytes: unsigned(self.tables.load(Ordering::Relaxed)),
+            pieces_bytes: self.renewal.peak_pieces_bytes(self.model),
+        }
+    }
+
+    /// Takes over what the other processes have counted.
+    pub(super) fn elsewhere(&self, elsewhere: Totals) {
+        let frontier = self.frontier.load(Ordering::Relaxed) + elsewhere.frontier;
+        self.peak_frontier.fetch_max(frontier, Ordering::Relaxed);
+        *lock(&self.elsewhere) = elsewhere;
+    }
+
+    /// Records the process for which this one waits.
+    pub(super) fn waits_for(&self, missing: String) {
+        *lock(&self.missing) = Some(missing);
+    }
+
+    /// Returns a number that no other run of the search has.
+    pub(super) fn number(&self) -> u64 {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let nanoseconds = since.unwrap_or_default().as_nanos();
+        Fingerprint::of(&(nanoseconds, std::process::id())).0 as u64
+    }
+
+    /// Changes the size of the tables of this process's workers.
+    pub(super) fn tables(&self, bytes: i64) {
+        self.tables.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Ends the search as all processes have agreed. Nothing changes that afterwards.
+    pub(super) fn settle(&self, bound: Option<Bound>, links: Vec<(Fingerprint, usize)>) {
+        let _ = self.settled.set(Settled { bound, links });
     }
 }
 
@@ -350,6 +509,11 @@ impl Drop for StopOnPanic<'_> {
             self.0.store(true, Ordering::Relaxed);
         }
     }
+}
+
+/// Makes constants of names. A model names its bounds by constants, so there are only a few.
+fn leaked<'a>(names: impl Iterator<Item = &'a String>) -> BTreeSet<&'static str> {
+    names.map(|name| &*name.clone().leak()).collect()
 }
 
 /// Converts a count that workers change by differences. Between the flushes of two workers it can be negative.

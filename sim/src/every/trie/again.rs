@@ -21,6 +21,7 @@ use super::node::Origin;
 use super::replay::Way;
 use super::rounds::other_rounds;
 use super::{Edge, Node, NodeId, Trie, lock};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Instant;
 use vivarium_model::fingerprint::Fingerprint;
@@ -40,7 +41,7 @@ const WALKS: usize = 16;
 const STRIDES: usize = 32;
 
 /// The number of repetitions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Again {
     /// Paths through programs that were repeated.
     pub ways: u64,

@@ -56,6 +56,7 @@ use renaming::Renaming;
 pub(crate) use renaming::{other_random_numbers, random_number};
 use replay::Run;
 use rounds::Rounds;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -101,7 +102,7 @@ pub struct Told {
 }
 
 /// Evidence of what programs did, for reports of programs that did nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Activity {
     /// Whether a program made a request.
     pub requests: bool,

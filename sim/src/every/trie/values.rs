@@ -15,6 +15,7 @@ use super::renaming::does_the_same;
 use super::replay::parted;
 use super::variation::{Valued, Variation};
 use super::{Edge, Node, NodeId, Trie, lock};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -56,7 +57,7 @@ pub(super) struct Others {
 }
 
 /// The histories that were replayed with other values.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToldAgain {
     /// The number of replayed histories.
     pub histories: u64,

@@ -1,6 +1,7 @@
 //! Variations of the values in a program's inputs: random numbers, session ids and times of znodes.
 
 use super::renaming::{Renaming, random_number};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use vivarium_model::fingerprint::Fingerprint;
@@ -14,7 +15,7 @@ use vivarium_model::stat::Stat;
 use vivarium_model::zxid::Zxid;
 
 /// A kind of value in a program's inputs for which a search uses only one value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Valued {
     /// The results of draws ([`vivarium_model::handle::ZooKeeper::random`]).
     RandomNumbers,
