@@ -6,7 +6,7 @@
 //! | field | value |
 //! |---|---|
 //! | `scenario`, `bugs`, `grain` | the subject of the search; the grain is `"service"` or `"ensemble"` |
-//! | `strategy`, `reduced`, `threads` | the method of the search |
+//! | `strategy`, `reduced`, `threads`, `processes` | the method of the search |
 //! | `dimensions` | a list of `name`, `in` (a boolean) and `says`: whether the search varied it, and how far |
 //! | `properties`, `unasked` | names of the monitors that were checked, and of those that only sweeps can check |
 //! | `generated`, `distinct`, `depth`, `peak_frontier`, `visited_bytes`, `pieces_bytes` | figures |
@@ -50,8 +50,10 @@ pub struct ExplorationReport {
     pub strategy: String,
     /// Whether reductions were enabled.
     pub reduced: bool,
-    /// Number of threads.
+    /// Number of threads of each process.
     pub threads: usize,
+    /// Number of processes that searched together.
+    pub processes: usize,
     /// What the search varied, and what it did not.
     pub dimensions: Vec<Dimension>,
     /// Names of the monitors that were checked.
@@ -191,6 +193,10 @@ fn rows(report: &ExplorationReport) -> Vec<(&'static str, String)> {
         1 => "1 thread".to_string(),
         threads => format!("{threads} threads"),
     };
+    let threads = match report.processes {
+        1 => threads,
+        processes => format!("{processes} processes of {threads}"),
+    };
     let mut rows = vec![
         ("search", format!("{}, {reductions}, {threads}", report.strategy)),
         ("grain", report.grain.to_string()),
@@ -228,6 +234,7 @@ struct Exploration<'a> {
     strategy: &'a str,
     reduced: bool,
     threads: usize,
+    processes: usize,
     dimensions: &'a [Dimension],
     properties: &'a [String],
     unasked: &'a [String],
@@ -288,6 +295,7 @@ fn exploration(report: &ExplorationReport) -> Exploration<'_> {
         strategy: &report.strategy,
         reduced: report.reduced,
         threads: report.threads,
+        processes: report.processes,
         dimensions: &report.dimensions,
         properties: &report.properties,
         unasked: &report.unasked,

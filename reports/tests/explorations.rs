@@ -32,6 +32,7 @@ fn exhausted() -> ExplorationReport {
         strategy: "breadth first".into(),
         reduced: true,
         threads: 8,
+        processes: 1,
         dimensions: vec![
             Dimension::new("clients", true, "2: every order of requests and replies"),
             Dimension::new("kills", false, "--kills brings it in"),

@@ -117,6 +117,8 @@ pub use vivarium_reports::exploration::ExplorationReport;
 pub use vivarium_reports::summary::{Count, ScenarioReport};
 #[cfg(feature = "explore")]
 pub use vivarium_sim::every::Checkpoint;
+#[cfg(feature = "cluster")]
+pub use vivarium_sim::every::Cluster;
 
 // A test needs no other dependency than this one. (A type that derives the prelude's `Serialize` must say where serde
 // is: `#[serde(crate = "vivarium::serde")]`.)

@@ -379,6 +379,15 @@ pub(super) struct ExploreArguments {
     /// How many threads [default: one per core]
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(super) threads: Option<String>,
+    /// Search in this many processes together: on this machine, or on those of `--hosts`
+    #[arg(long, value_name = "P", allow_hyphen_values = true)]
+    pub(super) processes: Option<String>,
+    /// The processes' addresses, one `host:port` on each line. Give each process the same command, with its `--process`
+    #[arg(long, value_name = "FILE")]
+    pub(super) hosts: Option<PathBuf>,
+    /// Which of the processes of `--hosts` this is, from 0. Process 0 reports
+    #[arg(long, value_name = "I", allow_hyphen_values = true)]
+    pub(super) process: Option<String>,
     /// Stop when there are more distinct states
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     pub(super) max_states: Option<String>,
@@ -416,11 +425,18 @@ pub(super) struct ExploreArguments {
     #[arg(
         long,
         value_name = "ADDRESS",
-        conflicts_with_all = ["json", "junit", "checkpoint", "checkpoint_every", "resume"]
+        conflicts_with_all = ["json", "junit", "checkpoint", "checkpoint_every", "resume", "processes", "hosts"]
     )]
     pub(super) serve: Option<String>,
     #[command(flatten)]
     pub(super) pictures: PictureArguments,
+}
+
+impl ExploreArguments {
+    /// Returns true if the search is one of several processes.
+    pub(super) fn is_in_processes(&self) -> bool {
+        self.hosts.is_some() || self.processes.as_deref().is_some_and(|number| number != "1")
+    }
 }
 
 /// Parses the words of a command line, of which the first is the program's name.

@@ -1,7 +1,9 @@
 //! `vivarium explore`: tries every order of events of a scenario, within a budget.
 
 use super::arguments::ExploreArguments;
+use super::numbers::number;
 use super::output::emit;
+use super::processes::Processes;
 use super::progress::SearchMeter;
 use super::select::{self, Selected};
 use super::{cases, commands, guard, walk};
@@ -14,14 +16,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use vivarium_model::bounds::SEARCHED_CLIENTS;
 use vivarium_model::case::{Case, GrainKind};
+use vivarium_model::verdict::Verdict;
 use vivarium_reports::case_file;
 use vivarium_reports::exploration::{ExplorationReport, exploration_json, exploration_text};
 use vivarium_reports::junit::exploration_junit;
 use vivarium_reports::table::WIDTH;
 use vivarium_sim::Explored;
-use vivarium_sim::bounds::within;
 use vivarium_sim::budget::{ANY, Account};
-use vivarium_sim::every::Checkpoint;
+use vivarium_sim::every::{Checkpoint, Observer, Silent};
 
 /// Runs the command and returns the exit code.
 pub(super) fn explore(arguments: &ExploreArguments, entries: &[Entry]) -> Result<u8, String> {
@@ -41,7 +43,17 @@ pub(super) fn explore(arguments: &ExploreArguments, entries: &[Entry]) -> Result
         }
         return walk::explore(&selected, bugs, &exploration, address);
     }
-    let report = search(&selected, bugs, exploration)?;
+    let processes = Processes::begin(arguments)?;
+    let exploration = processes.of_search(arguments, exploration);
+    let report = match search(&selected, bugs, exploration, &processes) {
+        Ok(report) => report,
+        // The process that started this one says it.
+        Err(sentence) if processes.is_started => return Ok(Verdict::Error(sentence).exit_code()),
+        Err(sentence) => return Err(sentence),
+    };
+    if processes.is_other() {
+        return Ok(emit(&elsewhere(&report, &processes), report.verdict.exit_code()));
+    }
     let reports = [report];
     if let Some(path) = &arguments.junit {
         fs::write(path, exploration_junit(&reports)).map_err(|error| {
@@ -56,6 +68,17 @@ pub(super) fn explore(arguments: &ExploreArguments, entries: &[Entry]) -> Result
     let code = emit(&text, report.verdict.exit_code());
     arguments.pictures.write_finding(report.finding.as_ref(), entries)?;
     Ok(code)
+}
+
+/// Returns the line of a process that does not report.
+fn elsewhere(report: &ExplorationReport, processes: &Processes) -> String {
+    let (process, all) = processes.place().unwrap_or((0, 1));
+    let verdict = report.verdict.to_string();
+    let verdict = verdict.lines().next().unwrap_or_default();
+    format!(
+        "process {process} of {all}: {}: {verdict}. Process 0 has the report.\n",
+        report.title()
+    )
 }
 
 fn grain_of(selected: &Selected<'_>) -> Option<&'static str> {
@@ -194,7 +217,7 @@ fn checkpoints(
     if let Some(file) = file {
         exploration = exploration.checkpoints(file, Duration::from_secs(seconds));
     }
-    if let Some(file) = &arguments.resume {
+    if let Some(file) = arguments.resume.as_ref().filter(|_| !arguments.is_in_processes()) {
         exploration = exploration.resume(Checkpoint::read(file)?);
     }
     Ok(exploration)
@@ -206,16 +229,6 @@ const MOST_SECONDS: u64 = 1_000_000_000;
 
 fn to_small(number: u64) -> u8 {
     u8::try_from(number).expect("checked to be small")
-}
-
-fn number(flag: &str, text: &str, least: u64, most: u64) -> Result<u64, String> {
-    let digits = text.replace('_', "");
-    let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
-    match digits.parse::<u64>() {
-        Ok(number) => Ok(within(&format!("{flag} {text}"), number, least, most).map(|()| number)?),
-        _ if is_number => Err(format!("`{flag} {text}` is too many: give at most {most}")),
-        _ => Err(format!("`{flag} {text}` is not a number: write e.g. `{flag} 2`")),
-    }
 }
 
 /// Parses a size of memory: a number of bytes, or a number of KiB, MiB or GiB with the letter K, M or G.
@@ -238,15 +251,23 @@ fn search(
     selected: &Selected<'_>,
     bugs: &[String],
     exploration: Exploration,
+    processes: &Processes,
 ) -> Result<ExplorationReport, String> {
     let stop = Arc::new(AtomicBool::new(false));
     stop_on_ctrl_c(&stop);
     let exploration = exploration.stop(stop);
-    let meter = Arc::new(SearchMeter::new(selected.entry.name.to_string()));
-    let observer = Arc::clone(&meter);
-    let answer =
-        guard::guarded(|| exploration::answer(&selected.scenario, bugs, &exploration, observer));
-    meter.finish();
+    let ask = |observer| {
+        guard::guarded(|| exploration::answer(&selected.scenario, bugs, &exploration, observer))
+    };
+    let answer = match processes.is_started {
+        true => ask(Arc::new(Silent)),
+        false => {
+            let meter = Arc::new(SearchMeter::new(selected.entry.name.to_string()));
+            let answer = ask(Arc::clone(&meter) as Arc<dyn Observer + Send + Sync>);
+            meter.finish();
+            answer
+        }
+    };
     let Answer { mut report, case, .. } = answer??;
     if let (Some(finding), Some(case)) = (&mut report.finding, case) {
         let (file, command) = saved(&selected.scenario.name, bugs, &case);
@@ -293,18 +314,5 @@ mod tests {
         for text in ["", "G", "-1G", "4T", "0", "1.5G", "99999999999G"] {
             assert!(bytes(text).is_err_and(|sentence| sentence.contains("e.g. `4G`")), "{text}");
         }
-    }
-
-    #[test]
-    fn numbers_have_bounds() {
-        assert_eq!(number("--lost", "1_000", 0, 2_000), Ok(1_000));
-        let refused = |text| number("--clients", text, 1, 100).expect_err("it makes no sense");
-        assert_eq!(refused("0"), "`--clients 0`: give at least 1");
-        assert_eq!(refused("101"), "`--clients 101` is too many: give at most 100");
-        assert_eq!(refused("-2"), "`--clients -2` is not a number: write e.g. `--clients 2`");
-        assert_eq!(
-            refused("99999999999999999999999"),
-            "`--clients 99999999999999999999999` is too many: give at most 100"
-        );
     }
 }

@@ -180,6 +180,10 @@ impl Observer for SearchMeter {
         self.say(&format!("going on from {} states, to depth {depth}", grouped(states)));
     }
 
+    fn waits_for(&self, process: &str) {
+        self.say(&format!("waiting for {process}"));
+    }
+
     fn unwritten(&self, sentence: &str) {
         self.say(&format!("no checkpoint could be written: {sentence}"));
     }

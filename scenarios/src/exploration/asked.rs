@@ -12,6 +12,8 @@ use vivarium_sim::Servers;
 use vivarium_sim::budget::programs::Budget;
 use vivarium_sim::budget::servers::Budget as ServersBudget;
 use vivarium_sim::budget::{Account, ByAccount};
+#[cfg(feature = "cluster")]
+use vivarium_sim::every::Cluster;
 use vivarium_sim::every::{Checkpoint, Checkpoints, Options, Strategy};
 
 /// The options of a search: its bounds and its strategy.
@@ -120,6 +122,35 @@ impl Exploration {
         let snap_count = self.ensemble.snap_count.map(|count| format!("--snap-count {count}"));
         let flags = Account::ALL.into_iter().filter_map(said).chain(snap_count);
         flags.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns the number of processes that search together.
+    pub(super) fn processes(&self) -> usize {
+        #[cfg(feature = "cluster")]
+        if let Some(cluster) = &self.options.cluster {
+            return cluster.processes();
+        }
+        1
+    }
+
+    /// Returns true if this process reports a violation in full.
+    pub(super) fn reports(&self) -> bool {
+        #[cfg(feature = "cluster")]
+        if let Some(cluster) = &self.options.cluster {
+            return cluster.is_first();
+        }
+        true
+    }
+
+    /// Returns the options of a search that this process makes alone.
+    pub(super) fn alone(&self) -> Options {
+        Options {
+            #[cfg(feature = "cluster")]
+            cluster: None,
+            #[cfg(feature = "cluster")]
+            resume_together: None,
+            ..self.options.clone()
+        }
     }
 
     /// Returns the budget of programs on a path.
@@ -304,6 +335,24 @@ impl Exploration {
     #[must_use]
     pub fn resume(mut self, checkpoint: Checkpoint) -> Exploration {
         self.options.resume = Some(checkpoint);
+        self
+    }
+
+    /// Breadth first: searches together with other processes, each of which makes the same search. The first of them
+    /// reports a violation in full; the others know only that there is one.
+    #[cfg(feature = "cluster")]
+    #[must_use]
+    pub fn cluster(mut self, cluster: Arc<Cluster>) -> Exploration {
+        self.options.cluster = Some(cluster);
+        self
+    }
+
+    /// In several processes: goes on from the last checkpoint that all of them have written, with this name
+    /// ([`Exploration::checkpoints`]). The numbers of processes and of threads must be the same.
+    #[cfg(feature = "cluster")]
+    #[must_use]
+    pub fn resume_together(mut self, file: impl Into<PathBuf>) -> Exploration {
+        self.options.resume_together = Some(file.into());
         self
     }
 

@@ -55,6 +55,10 @@ impl Exploration {
         if has_checkpoints && options.strategy != Strategy::BreadthFirst {
             return Err(ExploreError::CheckpointsDepthFirst);
         }
+        #[cfg(feature = "cluster")]
+        if options.cluster.is_some() && options.strategy != Strategy::BreadthFirst {
+            return Err(ExploreError::ClusterDepthFirst);
+        }
         let of = self.in_words(scenario, bugs);
         if let Some(checkpoint) = &options.resume
             && checkpoint.of().lines().next() != Some(&*of)

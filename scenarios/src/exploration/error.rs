@@ -76,6 +76,12 @@ pub enum ExploreError {
     /// The checkpoint does not fit what programs and properties do now.
     #[error("the checkpoint cannot be resumed: {0}")]
     Checkpoint(String),
+    /// A search in several processes is to go depth first.
+    #[error("a search in several processes goes breadth first: leave `--depth-first` out")]
+    ClusterDepthFirst,
+    /// The processes that were to search together could not begin.
+    #[error("the processes could not begin together: {0}")]
+    Cluster(String),
     /// A defect is switched on that such a search cannot find: the verdict "held" would be worthless.
     #[error("`{bug}` cannot be found by a search of `{scenario}`: {why}")]
     Unseen {

@@ -26,10 +26,13 @@ pub(crate) use servers::hand_over_servers;
 
 use std::sync::Arc;
 use vivarium_model::case::{Case, GrainKind};
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::time::Time;
+use vivarium_model::verdict::Violation;
 use vivarium_reports::exploration::{Dimension, ExplorationReport, Figures};
 use vivarium_sim::budget::Account;
 use vivarium_sim::every::trie::ToldAgain;
-use vivarium_sim::every::{Observer, Silent, Statistics};
+use vivarium_sim::every::{Counterexample, Observer, Outcome, Silent, Statistics};
 use vivarium_sim::steps::Replayed;
 use vivarium_sim::{Explored, Scenario};
 
@@ -41,8 +44,8 @@ pub(crate) struct Answer {
     told_again: ToldAgain,
     /// True if the user, the limit of time or the limit of memory stopped the search.
     is_stopped: bool,
-    /// Why the search could not go on from its checkpoint.
-    unresumable: Option<String>,
+    /// Why the search could not go on from its checkpoint, or the processes could not begin together.
+    impossible: Option<ExploreError>,
 }
 
 /// Explores a scenario of the catalogue, or one of your own.
@@ -83,8 +86,8 @@ pub(crate) fn answer(
         }
         Explored::No(why) => Err(cannot(scenario, why)),
     }?;
-    match answer.unresumable {
-        Some(sentence) => Err(ExploreError::Checkpoint(sentence)),
+    match answer.impossible {
+        Some(error) => Err(error),
         None => Ok(answer),
     }
 }
@@ -127,6 +130,19 @@ pub(crate) fn replay(scenario: &Scenario, case: &Case) -> Result<Option<Replayed
         (Explored::Servers(_), GrainKind::Ensemble) => servers::replay(case).map(Some),
         (_, GrainKind::Ensemble) => Ok(None),
     }
+}
+
+/// Returns a violation as a process knows it that does not report it: without the run.
+fn elsewhere<A>(found: &Counterexample<A>) -> Violation {
+    let Counterexample { objection, length, .. } = found;
+    let (objection, step) = (objection.clone(), u64::from(*length));
+    Violation { objection, seed: None, at: Time::ZERO, step, hash: Fingerprint::default() }
+}
+
+/// Returns why a search could not go on from its checkpoint, or the processes could not begin together.
+fn impossible<A>(outcome: &Outcome<A>) -> Option<ExploreError> {
+    let unresumable = outcome.unresumable().map(str::to_string).map(ExploreError::Checkpoint);
+    unresumable.or_else(|| outcome.unconnected().map(str::to_string).map(ExploreError::Cluster))
 }
 
 fn figures(statistics: &Statistics, programs: Option<u64>) -> Figures {

@@ -1,16 +1,18 @@
 //! Compares all searches of a case.
 
 use super::case::{Case, Watched};
-use super::difference::Difference;
+use super::difference::{Difference, Expected, differs_from};
 use super::merging::merging;
 use super::reach::{Reach, model, reach, reach_of};
 use super::record::Ends;
 use super::reference::{Reference, in_its_words, is_covered, reference};
+#[cfg(feature = "cluster")]
+use super::together;
 use std::num::NonZeroUsize;
 use vivarium_model::release::Bugs;
 use vivarium_sim::budget::Account;
 use vivarium_sim::every::programs::{Flaw, Reductions};
-use vivarium_sim::every::{Ending, Model, Options, Silent, Strategy, search};
+use vivarium_sim::every::{Model, Options, Silent, Strategy, search};
 
 /// The result of the comparison of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +95,7 @@ pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compa
         bad: plain.outcomes.iter().find(|outcome| !outcome.starts_with("[[")),
         is_known: &|objection| plain.outcomes.iter().any(|outcome| outcome.ends_with(objection)),
     };
-    let all = model(case, Reductions::ALL, flaw, &Ends::default());
+    let all = || model(case, Reductions::ALL, flaw, &Ends::default());
     if let Some(difference) = by_strategy(&all, &expected, turn) {
         return Compared::Differ(difference);
     }
@@ -170,24 +172,17 @@ fn differs(plain: &Reach, other: &Reach) -> Option<String> {
     }
 }
 
-/// The results of the plain searches, which the search engine must reproduce.
-pub(super) struct Expected<'a> {
-    /// Whether something was withheld.
-    pub(super) withheld: bool,
-    /// Distinct states.
-    pub(super) states: u64,
-    /// A violation, if there is one.
-    pub(super) bad: Option<&'a String>,
-    /// Returns true for the violations of the plain searches.
-    pub(super) is_known: &'a dyn Fn(&str) -> bool,
-}
-
-/// Runs the search engine with one strategy, in one or two threads. Its verdict and its number of states must be those
-/// of the model, whatever the strategy.
-pub(super) fn by_strategy<M>(model: &M, expected: &Expected<'_>, turn: u64) -> Option<Difference>
-where
-    M: Model,
-{
+/// Runs the search engine with one strategy, in one or two threads, or in several processes. Its verdict and its number
+/// of states must be those of the model, whatever the strategy.
+pub(super) fn by_strategy<M: Model>(
+    model: &(dyn Fn() -> M + Sync),
+    expected: &Expected<'_>,
+    turn: u64,
+) -> Option<Difference> {
+    #[cfg(feature = "cluster")]
+    if turn % 8 == 7 {
+        return together::by_processes(model, expected, turn);
+    }
     let ways = [
         (Strategy::BreadthFirst, 1),
         (Strategy::DepthFirst, 1),
@@ -197,21 +192,6 @@ where
     let (strategy, threads) = ways[(turn % 4) as usize];
     let mut options = Options::new(strategy);
     options.threads = NonZeroUsize::new(threads).expect("some threads");
-    let Expected { withheld, states: counted, bad, is_known } = *expected;
-    let what = match (search(model, &options, &Silent).ending, bad) {
-        (Ending::Exhausted { states, .. }, None) if !withheld && states == counted => return None,
-        (Ending::Bounded { states, .. }, None) if withheld && states == counted => return None,
-        (Ending::Violated(found), _) => {
-            let objection = found.objection.to_string();
-            if is_known(&objection) {
-                return None;
-            }
-            format!("violated by `{objection}`, which cannot be")
-        }
-        (Ending::Exhausted { states, .. } | Ending::Bounded { states, .. }, None) => {
-            format!("{states} states, and {counted} when they were counted in turn")
-        }
-        (_, Some(bad)) => format!("not violated, though there is `{bad}`"),
-    };
+    let what = differs_from(expected, search(&model(), &options, &Silent).ending)?;
     Some(Difference { search: format!("{strategy:?} in {threads} threads"), what })
 }

@@ -3,7 +3,8 @@
 //! Sets of outcomes are compared, not verdicts: what every program receives and records (in the order that is watched),
 //! the commits, the final tree, stuck states, violations, and whether a timer was withheld. The baseline is a search
 //! without reductions, in which only equal states are merged. It is compared with all reductions, with each reduction
-//! alone, and with searches breadth and depth first, in one and two threads, whose numbers of states must be equal. If
+//! alone, and with searches breadth and depth first, in one and two threads and in several processes, whose numbers of
+//! states must be equal. If
 //! states are merged, their futures are compared.
 //!
 //! A comparison can only find what it can observe. So the condition of each reduction can be broken on purpose
@@ -21,6 +22,8 @@ mod reference;
 mod run;
 pub mod servers;
 mod shrink;
+#[cfg(feature = "cluster")]
+mod together;
 
 pub use case::{Answer, Call, Case, PATHS, Statement, Watched, Watching};
 pub use compare::{Compared, against_reference, compare, ways};

@@ -21,6 +21,8 @@ mod lock;
 mod lock_mutants;
 mod monitors;
 mod pages;
+#[cfg(feature = "cluster")]
+mod processes;
 mod queues;
 mod reports;
 mod revocable_lock;

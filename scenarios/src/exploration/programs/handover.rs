@@ -143,7 +143,7 @@ fn falls(question: &Question, objection: &Objection) -> Searched {
         Ok(Verdict::Bounded { .. }) => return Searched::Stopped,
         Err(_) | Ok(_) => return Searched::Exhausted,
     };
-    let mut report = question.report(&outcome, 0, Checked::default());
+    let mut report = question.report(&outcome, &question.own_facts(Ok(Checked::default())));
     let case = question.violated(counterexample, &Silent, &mut report);
     match report.finding {
         Some(finding) => Searched::Found(Box::new((finding, case))),

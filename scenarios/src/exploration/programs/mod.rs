@@ -1,5 +1,6 @@
 //! Searches of programs over the service grain.
 
+mod facts;
 mod handover;
 mod left_out;
 mod timers;
@@ -8,10 +9,12 @@ mod values;
 pub(crate) use handover::{Struck, hand_over};
 
 use super::varied::Varied;
-use super::{Answer, Exploration, ExploreError, faults, figures};
+use super::{Answer, Exploration, ExploreError, elsewhere, faults, figures, impossible};
 use crate::sweeping::panics;
 use crate::sweeping::vacuity::looked_for;
 use crate::sweeping::watchdog::{self, Ended, PATIENCE, Teller};
+use facts::Facts;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -52,7 +55,7 @@ struct Question {
 }
 
 /// How much of a search's assumptions was checked.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Checked {
     monitors: Audited,
     programs: Again,
@@ -188,33 +191,36 @@ impl Question {
         let Exploration { options, varied, .. } = &self.exploration;
         let of = format!("{}\n{:?} {varied:?}", options.of, self.exploration.budget());
         let mut outcome = search(&self.model, &Options { of, ..options.clone() }, observer);
-        // Read now, because the search for a shorter way adds nodes.
-        let programs = self.model.trie().statistics().nodes;
         let checked = match outcome.ending {
-            Ending::Violated(_) => Checked::default(),
-            _ => self.checked(until).unwrap_or_else(|objection| {
-                outcome.ending = Ending::Violated(Box::new(Counterexample {
-                    objection,
-                    initial: 0,
-                    path: Vec::new(),
-                    length: 0,
-                    shortest: false,
-                }));
-                Checked::default()
-            }),
+            Ending::Violated(_) => Ok(Checked::default()),
+            _ => self.checked(until),
         };
-        let mut report = self.report(&outcome, programs, checked);
+        // Read now, because the search for a shorter way adds nodes.
+        let facts = self.facts(checked, &mut outcome);
+        if let Some(objection) = facts.objection.clone() {
+            outcome.ending = Ending::Violated(Box::new(Counterexample {
+                objection,
+                initial: 0,
+                path: Vec::new(),
+                length: 0,
+                shortest: false,
+            }));
+        }
+        let mut report = self.report(&outcome, &facts);
         let case = match outcome.verdict() {
             Ok(verdict) => {
                 report.verdict = verdict;
                 None
             }
+            Err(found) if !self.exploration.reports() => {
+                report.verdict = Verdict::Violated(Box::new(elsewhere(found)));
+                None
+            }
             Err(counterexample) => Some(self.violated(counterexample, observer, &mut report)),
         };
-        let told_again = self.model.trie().told_again();
-        let is_stopped = outcome.is_stopped() || outcome.unresumable().is_some();
-        let unresumable = outcome.unresumable().map(str::to_string);
-        Answer { report, case, told_again, is_stopped, unresumable }
+        let impossible = impossible(&outcome);
+        let is_stopped = outcome.is_stopped() || impossible.is_some();
+        Answer { report, case, told_again: facts.told, is_stopped, impossible }
     }
 
     /// Checks the assumptions of a search without a violation, until the given time.
@@ -230,20 +236,14 @@ impl Question {
     }
 
     /// Makes the report, still without a verdict.
-    fn report(
-        &self,
-        outcome: &Outcome<Action>,
-        programs: u64,
-        checked: Checked,
-    ) -> ExplorationReport {
+    fn report(&self, outcome: &Outcome<Action>, facts: &Facts) -> ExplorationReport {
         let name = |class: Asked| {
             let all = (self.scenario.monitors)(&self.run).into_iter();
             let named = all.filter(|monitor| monitor.asked() == class);
             named.map(|monitor| monitor.name().to_string()).collect::<Vec<_>>()
         };
         let own = ["program", "progress"].map(str::to_string);
-        let did = self.model.trie().activity();
-        let told = self.model.trie().told_again();
+        let Facts { programs, did, told, checked, .. } = facts;
         let observed: BTreeSet<&str> = did.observed.iter().map(|name| &**name).collect();
         let looked_for = looked_for(&(self.scenario.monitors)(&self.run));
         let looked_for = looked_for.iter().map(|name| &**name);
@@ -255,12 +255,13 @@ impl Question {
             strategy: self.exploration.strategy(),
             reduced: self.exploration.reductions,
             threads: self.exploration.options.threads.get(),
-            dimensions: self.dimensions(&did, &told),
+            processes: self.exploration.processes(),
+            dimensions: self.dimensions(did, told),
             properties,
             unasked: name(Asked::InSweeps),
-            figures: figures(&outcome.statistics, Some(programs)),
+            figures: figures(&outcome.statistics, Some(*programs)),
             cycles: outcome.statistics.cycles.to_string(),
-            claims: self.claims(outcome, checked, &told),
+            claims: self.claims(outcome, *checked, told),
             unseen: coverage::missing(did.requests, &observed, looked_for),
             observed: observed.iter().map(ToString::to_string).collect(),
             verdict: Verdict::Error("the search has no verdict".to_string()),
@@ -326,8 +327,7 @@ impl Question {
         observer: &dyn Observer,
         report: &mut ExplorationReport,
     ) -> Case {
-        let options =
-            Options { max_states: Some(LOOK_FOR_SHORTER), ..self.exploration.options.clone() };
+        let options = Options { max_states: Some(LOOK_FOR_SHORTER), ..self.exploration.alone() };
         let shortest = self.model.shortest(found, &options, observer);
         // A program that is no function of its inputs can take another path the second time. Then the report shows
         // what the search saw.

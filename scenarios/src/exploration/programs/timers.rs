@@ -36,7 +36,9 @@ pub(super) fn raised(
         if !is_wanting(&answer) {
             return answer;
         }
-        if asked.options.until().is_some_and(|until| Instant::now() >= until) {
+        // Several processes must decide alike. Their next search ends at once if the time of one of them is over.
+        let is_alone = question.exploration.processes() == 1;
+        if is_alone && asked.options.until().is_some_and(|until| Instant::now() >= until) {
             return answer;
         }
         let mut options = asked.options.clone();

@@ -8,7 +8,7 @@ mod report;
 pub(crate) use handover::hand_over_servers;
 
 use super::asked::Ensemble;
-use super::{Answer, Exploration, ExploreError, ToldAgain, figures, unseen};
+use super::{Answer, Exploration, ExploreError, ToldAgain, elsewhere, figures, impossible, unseen};
 use std::sync::Arc;
 use vivarium_model::bounds::SEARCHED_SERVERS;
 use vivarium_model::case::{Case, GrainKind};
@@ -125,11 +125,15 @@ pub(super) fn explore(
             report.verdict = verdict;
             None
         }
+        Err(found) if !exploration.reports() => {
+            report.verdict = Verdict::Violated(Box::new(elsewhere(found)));
+            None
+        }
         Err(found) => Some(question.violated(&model, found, observer, &mut report)),
     };
-    let is_stopped = outcome.is_stopped() || outcome.unresumable().is_some();
-    let unresumable = outcome.unresumable().map(str::to_string);
-    Ok(Answer { report, case, told_again: ToldAgain::default(), is_stopped, unresumable })
+    let impossible = impossible(&outcome);
+    let is_stopped = outcome.is_stopped() || impossible.is_some();
+    Ok(Answer { report, case, told_again: ToldAgain::default(), is_stopped, impossible })
 }
 
 /// Repeats the steps of a case.
@@ -162,6 +166,7 @@ impl Question<'_> {
             strategy: self.exploration.strategy(),
             reduced: self.exploration.reductions,
             threads: self.exploration.options.threads.get(),
+            processes: self.exploration.processes(),
             dimensions: self.dimensions(),
             properties: report::properties(),
             unasked: Vec::new(),
@@ -184,7 +189,7 @@ impl Question<'_> {
         report: &mut ExplorationReport,
     ) -> Case {
         let unreduced = self.model(false);
-        let options = &self.exploration.options;
+        let options = &self.exploration.alone();
         let shortest = model.shortest(&unreduced, found, options, observer);
         let Shortest { steps, objection, left_out, proven } = shortest;
         let config = model.config();

@@ -1,7 +1,7 @@
 //! Compares all searches of a case.
 
-use super::super::compare::{Compared, Expected, by_strategy};
-use super::super::difference::Difference;
+use super::super::compare::{Compared, by_strategy};
+use super::super::difference::{Difference, Expected};
 use super::case::Case;
 use super::commuting::commuting;
 use super::reach::{Reach, model, reach};
@@ -67,7 +67,8 @@ pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compa
         bad: plain.objections.first(),
         is_known: &|objection| plain.objections.contains(objection),
     };
-    if let Some(difference) = by_strategy(&model(case, Reductions::ALL, flaw), &expected, turn) {
+    let all = || model(case, Reductions::ALL, flaw);
+    if let Some(difference) = by_strategy(&all, &expected, turn) {
         return Compared::Differ(difference);
     }
     let outcomes = plain.outcomes.len() + plain.objections.len();
