@@ -1,7 +1,7 @@
 //! Who gives states to whom, so that all workers have as many to expand.
 
 /// A difference to the mean that is not worth a move: taking a way anew costs more than a step.
-const SLACK: u64 = 256;
+pub(super) const SLACK: u64 = 256;
 
 /// Worker `from` gives `states` states to worker `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,14 +11,15 @@ pub(super) struct Move {
     pub(super) states: u64,
 }
 
-/// Returns the moves, the same for all workers. `held` are the states that each worker holds of the next level.
+/// Returns the moves, the same for all workers. `held` are the states that each worker holds of the next level;
+/// a difference to the mean of `slack` is not worth a move.
 ///
 /// Nothing moves as long as no worker has half as many again as the mean, because a worker that goes on with its own
 /// states has most of their successors' steps in its tables already.
-pub(super) fn moves(held: &[u64]) -> Vec<Move> {
+pub(super) fn moves(held: &[u64], slack: u64) -> Vec<Move> {
     let mean = held.iter().sum::<u64>() / held.len().max(1) as u64;
     let most = held.iter().copied().max().unwrap_or(0);
-    if most <= mean + mean / 2 + SLACK {
+    if most <= mean + mean / 2 + slack {
         return Vec::new();
     }
     let mut moves = Vec::new();
@@ -49,24 +50,25 @@ mod tests {
 
     #[test]
     fn one_worker_gives_to_all() {
-        let moves = moves(&[4_000, 0, 0, 800]);
+        let moves = moves(&[4_000, 0, 0, 800], SLACK);
         let to = |to, states| Move { from: 0, to, states };
         assert_eq!(moves, [to(1, 1_200), to(2, 1_200), to(3, 400)]);
     }
 
     #[test]
     fn small_differences_stay() {
-        assert_eq!(moves(&[100, 60, 90, 150]), []);
-        assert_eq!(moves(&[7]), []);
-        assert_eq!(moves(&[]), []);
+        assert_eq!(moves(&[100, 60, 90, 150], 0), []);
+        assert_eq!(moves(&[7], SLACK), []);
+        assert_eq!(moves(&[], 0), []);
     }
 
     proptest! {
         #[test]
         fn no_worker_gives_more_than_it_has_and_all_come_near_the_mean(
             held in prop::collection::vec(0_u64..5_000, 1..12),
+            slack in 0..300_u64,
         ) {
-            let moves = moves(&held);
+            let moves = moves(&held, slack);
             let mut after: Vec<i64> = held.iter().map(|states| *states as i64).collect();
             for Move { from, to, states } in moves.iter().copied() {
                 prop_assert!(from != to && states > 0);

@@ -12,7 +12,7 @@ use super::worker::{Held, Worker};
 impl<M: Model> Worker<'_, M> {
     /// Gives states of this level to workers that have fewer, and takes those of workers that have more.
     pub(super) fn even_out(&mut self, level: u32, held: &[u64]) -> Result<(), Gone> {
-        let moves = moves(held);
+        let moves = moves(held, self.cluster.slack);
         if moves.is_empty() {
             return Ok(());
         }

@@ -40,6 +40,7 @@ use super::super::model::Model;
 use super::super::outcome::Bound;
 use super::Options;
 use super::shared::Shared;
+use balance::SLACK;
 use connect::Patience;
 use meeting::Meeting;
 use messages::Report;
@@ -73,6 +74,8 @@ pub struct Cluster {
     meetings: AtomicU64,
     /// Why the processes are no longer together.
     broken: Mutex<Option<String>>,
+    /// How many states more than the mean a worker may hold in any case.
+    slack: u64,
 }
 
 impl Cluster {
@@ -103,20 +106,24 @@ impl Cluster {
         Ok(Cluster::listening(process, addresses, listener))
     }
 
-    /// Makes several processes on free ports of this machine, for threads that stand for them.
+    /// Makes several processes on free ports of this machine, for threads that stand for them in a test. They divide the
+    /// states of a small search among them, too.
     ///
     /// # Errors
     /// The error of the system.
     pub fn on_this_machine(processes: usize) -> io::Result<Vec<Cluster>> {
         let (addresses, listeners) = free(processes)?;
-        let one = |(process, listener)| Cluster::listening(process, addresses.clone(), listener);
+        let one = |(process, listener)| {
+            let cluster = Cluster::listening(process, addresses.clone(), listener);
+            Cluster { slack: 2, ..cluster }
+        };
         Ok(listeners.into_iter().enumerate().map(one).collect())
     }
 
     /// Makes this process one of several. It listens on its own address already.
     pub fn listening(process: usize, addresses: Vec<String>, listener: TcpListener) -> Cluster {
         let (meetings, broken) = (AtomicU64::new(0), Mutex::default());
-        Cluster { process, addresses, listener, meetings, broken }
+        Cluster { process, addresses, listener, meetings, broken, slack: SLACK }
     }
 
     /// Returns the number of this process, from 0.

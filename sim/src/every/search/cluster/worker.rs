@@ -70,7 +70,7 @@ struct Seen {
 
 pub(super) struct Worker<'a, M: Model> {
     pub(super) shared: &'a Shared<'a, M>,
-    cluster: &'a Cluster,
+    pub(super) cluster: &'a Cluster,
     /// The places of this process's workers.
     pub(super) places: &'a [Mutex<Place<M::State>>],
     meeting: &'a Meeting,
