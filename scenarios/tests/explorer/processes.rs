@@ -138,6 +138,9 @@ fn what_one_process_objects_to_all_do() {
         .clients(2)
     };
     for report in together(&test, &Exploration::new(), 2) {
-        assert!(report.verdict.violation().is_some(), "{}", report.verdict);
+        // Either the process objects, or a way that it takes over leads elsewhere.
+        let says = report.verdict.to_string();
+        let is_elsewhere = says.contains("lead to other states in another process");
+        assert!(report.verdict.violation().is_some() || is_elsewhere, "{says}");
     }
 }
