@@ -425,18 +425,11 @@ pub(super) struct ExploreArguments {
     #[arg(
         long,
         value_name = "ADDRESS",
-        conflicts_with_all = ["json", "junit", "checkpoint", "checkpoint_every", "resume", "processes", "hosts"]
+        conflicts_with_all = ["json", "junit", "checkpoint", "checkpoint_every", "resume", "processes", "hosts", "process"]
     )]
     pub(super) serve: Option<String>,
     #[command(flatten)]
     pub(super) pictures: PictureArguments,
-}
-
-impl ExploreArguments {
-    /// Returns true if the search is one of several processes.
-    pub(super) fn is_in_processes(&self) -> bool {
-        self.hosts.is_some() || self.processes.as_deref().is_some_and(|number| number != "1")
-    }
 }
 
 /// Parses the words of a command line, of which the first is the program's name.

@@ -23,7 +23,7 @@ use vivarium_reports::junit::exploration_junit;
 use vivarium_reports::table::WIDTH;
 use vivarium_sim::Explored;
 use vivarium_sim::budget::{ANY, Account};
-use vivarium_sim::every::{Checkpoint, Observer, Silent};
+use vivarium_sim::every::{Observer, Silent};
 
 /// Runs the command and returns the exit code.
 pub(super) fn explore(arguments: &ExploreArguments, entries: &[Entry]) -> Result<u8, String> {
@@ -44,7 +44,7 @@ pub(super) fn explore(arguments: &ExploreArguments, entries: &[Entry]) -> Result
         return walk::explore(&selected, bugs, &exploration, address);
     }
     let processes = Processes::begin(arguments)?;
-    let exploration = processes.of_search(arguments, exploration);
+    let exploration = processes.of_search(arguments, exploration)?;
     let report = match search(&selected, bugs, exploration, &processes) {
         Ok(report) => report,
         // The process that started this one says it.
@@ -216,9 +216,6 @@ fn checkpoints(
     };
     if let Some(file) = file {
         exploration = exploration.checkpoints(file, Duration::from_secs(seconds));
-    }
-    if let Some(file) = arguments.resume.as_ref().filter(|_| !arguments.is_in_processes()) {
-        exploration = exploration.resume(Checkpoint::read(file)?);
     }
     Ok(exploration)
 }

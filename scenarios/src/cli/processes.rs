@@ -10,7 +10,7 @@ use std::num::NonZeroUsize;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use vivarium_sim::every::{Cluster, addresses, free};
+use vivarium_sim::every::{Checkpoint, Cluster, addresses, free};
 
 /// The variable by which a process that this command started knows its number and all addresses. Its standard input is
 /// the socket on which it listens.
@@ -111,14 +111,22 @@ impl Processes {
         self.cluster.as_ref().is_some_and(|cluster| !cluster.is_first())
     }
 
-    /// Searches with these processes. Those on one machine share its processors and its memory, unless the arguments
-    /// say how.
+    /// Searches with these processes, or goes on from their checkpoint. Those on one machine share its processors and its
+    /// memory, unless the arguments say how.
+    ///
+    /// # Errors
+    /// One sentence, if the checkpoint of a search in one process cannot be read.
     pub(super) fn of_search(
         &self,
         arguments: &ExploreArguments,
         mut exploration: Exploration,
-    ) -> Exploration {
-        let Some(cluster) = &self.cluster else { return exploration };
+    ) -> Result<Exploration, String> {
+        let Some(cluster) = &self.cluster else {
+            return match &arguments.resume {
+                None => Ok(exploration),
+                Some(file) => Ok(exploration.resume(Checkpoint::read(file)?)),
+            };
+        };
         if arguments.threads.is_none() {
             let each = exploration.options.threads.get() / self.sharing;
             exploration = exploration.threads(NonZeroUsize::new(each).unwrap_or(NonZeroUsize::MIN));
@@ -131,7 +139,7 @@ impl Processes {
         if let Some(file) = &arguments.resume {
             exploration = exploration.resume_together(file);
         }
-        exploration.cluster(Arc::clone(cluster))
+        Ok(exploration.cluster(Arc::clone(cluster)))
     }
 }
 

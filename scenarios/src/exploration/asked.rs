@@ -338,7 +338,7 @@ impl Exploration {
         self
     }
 
-    /// Breadth first: searches together with other processes, each of which makes the same search. The first of them
+    /// Breadth first: searches together with other processes, which all make the same search. The first of them
     /// reports a violation in full; the others know only that there is one.
     #[cfg(feature = "cluster")]
     #[must_use]

@@ -59,6 +59,13 @@ impl Exploration {
         if options.cluster.is_some() && options.strategy != Strategy::BreadthFirst {
             return Err(ExploreError::ClusterDepthFirst);
         }
+        #[cfg(feature = "cluster")]
+        if match options.cluster {
+            Some(_) => options.resume.is_some(),
+            None => options.resume_together.is_some(),
+        } {
+            return Err(ExploreError::ClusterResume);
+        }
         let of = self.in_words(scenario, bugs);
         if let Some(checkpoint) = &options.resume
             && checkpoint.of().lines().next() != Some(&*of)

@@ -79,6 +79,9 @@ pub enum ExploreError {
     /// A search in several processes is to go depth first.
     #[error("a search in several processes goes breadth first: leave `--depth-first` out")]
     ClusterDepthFirst,
+    /// A checkpoint of one process is given to several, or the reverse.
+    #[error("`resume` is for a search in one process, and `resume_together` for one in several")]
+    ClusterResume,
     /// The processes that were to search together could not begin.
     #[error("the processes could not begin together: {0}")]
     Cluster(String),

@@ -36,7 +36,7 @@ fn all_report<M: Model + Clone>(
     })
 }
 
-/// The same, of which all processes report the same.
+/// The same, where all processes must report the same.
 fn together<M: Model + Clone>(model: &M, processes: usize, asked: &Options) -> Outcome<M::Action>
 where
     M::Action: Debug + PartialEq,
@@ -157,7 +157,7 @@ fn a_bound_of_one_process_ends_all() {
     assert_eq!(bound(&reports[0]).0, Bound::Interrupted);
 }
 
-/// Runs two processes, of which the second one searches something else, and returns why both end.
+/// Runs two processes that search something else than each other, and returns why both end.
 fn sentences(first: &Options, second: &Options) -> Vec<String> {
     let grid = Grid { counters: 3, height: 2 };
     let both = cluster(2).into_iter().zip([first, second]);
@@ -320,7 +320,7 @@ proptest! {
     }
 }
 
-/// Checkpoints whose parts are of different moments, or of which one is missing, are refused; those beside the last ones
+/// Checkpoints with parts of different moments, or without one of their parts, are refused; those beside the last ones
 /// count.
 #[test]
 fn parts_of_different_moments_are_not_taken_together() {

@@ -75,7 +75,7 @@ pub(crate) fn any_graph() -> impl proptest::strategy::Strategy<Value = Graph> {
     })
 }
 
-/// Makes a graph of so many nodes, whose edges lead this far forwards, or a little backwards: there are many levels.
+/// Makes a graph of this number of nodes, whose edges lead this far forwards, or a little backwards: there are many levels.
 #[cfg(feature = "cluster")]
 pub(crate) fn large_graph(nodes: usize, reach: usize, seed: u64, bad: usize) -> Graph {
     let mut random = vivarium_model::fingerprint::Fingerprint::of(&seed).0;

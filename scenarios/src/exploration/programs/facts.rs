@@ -34,9 +34,12 @@ impl Question {
             Ok(None) => own,
             Ok(Some(all)) => all,
             Err(sentence) => {
-                let (by, states) = (Bound::Cluster(sentence), outcome.statistics.distinct);
-                outcome.ending = Ending::Bounded { by, states, frontier: 0 };
-                Facts { objection: None, ..own }
+                // What is violated stays so.
+                if !matches!(outcome.ending, Ending::Violated(_)) {
+                    let (by, states) = (Bound::Cluster(sentence), outcome.statistics.distinct);
+                    outcome.ending = Ending::Bounded { by, states, frontier: 0 };
+                }
+                own
             }
         }
     }

@@ -261,7 +261,7 @@ fn ending<M: Model>(shared: &Shared<'_, M>) -> Ending<M::Action> {
     let progress = shared.progress(Duration::ZERO);
     let states = progress.distinct;
     let bound = shared.bound();
-    if let Some(found) = shared.found() {
+    if let Some(found) = shared.found().filter(|_| shared.has_ways()) {
         // A state beyond the greatest depth is at least one step further away than that depth.
         let within = |depth: u32| found.cost <= depth.saturating_add(1);
         let shortest = shared.options.strategy == Strategy::BreadthFirst

@@ -223,7 +223,7 @@ impl<'a, M: Model> Shared<'a, M> {
         self.earlier.get().copied().unwrap_or_default()
     }
 
-    /// Records that the search goes on from a checkpoint with so many visited states.
+    /// Records that the search goes on from a checkpoint with this number of visited states.
     pub(super) fn goes_on_from(&self, states: u64, depth: u32) {
         let _ = self.resumed_at.set((states, depth));
     }
@@ -420,6 +420,15 @@ impl<'a, M: Model> Shared<'a, M> {
     pub(super) fn bytes_elsewhere(&self) -> (u64, u64) {
         let elsewhere = lock(&self.elsewhere);
         (elsewhere.visited_bytes, elsewhere.pieces_bytes)
+    }
+
+    /// Returns true if the way to a violation can be known: not in several processes that were parted before the end.
+    pub(super) fn has_ways(&self) -> bool {
+        #[cfg(feature = "cluster")]
+        if self.options.cluster.is_some() && self.options.strategy == Strategy::BreadthFirst {
+            return self.settled.get().is_some();
+        }
+        true
     }
 
     /// Returns the way to a state, backwards: each state, and the index of the action that led to it.

@@ -184,7 +184,7 @@ fn await_calls(
             return Err(format!("process {process}, which {how}"));
         }
         if !is_expected || streams[process].is_some() {
-            return Err(format!("process {process}, of which there are two"));
+            return Err(format!("process {process}, which is there twice"));
         }
         streams[process] = Some(ready(stream).map_err(own)?);
     }

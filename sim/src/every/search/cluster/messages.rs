@@ -106,7 +106,7 @@ pub(super) struct Report {
     pub(super) unwritten: Option<String>,
     /// Whether this worker has a part of a checkpoint, if only of another search that the same call makes.
     pub(super) has_part: bool,
-    /// The moments of which this worker has its part.
+    /// The moments that this worker has a part of.
     pub(super) moments: Vec<(u64, u64)>,
     /// Outside of a search: what a process says to all.
     pub(super) said: String,

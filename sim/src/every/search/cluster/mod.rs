@@ -79,7 +79,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Makes this process one of several, each of which has an address (`host:port`). It listens on its own one.
+    /// Makes this process one of several. Each has an address (`host:port`), and listens on it.
     ///
     /// # Errors
     /// One sentence, if there is no such process or its address cannot be listened on.
@@ -198,7 +198,12 @@ pub(super) fn search<M: Model>(shared: &Shared<'_, M>, cluster: &Cluster) {
     let ended = cluster.together(threads, &purpose, &is_halted, &waits_for, |wire| {
         Worker::new(shared, cluster, &places, &meeting, wire).search()
     });
-    if let Err(sentence) = ended {
+    if let Err(mut sentence) = ended {
+        // The way to it cannot be known any more.
+        if let Some(found) = shared.found() {
+            sentence +=
+                &format!(", after a violation of \"{}\" was found,", found.objection.property);
+        }
         shared.halt(Bound::Cluster(sentence));
     }
 }

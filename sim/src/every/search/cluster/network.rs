@@ -82,7 +82,8 @@ pub(super) fn run(
         resume_unwind(panic);
     }
     match lost {
-        None => served.into_iter().collect::<Result<Vec<()>, String>>().map(drop).map_err(own),
+        None if served.iter().any(Result::is_err) => Err(own("its connections failed".to_string())),
+        None => Ok(()),
         Some(process) => Err(format!("{}, which has ended", cluster.name(process))),
     }
 }

@@ -59,7 +59,7 @@ impl<M: Model> Worker<'_, M> {
         Header { part: Some(Part { worker, workers, moment: self.moment, ways }), ..header }
     }
 
-    /// Goes on from the last checkpoint of which all workers have their parts. Returns false if there is none of this
+    /// Goes on from the last checkpoint that all workers have a part of. Returns false if there is none of this
     /// search.
     pub(super) fn resume(&mut self) -> Result<bool, Gone> {
         let (own, workers) = (self.wire.own, self.wire.workers);

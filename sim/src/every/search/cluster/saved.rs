@@ -3,7 +3,7 @@
 //! Each worker writes its part to a file of its own. A checkpoint counts when all parts are there: each worker writes its
 //! part beside the last one, all tell each other, and only then the new parts take the old ones' places. If a process is
 //! killed in between, some have the new one in its place and some beside it. So a search that goes on looks at both, and
-//! takes the last moment of which all have their parts.
+//! takes the last moment that all have a part of.
 
 use super::super::super::model::Model;
 use super::super::checkpoint::{Checkpoint, Header, Part, write_with};

@@ -21,7 +21,7 @@ use vivarium_model::property::Objection;
 /// The longest time for which a worker expands states in a round.
 const ROUND: Duration = Duration::from_millis(200);
 
-/// The number of states that are expanded before the worker looks at the clock and at what has arrived.
+/// The number of states that are expanded before the worker looks at the clock.
 const AT_A_TIME: usize = 32;
 
 /// The number of candidates in a batch.
@@ -38,6 +38,7 @@ impl<S> Default for Place<S> {
     }
 }
 
+/// A state that waits to be expanded.
 pub(super) struct Held<S> {
     pub(super) state: S,
     pub(super) fingerprint: u128,
@@ -68,6 +69,7 @@ struct Seen {
     is_due: bool,
 }
 
+/// A worker: it expands the states that it holds, in rounds with all others.
 pub(super) struct Worker<'a, M: Model> {
     pub(super) shared: &'a Shared<'a, M>,
     pub(super) cluster: &'a Cluster,
@@ -303,7 +305,8 @@ impl<'a, M: Model> Worker<'a, M> {
             seen.link = seen.link.or(report.link);
             seen.is_due |= report.is_due;
             seen.bound = seen.bound.or(report.halt.map(Halt::bound));
-            let found = report.found.and_then(|json| serde_json::from_str::<Found>(&json).ok());
+            let read = |json: String| serde_json::from_str::<Found>(&json);
+            let found = report.found.map(|json| read(json).expect("the same program wrote it"));
             if let Some(found) = found
                 && seen.best.as_ref().is_none_or(|best| found.key() < best.key())
             {
