@@ -182,7 +182,12 @@ fn what_makes_no_sense_is_refused_in_one_sentence() {
     };
     let addresses = hosts(&directory, 2);
     for (arguments, sentence) in [
-        (&["--processes", "0"][..], "`--processes 0`: give at least 1"),
+        // One process, whose checkpoint is none of several.
+        (
+            &["--processes", "01", "--resume", "none"][..],
+            "`none` cannot be read: No such file or directory (os error 2)",
+        ),
+        (&["--processes", "0"], "`--processes 0`: give at least 1"),
         (&["--process", "1"], "`--process`: add `--hosts FILE`"),
         (&["--hosts", "hosts"], "`--hosts`: add `--process I`, which of them this is, from 0"),
         (&["--hosts", "hosts", "--process", "2"], "`--process 2` is too many: give at most 1"),

@@ -1,7 +1,7 @@
 //! Searches in several processes, compared with searches in one. The processes are threads of the test here, each with a
 //! model of its own; what they say goes through sockets all the same.
 
-use super::models::{Graph, Grid};
+use super::models::{At, Graph, Grid};
 use super::random::{any_graph, large_graph};
 use super::{bound, exhausted, options, run};
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
@@ -10,6 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use vivarium_model::fingerprint::Fingerprint;
+use vivarium_model::property::Objection;
 use vivarium_sim::every::{
     Bound, Checkpoints, Cluster, Counterexample, Ending, Model, Options, Outcome, Strategy,
     addresses,
@@ -188,6 +190,79 @@ fn processes_that_search_something_else_are_refused() {
     }
 }
 
+/// A graph that ends the second process, by a panic in a place that a search does not expect it in.
+#[derive(Clone, Debug)]
+struct Deadly {
+    graph: Graph,
+    is_second: bool,
+}
+
+impl stateright::Model for Deadly {
+    type State = At;
+    type Action = usize;
+
+    fn init_states(&self) -> Vec<At> {
+        self.graph.init_states()
+    }
+    fn actions(&self, state: &At, actions: &mut Vec<usize>) {
+        self.graph.actions(state, actions);
+    }
+    fn next_state(&self, state: &At, edge: usize) -> Option<At> {
+        self.graph.next_state(state, edge)
+    }
+    fn properties(&self) -> Vec<stateright::Property<Deadly>> {
+        vec![stateright::Property::always("no objection", |_, _| true)]
+    }
+}
+
+impl Model for Deadly {
+    fn fingerprint(&self, state: &At) -> Fingerprint {
+        self.graph.fingerprint(state)
+    }
+    fn objection<'a>(&self, state: &'a At) -> Option<&'a Objection> {
+        self.graph.objection(state)
+    }
+    fn length(&self, state: &At) -> u32 {
+        self.graph.length(state)
+    }
+    fn at_rest(&self, state: &At) -> Result<(), Objection> {
+        self.graph.at_rest(state)
+    }
+    fn withheld(&self, state: &At) -> Option<&'static str> {
+        self.graph.withheld(state)
+    }
+    fn heap_bytes(&self, _state: &At) -> usize {
+        assert!(!self.is_second, "this process ends");
+        0
+    }
+}
+
+/// A process is lost after another one has found a violation, while shorter ways to one are still possible. The way is not
+/// known then; the search says so, and is neither held nor ended by a panic.
+#[test]
+fn a_process_is_lost_after_a_violation_was_found() {
+    let nodes = 1..60;
+    let mut edges: Vec<(usize, usize, u32)> = nodes.clone().map(|node| (0, node, 1)).collect();
+    edges.extend(nodes.map(|node| (node, node + 60, 1)));
+    edges.push((0, 200, 9));
+    let mut graph = Graph::new(&edges);
+    graph.bad = [200].into();
+    let both: Vec<_> = std::thread::scope(|scope| {
+        let one = |cluster: Cluster| {
+            let model = Deadly { graph: graph.clone(), is_second: cluster.process() == 1 };
+            let options = Options { cluster: Some(Arc::new(cluster)), ..breadth_first(1) };
+            scope.spawn(move || bound(&run(&model, &options)).0.to_string())
+        };
+        let started: Vec<_> = cluster(2).into_iter().map(one).collect();
+        started.into_iter().map(|one| one.join()).collect()
+    });
+    assert!(both[1].is_err(), "the second process ends");
+    let sentence = both[0].as_ref().expect("the first one does not");
+    assert!(sentence.starts_with("process 1 at 127.0.0.1:"), "{sentence}");
+    let known = "which has ended, after a violation of \"good nodes\" was found,";
+    assert!(sentence.ends_with(known), "{sentence}");
+}
+
 /// A model whose actions lead elsewhere in the second process.
 #[derive(Clone, Debug)]
 struct Fickle {
@@ -218,19 +293,16 @@ impl stateright::Model for Fickle {
 }
 
 impl Model for Fickle {
-    fn fingerprint(&self, state: &Vec<u8>) -> vivarium_model::fingerprint::Fingerprint {
+    fn fingerprint(&self, state: &Vec<u8>) -> Fingerprint {
         self.grid.fingerprint(state)
     }
-    fn objection<'a>(
-        &self,
-        _state: &'a Vec<u8>,
-    ) -> Option<&'a vivarium_model::property::Objection> {
+    fn objection<'a>(&self, _state: &'a Vec<u8>) -> Option<&'a Objection> {
         None
     }
     fn length(&self, _state: &Vec<u8>) -> u32 {
         1
     }
-    fn at_rest(&self, _state: &Vec<u8>) -> Result<(), vivarium_model::property::Objection> {
+    fn at_rest(&self, _state: &Vec<u8>) -> Result<(), Objection> {
         Ok(())
     }
     fn withheld(&self, _state: &Vec<u8>) -> Option<&'static str> {

@@ -105,3 +105,32 @@ impl Facts {
         self
     }
 }
+
+#[cfg(all(test, feature = "cluster"))]
+mod tests {
+    use super::*;
+    use vivarium_sim::every::trie::Valued;
+
+    /// What only the second process has found is known to both, in either order.
+    #[test]
+    fn what_one_process_found_all_know() {
+        let goes_by = [(Valued::SessionIds, "client 1 does".to_string())].into();
+        let other = || Facts {
+            programs: 5,
+            did: Activity {
+                requests: true,
+                observed: ["held".into()].into(),
+                ..Activity::default()
+            },
+            told: ToldAgain { histories: 3, of: 4, goes_by: Clone::clone(&goes_by) },
+            objection: Some(Objection::new("a property", "it objects")),
+            ..Facts::default()
+        };
+        for all in [Facts::default().and(other()), other().and(Facts::default())] {
+            assert_eq!(all.programs, 5);
+            assert_eq!(all.did, other().did);
+            assert_eq!(all.told, other().told);
+            assert_eq!(all.objection, other().objection);
+        }
+    }
+}
