@@ -412,9 +412,9 @@ pub(super) struct ExploreArguments {
     /// Search without reductions: many more states, the same verdict
     #[arg(long)]
     pub(super) no_reduction: bool,
-    /// Clients run the same program and never order names: try only one of them as the first to begin
+    /// Search also states that differ only in which client is which: more states, the same verdict
     #[arg(long)]
-    pub(super) interchangeable: bool,
+    pub(super) no_symmetry: bool,
     /// Report as JSON
     #[arg(long)]
     pub(super) json: bool,

@@ -192,8 +192,8 @@ fn search_options(
     if arguments.no_reduction {
         exploration = exploration.without_reductions();
     }
-    if arguments.interchangeable {
-        exploration = exploration.interchangeable();
+    if arguments.no_symmetry {
+        exploration = exploration.without_symmetry();
     }
     Ok(exploration)
 }

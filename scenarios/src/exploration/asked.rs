@@ -14,6 +14,7 @@ use vivarium_sim::budget::servers::Budget as ServersBudget;
 use vivarium_sim::budget::{Account, ByAccount};
 #[cfg(feature = "cluster")]
 use vivarium_sim::every::Cluster;
+use vivarium_sim::every::programs::Apart;
 use vivarium_sim::every::{Checkpoint, Checkpoints, Options, Strategy};
 
 /// The options of a search: its bounds and its strategy.
@@ -41,7 +42,9 @@ pub struct Exploration {
     pub(crate) setup: Vec<String>,
     pub(crate) ensemble: Ensemble,
     pub(crate) reductions: bool,
-    pub(crate) interchangeable: bool,
+    pub(crate) symmetry: bool,
+    /// Clients that a search found to be told apart.
+    pub(crate) apart: Vec<Apart>,
     pub(crate) may_be_bounded: bool,
     pub(crate) options: Options,
 }
@@ -189,7 +192,8 @@ impl Exploration {
             setup: Vec::new(),
             ensemble: Ensemble::default(),
             reductions: true,
-            interchangeable: false,
+            symmetry: true,
+            apart: Vec::new(),
             may_be_bounded: false,
             options: Options {
                 threads,
@@ -304,14 +308,12 @@ impl Exploration {
         self
     }
 
-    /// Declares that all clients run the same program and that no code compares names, sessions or random numbers by
-    /// order. Of the clients that have not acted yet, the search then lets only the first one act. With n clients, as few
-    /// as one in n! of the states remain. The search checks the programs: it gives each one the inputs of another, with
-    /// the names exchanged, and ends at the first difference. It does not check the properties, and the report names
-    /// this assumption.
+    /// Searches all states, also those that differ only in which client is which. By default, if clients have the same
+    /// role and options, one of these is searched, as long as neither programs nor properties tell the clients apart. The
+    /// search checks that at each step that it computes. With n clients, it leaves as little as one in n! states.
     #[must_use]
-    pub fn interchangeable(mut self) -> Exploration {
-        self.interchangeable = true;
+    pub fn without_symmetry(mut self) -> Exploration {
+        self.symmetry = false;
         self
     }
 

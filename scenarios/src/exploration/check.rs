@@ -17,9 +17,6 @@ impl Exploration {
         scenario.check().map_err(ExploreError::Scenario)?;
         self.check_numbers()?;
         let scenario_name = || scenario.name.clone();
-        if self.interchangeable && scenario.settings.tell_clients_apart() {
-            return Err(ExploreError::ClientsDiffer { scenario: scenario_name() });
-        }
         let said = |grain| Account::of(grain).iter().any(|account| self.said(*account).is_some());
         let (other, grain) = match &scenario.explored {
             Explored::Programs { .. } => {
@@ -92,8 +89,8 @@ impl Exploration {
         if !self.reductions {
             words.push("--no-reduction".to_string());
         }
-        if self.interchangeable {
-            words.push("--interchangeable".to_string());
+        if !self.symmetry {
+            words.push("--no-symmetry".to_string());
         }
         words.extend(self.options.max_depth.map(|depth| format!("to depth {depth}")));
         if scenario.bugs != Bugs::NONE {

@@ -113,12 +113,6 @@ pub enum ExploreError {
         /// The number that was given.
         clients: u8,
     },
-    /// The clients were declared interchangeable, but are not.
-    #[error("`interchangeable`: the clients of `{scenario}` differ by their roles or options")]
-    ClientsDiffer {
-        /// The scenario's name.
-        scenario: String,
-    },
     /// A znode cannot exist from the start.
     #[error("`setup`: {0}")]
     Setup(SetupError),

@@ -31,6 +31,7 @@ use vivarium_model::time::Time;
 use vivarium_model::verdict::Violation;
 use vivarium_reports::exploration::{Dimension, ExplorationReport, Figures};
 use vivarium_sim::budget::Account;
+use vivarium_sim::every::programs::Apart;
 use vivarium_sim::every::trie::ToldAgain;
 use vivarium_sim::every::{Counterexample, Observer, Outcome, Silent, Statistics};
 use vivarium_sim::steps::Replayed;
@@ -46,6 +47,8 @@ pub(crate) struct Answer {
     is_stopped: bool,
     /// Why the search could not go on from its checkpoint, or the processes could not begin together.
     impossible: Option<ExploreError>,
+    /// Clients that were taken for each other and can be told apart: the answer means nothing.
+    apart: Option<Apart>,
 }
 
 /// Explores a scenario of the catalogue, or one of your own.

@@ -6,6 +6,7 @@ use super::merging::merging;
 use super::reach::{Reach, model, reach, reach_of};
 use super::record::Ends;
 use super::reference::{Reference, in_its_words, is_covered, reference};
+use super::symmetry::symmetry;
 #[cfg(feature = "cluster")]
 use super::together;
 use std::num::NonZeroUsize;
@@ -50,6 +51,10 @@ pub fn ways() -> Vec<(&'static str, Reductions)> {
 pub fn compare(case: &Case, flaw: Option<Flaw>, most: usize, turn: u64) -> Compared {
     let Some(plain) = reach(case, Reductions::NONE, None, most) else { return Compared::TooLarge };
     if let Some(difference) = merging(case, flaw, most) {
+        return Compared::Differ(difference);
+    }
+    let turns = flaw.map_or(turn.is_multiple_of(2), |flaw| Flaw::OF_SYMMETRY.contains(&flaw));
+    if turns && let Some(difference) = symmetry(case, flaw, most, turn / 2) {
         return Compared::Differ(difference);
     }
     // With any number of early timers, the outcomes are those with the number that there can be.

@@ -4,8 +4,8 @@
 //! the commits, the final tree, stuck states, violations, and whether a timer was withheld. The baseline is a search
 //! without reductions, in which only equal states are merged. It is compared with all reductions, with each reduction
 //! alone, and with searches breadth and depth first, in one and two threads and in several processes, whose numbers of
-//! states must be equal. If
-//! states are merged, their futures are compared.
+//! states must be equal. If states are merged, their futures are compared. A search that takes clients for each other must
+//! reach an image of each state.
 //!
 //! A comparison can only find what it can observe. So the condition of each reduction can be broken on purpose
 //! ([`Flaw`]), and each of these mistakes must be found.
@@ -22,6 +22,7 @@ mod reference;
 mod run;
 pub mod servers;
 mod shrink;
+mod symmetry;
 #[cfg(feature = "cluster")]
 mod together;
 

@@ -8,9 +8,10 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, PoisonError};
 use vivarium_model::config::{Config, ServerOptions};
 use vivarium_model::handle::Program;
+use vivarium_model::property::Monitor;
 use vivarium_model::setup::Setup;
 use vivarium_sim::every::Model;
-use vivarium_sim::every::programs::{Flaw, ProgramModel, Reductions};
+use vivarium_sim::every::programs::{Flaw, ProgramModel, Reductions, State};
 
 /// What a case can reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +31,17 @@ pub(super) fn model(
     flaw: Option<Flaw>,
     ends: &Ends,
 ) -> ProgramModel {
+    model_with(case, reductions, flaw, ends, std::iter::empty())
+}
+
+/// Builds the model of a case with further monitors.
+pub(super) fn model_with(
+    case: &Case,
+    reductions: Reductions,
+    flaw: Option<Flaw>,
+    ends: &Ends,
+    further: impl Iterator<Item = Box<dyn Monitor>>,
+) -> ProgramModel {
     let clients = case.programs.len();
     let at_once = matches!(case.watched, Watched::Words | Watched::Order | Watched::Tree);
     let programs: Vec<Program> = case
@@ -38,8 +50,10 @@ pub(super) fn model(
         .map(|statements: &Vec<Statement>| run(statements, clients, at_once))
         .collect();
     let recorder = Recorder::new(case.watched, clients, Arc::clone(ends));
+    let recorder: Box<dyn Monitor> = Box::new(recorder);
+    let monitors = [recorder].into_iter().chain(further).collect();
     let setup = Setup::of(case.setup.iter().map(|path| PATHS[*path])).expect("paths are sound");
-    let model = ProgramModel::new(programs, vec![Box::new(recorder)], setup, case.budget);
+    let model = ProgramModel::new(programs, monitors, setup, case.budget);
     // The last client may have a chroot.
     let has_chroot = |client: usize| case.chroot && client + 1 == clients;
     let chroots = (0..clients).map(|client| if has_chroot(client) { PATHS[0] } else { "" });
@@ -71,6 +85,20 @@ pub fn reach(
 
 /// Computes what this model can reach. Its recorder adds the ends of runs to `ends`.
 pub(super) fn reach_of(model: &ProgramModel, ends: &Ends, most: usize) -> Option<Reach> {
+    let (mut reached, seen) = weighed(model, ends, most, |_| 0)?;
+    reached.states = seen;
+    Some(reached)
+}
+
+/// Computes what this model can reach. Its states are the sum of `weigh` of each without an objection. Returns the number
+/// of all states too.
+pub(super) fn weighed(
+    model: &ProgramModel,
+    ends: &Ends,
+    most: usize,
+    weigh: impl Fn(&State) -> u64,
+) -> Option<(Reach, u64)> {
+    let mut states = 0;
     let (mut outcomes, mut withheld) = (BTreeSet::new(), false);
     let mut seen = BTreeSet::new();
     let mut open: VecDeque<_> = stateright::Model::init_states(model).into();
@@ -81,6 +109,7 @@ pub(super) fn reach_of(model: &ProgramModel, ends: &Ends, most: usize) -> Option
             outcomes.insert(format!("violated: {objection}"));
             continue;
         }
+        states += weigh(&state);
         actions.clear();
         stateright::Model::actions(model, &state, &mut actions);
         let is_withheld = model.withheld(&state).is_some();
@@ -104,5 +133,5 @@ pub(super) fn reach_of(model: &ProgramModel, ends: &Ends, most: usize) -> Option
         outcomes.insert(format!("no function of its inputs: {sentence}"));
     }
     outcomes.append(&mut ends.lock().unwrap_or_else(PoisonError::into_inner));
-    Some(Reach { outcomes, withheld, states: seen.len() as u64 })
+    Some((Reach { outcomes, withheld, states }, seen.len() as u64))
 }

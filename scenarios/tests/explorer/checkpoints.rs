@@ -81,7 +81,7 @@ fn a_search_that_was_killed_goes_on() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let directory = directory("does not fit");
-    let words = ["explore", "lock", "--clients", "2", "--max-states", "500", "--checkpoint"];
+    let words = ["explore", "lock", "--clients", "2", "--max-states", "300", "--checkpoint"];
     let kept = directory.join("kept");
     let kept = kept.to_str().expect("a path of text");
     said(&directory, &[&words[..], &[kept]].concat(), 2);

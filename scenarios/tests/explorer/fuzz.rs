@@ -77,13 +77,21 @@ fn planted_mistakes_are_found() {
         Flaw::FootprintWithoutBudget,
         Flaw::FootprintOfWrites,
         Flaw::FootprintOfReads,
+        Flaw::SymmetryOfSteps,
+        Flaw::SymmetryOfMonitors,
+        Flaw::SymmetryOfEnds,
     ];
     for flaw in soon {
         let fuzzed = fuzz(1, 0..100, Some(flaw), 2 * STATES, &|_| true);
         assert!(fuzzed.difference.is_some(), "{flaw:?}");
     }
-    // Few small cases show these two.
-    for (flaw, case) in [(Flaw::FootprintOfWatches, 2), (Flaw::MonitorsWithoutTip, 15)] {
+    // Few small cases show these.
+    let seldom = [
+        (Flaw::FootprintOfWatches, 2),
+        (Flaw::MonitorsWithoutTip, 15),
+        (Flaw::SymmetryOfWrites, 210),
+    ];
+    for (flaw, case) in seldom {
         let fuzzed = fuzz(1, case..case + 1, Some(flaw), 20 * STATES, &|_| true);
         assert!(fuzzed.difference.is_some(), "{flaw:?}");
     }

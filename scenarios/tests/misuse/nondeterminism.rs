@@ -136,7 +136,7 @@ mod searched {
             Exploration::new().clients(2).lost(1).timers(1).kills(1),
             Exploration::new().clients(2).lost(1).depth_first(),
             Exploration::new().clients(2).timers(1).without_reductions().max_states(20_000),
-            Exploration::new().clients(2).lost(1).interchangeable(),
+            Exploration::new().clients(2).lost(1).without_symmetry(),
         ];
         for make in makes {
             for exploration in &explorations {
@@ -165,7 +165,9 @@ mod searched {
         };
         for time in [3, 10, 50, 200, 1_000] {
             let verdict = explored(time).verdict;
-            assert!(verdict.violation().is_some(), "{time}: {verdict}");
+            let says = "a property that objected once, and not when the same was searched again";
+            let is_doubted = matches!(&verdict, Verdict::Bounded { by, .. } if by.contains(says));
+            assert!(is_doubted || verdict.violation().is_some(), "{time}: {verdict}");
         }
         let claims = explored(u64::MAX).claims;
         let claim = "if copies of a property share no memory, and its hash includes all state that its judgement depends on (";

@@ -11,7 +11,7 @@ const COLUMNS: [&str; 5] = ["Id", "Name", "Monitor", "Asked by", "Objects to"];
 const ENGINES: [&str; 3] = ["sweep", "servers", "programs"];
 
 /// Monitors that only record events, and judge nothing.
-const NO_PROPERTY: [&str; 1] = ["recorder"];
+const NO_PROPERTY: [&str; 2] = ["recorder", "numbered"];
 
 /// A property in the register.
 #[derive(Clone, Debug, PartialEq, Eq)]

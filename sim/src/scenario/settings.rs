@@ -4,6 +4,7 @@ use crate::scenario::bounds;
 use std::sync::Arc;
 use std::time::Duration;
 use vivarium_model::config::{ClientConfig, Config, ServerOptions};
+use vivarium_model::id::ClientId;
 use vivarium_model::path::ZnodePath;
 
 /// A scenario's settings of clients and servers.
@@ -214,10 +215,20 @@ impl Settings {
         Err(format!("it has {clients} clients, and the roles of `{name}` make {roles}"))
     }
 
-    /// Returns true if clients have different roles or options.
-    pub fn tell_clients_apart(&self) -> bool {
-        let differ = |all: &[ClientOptions]| all.windows(2).any(|pair| pair[0] != pair[1]);
-        self.roles.windows(2).any(|pair| pair[0] != pair[1]) || differ(&self.clients)
+    /// Returns the clients in classes of those with the same role and the same options.
+    pub fn classes(&self, clients: u8) -> Vec<Vec<ClientId>> {
+        let said = |client: &ClientId| {
+            let options = self.clients.get(client.index()).or(self.clients.last());
+            (self.roles.get(client.index()), options)
+        };
+        let mut classes: Vec<Vec<ClientId>> = Vec::new();
+        for client in ClientId::first(clients) {
+            match classes.iter_mut().find(|class| said(&class[0]) == said(&client)) {
+                Some(class) => class.push(client),
+                None => classes.push(vec![client]),
+            }
+        }
+        classes
     }
 
     /// Overrides the drawn values with the settings.
@@ -276,14 +287,21 @@ mod tests {
     }
 
     #[test]
-    fn clients_are_told_apart_by_role_or_option() {
-        assert!(!Settings::default().tell_clients_apart());
-        assert!(!roles(&["site", "site"]).tell_clients_apart());
-        assert!(roles(&["site", "coordinator"]).tell_clients_apart());
+    fn clients_of_a_class_have_the_same_role_and_options() {
+        let classes = |settings: Settings, clients| -> Vec<Vec<u16>> {
+            let numbers = |class: Vec<ClientId>| class.iter().map(|client| client.0).collect();
+            settings.classes(clients).into_iter().map(numbers).collect()
+        };
+        assert_eq!(classes(Settings::default(), 3), [vec![1, 2, 3]]);
+        assert_eq!(classes(roles(&["site", "site"]), 2), [vec![1, 2]]);
+        let three = roles(&["site", "coordinator", "site"]);
+        assert_eq!(classes(three, 3), [vec![1, 3], vec![2]]);
         let said = |clients| Settings { clients, ..Settings::default() };
         let below = ClientOptions::new().chroot("/app");
-        assert!(!said(vec![below.clone()]).tell_clients_apart());
-        assert!(said(vec![below, ClientOptions::new()]).tell_clients_apart());
+        assert_eq!(classes(said(vec![below.clone()]), 2), [vec![1, 2]]);
+        // The last options are those of all further clients.
+        let two = said(vec![below, ClientOptions::new()]);
+        assert_eq!(classes(two, 3), [vec![1], vec![2, 3]]);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use super::{Checked, Question};
 use serde::{Deserialize, Serialize};
 use vivarium_model::property::Objection;
-use vivarium_sim::every::programs::Action;
+use vivarium_sim::every::programs::{Action, Apart, SYMMETRY};
 use vivarium_sim::every::trie::{Activity, ToldAgain};
 use vivarium_sim::every::{Bound, Ending, Outcome};
 
@@ -20,6 +20,8 @@ pub(super) struct Facts {
     pub(super) checked: Checked,
     /// The objection to an assumption of the search.
     pub(super) objection: Option<Objection>,
+    /// Clients that can be told apart although they were taken for each other.
+    pub(super) apart: Option<Apart>,
 }
 
 impl Question {
@@ -34,8 +36,10 @@ impl Question {
             Ok(None) => own,
             Ok(Some(all)) => all,
             Err(sentence) => {
-                // What is violated stays so.
-                if !matches!(outcome.ending, Ending::Violated(_)) {
+                // What is violated stays so, unless clients were told apart that were taken for each other: which, only
+                // one process knows.
+                let is_violated = |ending: &Ending<Action>| matches!(ending, Ending::Violated(found) if found.objection.property != SYMMETRY);
+                if !is_violated(&outcome.ending) {
                     let (by, states) = (Bound::Cluster(sentence), outcome.statistics.distinct);
                     outcome.ending = Ending::Bounded { by, states, frontier: 0 };
                 }
@@ -52,7 +56,8 @@ impl Question {
             Err(objection) => (Checked::default(), Some(objection)),
         };
         let (did, told) = (trie.activity(), trie.told_again());
-        Facts { programs: trie.statistics().nodes, did, told, checked, objection }
+        let apart = self.model.apart().cloned();
+        Facts { programs: trie.statistics().nodes, did, told, checked, objection, apart }
     }
 
     /// Returns what all processes know; `None` for a search in one process.
@@ -102,6 +107,7 @@ impl Facts {
         programs.of += theirs.of;
         programs.walks += theirs.walks;
         self.objection = self.objection.or(other.objection);
+        self.apart = self.apart.or(other.apart);
         self
     }
 }
@@ -109,6 +115,7 @@ impl Facts {
 #[cfg(all(test, feature = "cluster"))]
 mod tests {
     use super::*;
+    use vivarium_model::id::ClientId;
     use vivarium_sim::every::trie::Valued;
 
     /// What only the second process has found is known to both, in either order.
@@ -124,6 +131,11 @@ mod tests {
             },
             told: ToldAgain { histories: 3, of: 4, goes_by: Clone::clone(&goes_by) },
             objection: Some(Objection::new("a property", "it objects")),
+            apart: Some(Apart {
+                clients: (ClientId(1), ClientId(2)),
+                how: "by their numbers".to_string(),
+                objection: None,
+            }),
             ..Facts::default()
         };
         for all in [Facts::default().and(other()), other().and(Facts::default())] {
@@ -131,6 +143,7 @@ mod tests {
             assert_eq!(all.did, other().did);
             assert_eq!(all.told, other().told);
             assert_eq!(all.objection, other().objection);
+            assert_eq!(all.apart, other().apart);
         }
     }
 }

@@ -78,7 +78,8 @@ pub(crate) fn hand_over(
     let objection = objection.clone();
     let began = Instant::now();
     let question = move |(states, clients, budget): (u64, u8, Budget)| {
-        let mut exploration = Exploration::new().max_states(states).with_all(budget);
+        let mut exploration =
+            Exploration::new().max_states(states).with_all(budget).without_symmetry();
         exploration.options.max_time = Some(time.saturating_sub(began.elapsed()));
         Question::new(scenario.clone(), &[], clients, &exploration)
     };

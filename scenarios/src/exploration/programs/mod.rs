@@ -3,6 +3,7 @@
 mod facts;
 mod handover;
 mod left_out;
+mod symmetry;
 mod timers;
 mod values;
 
@@ -21,6 +22,7 @@ use std::time::{Duration, Instant};
 use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::host::FUNCTION_OF_ITS_INPUTS;
+use vivarium_model::id::ClientId;
 use vivarium_model::property::{Asked, Objection};
 use vivarium_model::step::Step;
 use vivarium_model::time::Time;
@@ -31,7 +33,7 @@ use vivarium_reports::numbers::grouped;
 use vivarium_reports::summary::{Finding, Way};
 use vivarium_sim::budget::Account;
 use vivarium_sim::every::Shortest;
-use vivarium_sim::every::programs::{Action, Audited, DELAYS, ProgramModel};
+use vivarium_sim::every::programs::{Action, Apart, Audited, DELAYS, ProgramModel, SYMMETRY};
 use vivarium_sim::every::trie::{Activity as Did, Again, Told, ToldAgain};
 use vivarium_sim::every::{Counterexample, Ending, Observer, Options, Outcome, search};
 use vivarium_sim::service::{monitors, replay_steps};
@@ -52,6 +54,8 @@ struct Question {
     run: Run,
     exploration: Exploration,
     model: ProgramModel,
+    /// The clients that the search takes for each other.
+    classes: Vec<Vec<ClientId>>,
 }
 
 /// How much of a search's assumptions was checked.
@@ -91,9 +95,10 @@ impl Question {
             true => model.deleting_containers(&run.config.options),
         };
         let model = if exploration.reductions { model } else { model.without_reductions() };
-        let model = if exploration.interchangeable { model.interchangeable() } else { model };
+        let classes = symmetry::classes(&scenario, clients, exploration);
+        let model = model.symmetric(&classes);
         let (bugs, exploration) = (bugs.to_vec(), exploration.clone());
-        Question { scenario, bugs, run, exploration, model }
+        Question { scenario, bugs, run, exploration, model, classes }
     }
 }
 
@@ -181,7 +186,17 @@ impl Question {
         Question::new(scenario, &bugs, run.clients(), &exploration)
     }
 
-    /// Searches, and returns the answer.
+    /// Returns the same question with these clients told apart.
+    fn telling_apart(&self, apart: Apart) -> Question {
+        let Question { scenario, bugs, run, exploration, .. } = self;
+        let mut exploration = exploration.clone();
+        exploration.apart.push(apart);
+        exploration.symmetry =
+            symmetry::classes(scenario, run.clients(), &exploration) != self.classes;
+        Question::new(scenario.clone(), bugs, run.clients(), &exploration)
+    }
+
+    /// Searches, and returns the answer. If clients can be told apart that were taken for each other, it means nothing.
     fn answer(&self, observer: &dyn Observer) -> Answer {
         let until = self.exploration.options.until().map(|until| until + TO_CHECK);
         if let Some(until) = self.exploration.options.until() {
@@ -189,14 +204,23 @@ impl Question {
         }
         self.model.rehearse();
         let Exploration { options, varied, .. } = &self.exploration;
-        let of = format!("{}\n{:?} {varied:?}", options.of, self.exploration.budget());
+        let (budget, classes) = (self.exploration.budget(), &self.classes);
+        let of = format!("{}\n{budget:?} {varied:?} {classes:?}", options.of);
         let mut outcome = search(&self.model, &Options { of, ..options.clone() }, observer);
-        let checked = match outcome.ending {
+        let checked = match &outcome.ending {
+            // A program that is no function of its inputs can look like two different ones.
+            Ending::Violated(found) if found.objection.property == SYMMETRY => {
+                match self.model.trie().dependent() {
+                    None => Ok(Checked::default()),
+                    Some(why) => Err(Objection::new(FUNCTION_OF_ITS_INPUTS, why)),
+                }
+            }
             Ending::Violated(_) => Ok(Checked::default()),
             _ => self.checked(until),
         };
         // Read now, because the search for a shorter way adds nodes.
         let facts = self.facts(checked, &mut outcome);
+        let apart = facts.apart.clone();
         if let Some(objection) = facts.objection.clone() {
             outcome.ending = Ending::Violated(Box::new(Counterexample {
                 objection,
@@ -216,11 +240,12 @@ impl Question {
                 report.verdict = Verdict::Violated(Box::new(elsewhere(found)));
                 None
             }
+            Err(_) if apart.is_some() => None,
             Err(counterexample) => Some(self.violated(counterexample, observer, &mut report)),
         };
         let impossible = impossible(&outcome);
         let is_stopped = outcome.is_stopped() || impossible.is_some();
-        Answer { report, case, told_again: facts.told, is_stopped, impossible }
+        Answer { report, case, told_again: facts.told, is_stopped, impossible, apart }
     }
 
     /// Checks the assumptions of a search without a violation, until the given time.
@@ -270,7 +295,9 @@ impl Question {
     }
 
     fn dimensions(&self, did: &Did, told: &ToldAgain) -> Vec<Dimension> {
-        let mut all = dimensions(self.run.clients(), &self.exploration, did, told);
+        let apart = &self.exploration.apart;
+        let which = symmetry::in_words(self.model.permutations(), &self.classes, apart);
+        let mut all = dimensions(self.run.clients(), &which, &self.exploration, did, told);
         all.extend(left_out::rows(&self.scenario, &self.run, self.exploration.budget()));
         all
     }
@@ -309,14 +336,6 @@ impl Question {
             shared.push_str(&format!("; {walks} through rounds that began after other rounds"));
         }
         claims.push(shared + ")");
-        if self.exploration.interchangeable {
-            claims.push(
-                "if the clients are interchangeable, as was claimed: no property depends on a client's \
-                 id, and no state that a round hands on puts names, sessions or random numbers in an \
-                 order (a check along all inputs found no program that distinguishes clients)"
-                    .to_string(),
-            );
-        }
         claims
     }
 
@@ -437,6 +456,7 @@ fn some_of(number: u64, of: u64, what: &str) -> String {
 /// Returns the dimensions that such a search varies, and those that it leaves out.
 fn dimensions(
     clients: u8,
+    which: &str,
     exploration: &Exploration,
     did: &Did,
     told: &ToldAgain,
@@ -446,7 +466,7 @@ fn dimensions(
     let new_session =
         "begun when the client learns of the expiry, before or after its closeSession";
     let mut rows = vec![
-        Dimension::new("clients", true, format!("{clients}: {order}")),
+        Dimension::new("clients", true, format!("{clients}: {order}{which}")),
         Dimension::new("stale views", true, "each server lags by any prefix that a session allows"),
     ];
     for (account, number) in exploration.budget().each() {

@@ -1,7 +1,7 @@
 //! Raises the number of sleeps and timeouts that may end early, if a search is inconclusive because of it.
 
 use super::super::Answer;
-use super::Question;
+use super::{Question, symmetry};
 use std::time::Instant;
 use vivarium_model::verdict::Verdict;
 use vivarium_sim::budget::Account;
@@ -30,8 +30,7 @@ pub(super) fn raised(
 ) -> Answer {
     let asked = question.exploration.clone();
     let said = asked.said(Account::Timers);
-    let mut answer = question.answer(observer);
-    let mut question = question;
+    let (mut question, mut answer) = symmetry::settled(question, observer, begins);
     for timers in TRIED.into_iter().filter(|tried| *tried > said.unwrap_or(0)) {
         if !is_wanting(&answer) {
             return answer;
@@ -48,7 +47,8 @@ pub(super) fn raised(
         }
         question = question.with_timers(timers, options);
         begins(&question);
-        let next = question.answer(observer);
+        let next;
+        (question, next) = symmetry::settled(question, observer, begins);
         if said.is_none() {
             answer = next;
         } else if !is_wanting(&next) {

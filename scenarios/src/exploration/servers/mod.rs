@@ -133,7 +133,14 @@ pub(super) fn explore(
     };
     let impossible = impossible(&outcome);
     let is_stopped = outcome.is_stopped() || impossible.is_some();
-    Ok(Answer { report, case, told_again: ToldAgain::default(), is_stopped, impossible })
+    Ok(Answer {
+        report,
+        case,
+        told_again: ToldAgain::default(),
+        is_stopped,
+        impossible,
+        apart: None,
+    })
 }
 
 /// Repeats the steps of a case.

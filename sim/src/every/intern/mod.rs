@@ -10,7 +10,9 @@ mod index;
 pub(in crate::every) use arena::{Arena, Weighed};
 pub(in crate::every) use index::Fold;
 
-use index::{Index, Key};
+pub(in crate::every) use index::Key;
+
+use index::Index;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -109,6 +111,12 @@ impl Renumbered {
     /// Creates a map in which no entry is kept yet.
     pub(in crate::every) fn of<T: Weighed, K: Key>(table: &Table<T, K>) -> Renumbered {
         Renumbered(vec![None; table.len() as usize + 1])
+    }
+
+    /// Returns the old numbers of the entries that are kept so far.
+    pub(in crate::every) fn kept(&self) -> Vec<Number> {
+        let all = (0_u32..).zip(&self.0).filter(|(_, kept)| kept.is_some());
+        all.map(|(number, _)| number.number()).collect()
     }
 
     /// Returns the new number of an entry; calls `keep` for the number if there is none yet.

@@ -41,6 +41,7 @@ impl ProgramModel {
     fn check_all(&self, state: &State) -> Result<(), Objection> {
         for client in self.clients() {
             self.is_composed(state, client)?;
+            self.compare_images(state, client);
             for place in self.places_of_blocks(state, client) {
                 if self.trie.is_late() {
                     return Ok(());

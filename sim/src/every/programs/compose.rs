@@ -150,17 +150,24 @@ impl ProgramModel {
         at: Place,
         session: SessionId,
     ) -> Number {
-        let key = [at.shared.get(), (session.0 >> 32) as u32, session.0 as u32];
-        let number = self.tables.expired.number(key, || {
-            let here = state.at(client, at);
-            let before = self.scene_with(&here, Monitors::new(Vec::new()));
-            let mut after = before.clone();
-            let status = after.take(Step::Expire(session), &mut Effects::default());
-            assert_eq!(status, Ok(Status::Done), "a live session can expire");
-            self.refold(&here, &before, &after).1
-        });
-        *self.tables.expired.get(number)
+        let number = self.tables.expired.find(expired_key(at.shared, session));
+        let make = || self.expired_with_images(&state.at(client, at), client, session);
+        *self.tables.expired.get(number.unwrap_or_else(make))
     }
+
+    /// Computes the shared piece after the expiry of a live session.
+    pub(super) fn expire(&self, state: &State, session: SessionId) -> Number {
+        let before = self.scene_with(state, Monitors::new(Vec::new()));
+        let mut after = before.clone();
+        let status = after.take(Step::Expire(session), &mut Effects::default());
+        assert_eq!(status, Ok(Status::Done), "a live session can expire");
+        self.refold(state, &before, &after).1
+    }
+}
+
+/// Returns the key of the shared piece after the expiry of a session.
+pub(super) fn expired_key(shared: Number, session: SessionId) -> [u32; 3] {
+    [shared.get(), (session.0 >> 32) as u32, session.0 as u32]
 }
 
 /// Returns an objection to a step whose account has nothing left: its key lacked what the step reads.

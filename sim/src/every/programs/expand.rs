@@ -46,7 +46,7 @@ impl ProgramModel {
         let tables = &self.tables;
         let pieces = tables.clients.bytes() + tables.shared.bytes() + tables.witnesses.bytes();
         let steps = tables.steps.bytes() + tables.deferred.bytes() + tables.expired.bytes();
-        let graphs = tables.graphs.bytes() + tables.listeners.bytes();
+        let graphs = tables.graphs.bytes() + tables.listeners.bytes() + tables.orbits.bytes();
         pieces + steps + graphs + tables.events.bytes() + tables.witnessed.bytes()
     }
 
@@ -129,8 +129,11 @@ impl ProgramModel {
         let common = scene.world.grain().common();
         let history = Arc::clone(scene.world.shared_history());
         let rest = self.rest(&common);
-        self.tables.shared.number(Shared::key_of(&common, rest), || Shared {
+        let mut whole = common.log(Zxid::ZERO);
+        whole.add(rest);
+        self.tables.shared.number(whole.0, || Shared {
             rest,
+            whole,
             sessions: self.clients().map(|client| common.sessions_of(client)).collect(),
             tip: Fingerprint::of(history.tree()),
             has_reaped: common.has_reaped(),
@@ -158,14 +161,21 @@ impl ProgramModel {
         self.identity(state, true)
     }
 
+    /// Returns the zxid below which the log is no part of this state.
+    pub(super) fn forgotten_below(&self, state: &State) -> Zxid {
+        match self.reductions.past {
+            true => self.floor(state, &self.tables.shared.get(state.shared).common),
+            false => Zxid::ZERO,
+        }
+    }
+
     fn identity(&self, state: &State, forgets: bool) -> Fingerprint {
         let shared = self.tables.shared.get(state.shared);
         let mut whole = self.tables.witnesses.get(state.witnesses).fingerprint;
         let clients = || state.clients.iter().flatten().map(|at| self.tables.clients.get(*at));
         clients().for_each(|client| whole.add(client.fingerprint));
-        whole.add(shared.rest);
         let floor = if forgets { self.floor(state, &shared.common) } else { Zxid::ZERO };
-        whole.add(shared.common.log(floor));
+        whole.add(shared.above(floor));
         whole.add(state.left.fingerprint());
         if let Some(objection) = &state.objection {
             whole.add(Fingerprint::of(&(&objection.property, &objection.saw)));

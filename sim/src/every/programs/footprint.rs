@@ -28,11 +28,7 @@ impl ProgramModel {
         if let Some(number) = self.tables.steps.find(key) {
             return number;
         }
-        let steps = self.try_all(&state.at(client, at), client);
-        match steps.depends_on_others {
-            true => self.tables.steps.add(steps),
-            false => self.tables.steps.number(key, || steps),
-        }
+        self.steps_with_images(&state.at(client, at), client)
     }
 
     /// Returns a step with its result at a place; the step is given by the number of the client's steps there, and by
@@ -49,19 +45,18 @@ impl ProgramModel {
         if own.shared != Change::Deferred {
             return own;
         }
-        let shared = if self.has(Flaw::FootprintOfWrites) { 0 } else { at.shared.get() };
-        let key = [steps.get(), index as u32, shared];
-        let number = self.tables.deferred.find(key).unwrap_or_else(|| {
-            let own = self.try_deferred(&state.at(client, at), client, own.step);
-            match own.all {
-                Some(_) => self.tables.deferred.add(own),
-                None => self.tables.deferred.number(key, || own),
-            }
-        });
-        self.tables.deferred.get(number)
+        let number = self.tables.deferred.find(self.result_key(at, steps, index));
+        let make = || self.result_with_images(&state.at(client, at), client, steps, index);
+        self.tables.deferred.get(number.unwrap_or_else(make))
     }
 
-    fn steps_key(&self, client: ClientId, at: Place) -> StepsKey {
+    /// Returns the key of the result of a step that reads the whole shared piece.
+    pub(super) fn result_key(&self, at: Place, steps: Number, index: usize) -> [u32; 3] {
+        let shared = if self.has(Flaw::FootprintOfWrites) { 0 } else { at.shared.get() };
+        [steps.get(), index as u32, shared]
+    }
+
+    pub(super) fn steps_key(&self, client: ClientId, at: Place) -> StepsKey {
         let question = self.question(client, at);
         let mut seen = self.answer(question, at.shared);
         let shared = self.tables.shared.get(at.shared);

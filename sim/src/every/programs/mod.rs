@@ -22,8 +22,8 @@
 //! A program that begins a round ([`rounds`](vivarium_model::handle::rounds)) and one that has ended keep no history of
 //! inputs: nothing survives a round except the state that it hands on.
 //!
-//! Interchangeability of clients ([`ProgramModel::interchangeable`]) is not a reduction but a claim of the caller. For
-//! programs, the search checks it by renaming clients.
+//! Clients that are taken for each other ([`ProgramModel::symmetric`]) make a search smaller in another way: it replaces
+//! each state by one of those that differ from it only in which client is which (`symmetry/mod.rs`).
 //!
 //! Faults are tried wherever another step is possible too, and where time passes. If only faults are possible, either
 //! every program has finished or the state is stuck. The timers of sleeping programs fire as time passes, where nothing
@@ -43,6 +43,7 @@ mod footprint;
 mod graph;
 mod kept;
 mod model;
+mod orbits;
 mod pieces;
 mod reductions;
 mod rehearsal;
@@ -53,6 +54,7 @@ mod shorten;
 mod state;
 mod steps;
 mod summary;
+mod symmetry;
 mod tables;
 mod trace;
 mod witness;
@@ -64,6 +66,7 @@ pub use expand::Pieces;
 pub use model::{Action, INPUTS_KEPT, TIMERS_KEPT};
 pub use reductions::{Flaw, Reductions};
 pub use state::State;
+pub use symmetry::{Apart, SYMMETRY};
 
 use state::MAX_CLIENTS;
 
@@ -106,8 +109,8 @@ pub struct ProgramModel {
     /// Whether a monitor is concerned by what clients send and receive.
     told_matters: bool,
     tables: tables::Tables,
-    /// The piece of each client at the beginning, if clients are interchangeable.
-    beginning_of_each: Option<[Option<crate::every::intern::Number>; MAX_CLIENTS]>,
+    /// The permutations of clients under which states are the same, if there are any.
+    symmetry: Option<Arc<symmetry::Symmetry>>,
 }
 
 impl ProgramModel {
@@ -143,7 +146,7 @@ impl ProgramModel {
             rarity: check::RARITY,
             audit: Arc::default(),
             tables: tables::Tables::new(),
-            beginning_of_each: None,
+            symmetry: None,
         }
     }
 
@@ -247,22 +250,6 @@ impl ProgramModel {
 
     fn has(&self, flaw: Flaw) -> bool {
         self.flaw == Some(flaw)
-    }
-
-    /// Claims that all clients run the same program, and that no program or monitor orders names, sessions or random
-    /// numbers. Then it does not matter which of the clients that have not acted yet acts first, so only the first of
-    /// them is tried. With n clients, this leaves as little as one in n! states.
-    ///
-    /// For programs, the claim is checked during the search: an input of one program is given to the others under their
-    /// own names, and they must do the same. The first difference ends the search ([`Trie::dependent`]). This finds,
-    /// for example, a recipe that sorts by session id (ZOOKEEPER-2931). For monitors, and for the state that a round
-    /// hands on, the claim is not checked. So this option is not among the reductions that are on by default.
-    #[must_use]
-    pub fn interchangeable(mut self) -> ProgramModel {
-        self.trie.hold_against_each_other(&self.config.session_order);
-        let scene = self.beginning();
-        self.beginning_of_each = Some(self.fold(&scene, None).clients);
-        self
     }
 
     /// Returns the programs' trie.

@@ -23,17 +23,24 @@ use vivarium_model::time::Time;
 /// model that offered it, so another model cannot use it.
 #[derive(Clone)]
 pub struct Action {
-    client: ClientId,
+    pub(super) client: ClientId,
     kind: Kind,
     /// The index among the client's choices of this kind.
     index: u16,
-    to: Transition,
+    pub(super) to: Transition,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Block,
     InTime,
+}
+
+impl Action {
+    /// Returns the same action of another client, which takes the place of its client in another state.
+    pub(super) fn by(&self, client: ClientId) -> Action {
+        Action { client, ..self.clone() }
+    }
 }
 
 /// Two actions of one state are equal if they have the same place among its actions.
@@ -75,14 +82,6 @@ impl ProgramModel {
         }
     }
 
-    /// Returns true if a client may act. If clients are interchangeable, only the first of those that have not acted
-    /// yet may act: by renaming clients, every run becomes one in which they first act in their order.
-    fn may_act(&self, state: &State, client: ClientId) -> bool {
-        let Some(beginning) = &self.beginning_of_each else { return true };
-        let fresh = |client: ClientId| state.clients[client.index()] == beginning[client.index()];
-        !fresh(client) || self.clients().find(|client| fresh(*client)) == Some(client)
-    }
-
     /// Returns true if only faults and the ends of sleeps are possible.
     fn is_idle(&self, state: &State) -> bool {
         let idle = |client| self.own_steps(state, client, state.place(client)).idle;
@@ -102,20 +101,17 @@ impl ProgramModel {
             None => self.own_steps(state, client, state.place(client)).idle,
         };
         let passes = self.clients().all(is_idle);
-        let may_act = |client: ClientId| state.objection.is_none() && self.may_act(state, client);
-        let in_time = |client: ClientId| match passes && may_act(client) {
-            true => self.in_time(state, client),
-            false => Vec::new(),
-        };
+        let may_act = state.objection.is_none();
+        let in_time = |client: ClientId| self.in_time(state, client);
         let mut in_time: Vec<_> =
-            if passes { self.clients().map(in_time).collect() } else { vec![] };
+            if passes && may_act { self.clients().map(in_time).collect() } else { vec![] };
         let goes_on = !passes || in_time.iter().any(|steps| !steps.is_empty());
         let mut scratch = SCRATCH.take();
         let mut bound = Bound::default();
         for client in self.clients() {
             self.work_out(state, client, graphs[client.index()], &mut scratch);
             bound.add(&scratch.choices);
-            if goes_on && may_act(client) {
+            if goes_on && may_act {
                 list(client, Kind::Block, scratch.choices.blocks.drain(..), actions);
                 if let Some(later) = in_time.get_mut(client.index()) {
                     list(client, Kind::InTime, later.drain(..).map(|(_, to)| to), actions);
@@ -170,6 +166,7 @@ impl stateright::Model for ProgramModel {
 
     fn init_states(&self) -> Vec<State> {
         let mut state = self.fold(&self.beginning(), None);
+        self.relate_beginning(&state);
         state.objection = self.check(&state).err().map(Arc::new);
         vec![state]
     }
@@ -179,8 +176,8 @@ impl stateright::Model for ProgramModel {
     }
 
     fn next_state(&self, last: &State, action: Action) -> Option<State> {
-        let mut next = last.after(self, action.client, &action.to);
-        if let Err(objection) = self.check(&next) {
+        let (mut next, _) = self.turned(last.after(self, action.client, &action.to));
+        if let Err(objection) = self.check(&next).and_then(|()| self.is_symmetric()) {
             next.objection = Some(Arc::new(objection));
         }
         Some(next)
@@ -224,7 +221,7 @@ impl Model for ProgramModel {
     }
 
     fn is_void(&self) -> bool {
-        self.trie.dependent().is_some()
+        self.trie.dependent().is_some() || self.is_symmetric().is_err()
     }
 
     fn renewed(&self, states: &mut dyn Iterator<Item = &mut State>) -> Option<ProgramModel> {
@@ -236,13 +233,16 @@ impl Model for ProgramModel {
         if !self.is_idle(state) {
             return Ok(());
         }
-        let mut scene = self.scene(state);
-        all_have_finished(&scene.world)?;
-        let before = scene.world.witnesses().clone();
-        scene.world.at_rest(Time::ZERO)?;
-        scene.world.end(Time::ZERO)?;
-        self.audit.ends(&before);
-        Ok(())
+        self.is_symmetric()?;
+        self.at_all_images(state, |state| {
+            let mut scene = self.scene(state);
+            all_have_finished(&scene.world)?;
+            let before = scene.world.witnesses().clone();
+            scene.world.at_rest(Time::ZERO)?;
+            scene.world.end(Time::ZERO)?;
+            self.audit.ends(&before);
+            Ok(())
+        })
     }
 
     fn withheld(&self, state: &State) -> Option<&'static str> {

@@ -47,6 +47,8 @@ pub(super) struct Shared {
     pub(super) history: Arc<History>,
     /// The fingerprint of everything except the log.
     pub(super) rest: Fingerprint,
+    /// The fingerprint of everything.
+    pub(super) whole: Fingerprint,
     /// The sessions of each client.
     pub(super) sessions: Box<[OwnSessions]>,
     /// The fingerprint of the tree, all that a monitor can see that looks only at the tip of the history.
@@ -58,14 +60,17 @@ pub(super) struct Shared {
 impl Shared {
     /// Returns the key of this piece.
     pub(super) fn key(&self) -> u128 {
-        Shared::key_of(&self.common, self.rest)
+        self.whole.0
     }
 
-    /// Returns the key of a piece with this fingerprint of everything except the log.
-    pub(super) fn key_of(common: &Common, rest: Fingerprint) -> u128 {
-        let mut key = common.log(Zxid::ZERO);
-        key.add(rest);
-        key.0
+    /// Returns the fingerprint of everything except the log below a zxid.
+    pub(super) fn above(&self, floor: Zxid) -> Fingerprint {
+        if floor == Zxid::ZERO {
+            return self.whole;
+        }
+        let mut above = self.common.log(floor);
+        above.add(self.rest);
+        above
     }
 }
 

@@ -98,5 +98,23 @@ named! {
         FootprintOfWatches,
         /// What monitors make of events is looked up without regard to the tree that they look at.
         MonitorsWithoutTip,
+        /// The steps of clients that are taken for each other are not compared.
+        SymmetryOfSteps,
+        /// The results of writes of clients that are taken for each other are not compared.
+        SymmetryOfWrites,
+        /// What monitors make of events is not compared with what they make of the events' images.
+        SymmetryOfMonitors,
+        /// The ends of runs are not compared with their images.
+        SymmetryOfEnds,
     }
+}
+
+impl Flaw {
+    /// The mistakes in how clients are taken for each other.
+    pub const OF_SYMMETRY: [Flaw; 4] = [
+        Flaw::SymmetryOfSteps,
+        Flaw::SymmetryOfWrites,
+        Flaw::SymmetryOfMonitors,
+        Flaw::SymmetryOfEnds,
+    ];
 }

@@ -4,6 +4,7 @@
 //! All numbers change, but no visible result depends on numbers.
 
 use super::pieces::{Client, Listener};
+use super::symmetry::Symmetry;
 use super::tables::Tables;
 use super::{ProgramModel, State};
 use crate::every::intern::{Number, Renumbered};
@@ -35,9 +36,9 @@ impl ProgramModel {
             state.shared = renewal.shared(before.shared);
             state.witnesses = renewal.witnesses(before.witnesses);
         }
-        let beginning = self.beginning_of_each;
-        let beginning_of_each =
-            beginning.map(|each| each.map(|client| Some(renewal.client(client?))));
+        if let Some(symmetry) = &self.symmetry {
+            renewal.images(symmetry);
+        }
         ProgramModel {
             config: Arc::clone(&self.config),
             trie: Arc::clone(&self.trie),
@@ -46,13 +47,31 @@ impl ProgramModel {
             delays: Arc::clone(&self.delays),
             tables: renewal.new,
             audit: Arc::clone(&self.audit),
-            beginning_of_each,
+            symmetry: self.symmetry.clone(),
             ..*self
         }
     }
 }
 
 impl Renewal<'_> {
+    /// Copies the images of all pieces that are kept, and keeps the images too.
+    fn images(&mut self, symmetry: &Symmetry) {
+        let old = &self.old.orbits;
+        for piece in self.clients.kept() {
+            let images = old.of_client(piece).iter().map(|image| self.client(*image)).collect();
+            symmetry.keep(&self.new.orbits.clients, images);
+        }
+        for piece in self.shared.kept() {
+            let images = old.of_shared(piece).iter().map(|image| self.shared(*image)).collect();
+            symmetry.keep(&self.new.orbits.shared, images);
+        }
+        for piece in self.witnesses.kept() {
+            let images =
+                old.of_monitors(piece).iter().map(|image| self.witnesses(*image)).collect();
+            symmetry.keep(&self.new.orbits.witnesses, images);
+        }
+    }
+
     fn client(&mut self, number: Number) -> Number {
         let (old, new) = (self.old, &self.new);
         self.clients.or_keep(number, || {

@@ -250,7 +250,7 @@ impl ProgramModel {
     }
 
     /// Returns what a program does with its next input.
-    fn reaction(&self, scene: &Scene, client: ClientId) -> Arc<[Output]> {
+    pub(super) fn reaction(&self, scene: &Scene, client: ClientId) -> Arc<[Output]> {
         let input = scene.world.grain().next_input(client).expect("the step is possible");
         Arc::clone(scene.world.host().peek(client, input).outputs())
     }

@@ -1,6 +1,7 @@
 //! The tables of a search.
 
 use super::kept::Asked;
+use super::orbits::Orbits;
 use super::pieces::{Client, Events, Listener, OwnStep, OwnSteps, Shared, WitnessPiece, Witnessed};
 use crate::every::intern::{Number, Table};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,6 +27,8 @@ pub(super) struct Tables {
     pub(super) witnessed: Table<Witnessed, WitnessedKey>,
     /// The shared piece after an expiry, by the piece before and the session.
     pub(super) expired: Table<Number, [u32; 3]>,
+    /// The images of pieces under permutations of clients.
+    pub(super) orbits: Orbits,
 }
 
 /// The piece of a client; the faults that are left and the kind of the footprint; the footprint.
@@ -52,6 +55,7 @@ impl Tables {
             events: Table::new(),
             witnessed: Table::new(),
             expired: Table::new(),
+            orbits: Orbits::new(),
         }
     }
 }

@@ -7,13 +7,19 @@ use vivarium_model::grain::Grain;
 use vivarium_model::step::Step;
 
 impl ProgramModel {
-    /// Returns all world steps of a counterexample.
+    /// Returns all world steps of a counterexample. Where the search replaced a state by an image of it, the steps are
+    /// those of the clients that it was reached with.
     pub fn all_steps(&self, counterexample: &Counterexample<Action>) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut state = self.init_states().swap_remove(counterexample.initial);
+        // The permutation from the searched state to the one that is reached.
+        let mut permutation = 0;
         for action in &counterexample.path {
-            steps.extend(self.steps(&state, action));
-            let Some(next) = self.next_state(&state, action.clone()) else { break };
+            let reached = self.image(&state, permutation);
+            let client = self.exchanged(permutation, action.client);
+            steps.extend(self.steps(&reached, &action.by(client)));
+            let (next, turn) = self.turned(state.after(self, action.client, &action.to));
+            permutation = self.instead(permutation, turn);
             state = next;
         }
         steps

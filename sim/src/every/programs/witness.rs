@@ -29,26 +29,30 @@ impl ProgramModel {
     pub(super) fn witnessed(&self, monitors: Number, events: Number, shared: Number) -> &Witnessed {
         let looks = self.tables.events.get(events).looks;
         let key = self.witnessed_key(monitors, events.get(), looks, shared);
-        if let Some(number) = self.tables.witnessed.find(key) {
-            return self.tables.witnessed.get(number);
-        }
-        let witnessed = self.witness(monitors, events, shared);
-        self.tables.witnessed.get(self.tables.witnessed.number(key, || witnessed))
+        let make = || self.witnessed_with_images(monitors, events, shared);
+        self.tables.witnessed.get(self.tables.witnessed.find(key).unwrap_or_else(make))
     }
 
     /// Returns what the monitors make of the fact that nothing but the passing of time is left.
     pub(super) fn rested(&self, monitors: Number, shared: Number) -> &Witnessed {
-        let key = self.witnessed_key(monitors, 0, LooksBack::Tip.max(self.looks_back), shared);
-        let number = self.tables.witnessed.number(key, || {
-            let mut witnesses = self.witnesses_at(monitors, shared);
-            let objection = witnesses.at_rest(Time::ZERO).err().map(Arc::new);
-            let to = self.monitors(witnesses.monitors());
-            Witnessed { to, invisible: false, unheard: false, objection }
-        });
-        self.tables.witnessed.get(number)
+        let key = self.rested_key(monitors, shared);
+        let make = || self.rested_with_images(monitors, shared);
+        self.tables.witnessed.get(self.tables.witnessed.find(key).unwrap_or_else(make))
     }
 
-    fn witnessed_key(
+    pub(super) fn rested_key(&self, monitors: Number, shared: Number) -> WitnessedKey {
+        self.witnessed_key(monitors, 0, LooksBack::Tip.max(self.looks_back), shared)
+    }
+
+    /// Passes to the monitors that nothing but the passing of time is left.
+    pub(super) fn rest_at(&self, monitors: Number, shared: Number) -> Witnessed {
+        let mut witnesses = self.witnesses_at(monitors, shared);
+        let objection = witnesses.at_rest(Time::ZERO).err().map(Arc::new);
+        let to = self.monitors(witnesses.monitors());
+        Witnessed { to, invisible: false, unheard: false, objection }
+    }
+
+    pub(super) fn witnessed_key(
         &self,
         monitors: Number,
         events: u32,

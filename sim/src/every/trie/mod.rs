@@ -52,9 +52,9 @@ use crate::every::intern::Arena;
 use foreign::ForeignWakers;
 use node::{Origin, Waits};
 use normal::normalised;
-use renaming::Renaming;
 pub(crate) use renaming::{other_random_numbers, random_number};
 use replay::Run;
+pub(in crate::every) use replay::parted;
 use rounds::Rounds;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,8 +72,6 @@ pub struct Trie {
     lanes: Vec<Lane>,
     nodes: Arena<Node>,
     dependence: OnceLock<String>,
-    /// Renamings of clients under which programs must do the same, if clients are claimed to be interchangeable.
-    renamings: OnceLock<Vec<Renaming>>,
     /// The other values with which histories are replayed, if they are.
     others: OnceLock<values::Others>,
     /// After this instant, programs are not run for checks alone.
@@ -151,7 +149,6 @@ impl Trie {
             lanes: lanes.collect(),
             nodes,
             dependence: OnceLock::new(),
-            renamings: OnceLock::new(),
             others: OnceLock::new(),
             until: OnceLock::new(),
             replays: AtomicU64::new(0),

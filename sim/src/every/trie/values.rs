@@ -11,7 +11,7 @@
 //! replayed.
 
 use super::node::Origin;
-use super::renaming::does_the_same;
+use super::renaming::do_the_same;
 use super::replay::parted;
 use super::variation::{Valued, Variation};
 use super::{Edge, Node, NodeId, Trie, lock};
@@ -264,7 +264,7 @@ impl Trie {
             // After a different call, the program waits for something else and cannot receive the rest. Its other
             // outputs were compared when this edge was new.
             let same = match at + 1 == edges.len() {
-                true => self.is_same(variation, *client, outputs, &mut done, has_read),
+                true => self.is_same(variation, outputs, &mut done, has_read),
                 false => is_alike(outputs, &done),
             };
             if !same {
@@ -281,7 +281,6 @@ impl Trie {
     fn is_same(
         &self,
         variation: &Variation,
-        client: ClientId,
         outputs: &[Output],
         done: &mut [Output],
         has_read: bool,
@@ -291,7 +290,7 @@ impl Trie {
             // A search, or a program without a clock, cannot observe how long a sleep takes.
             here.iter_mut().chain(&mut *done).for_each(forget_span);
         }
-        *done == *here || does_the_same(&variation.renaming, client, &here, done).unwrap_or(false)
+        *done == *here || do_the_same(&variation.renaming, &here, done)
     }
 
     /// Returns all edges from the program's beginning to a node; `None` if they are not known.

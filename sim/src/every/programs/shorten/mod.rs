@@ -82,7 +82,7 @@ impl ProgramModel {
             rarity: self.rarity,
             audit: Arc::default(),
             tables: super::tables::Tables::new(),
-            beginning_of_each: None,
+            symmetry: self.symmetry.clone(),
         }
     }
 }
