@@ -135,7 +135,9 @@ fn differ(program: &mut Vec<Statement>, others: &[Statement], turn: u64) {
     let draw = Fingerprint::of(&("differ", turn)).0 as usize;
     let other = others.get(draw / 64 % others.len().max(1)).cloned();
     match (other, program.len()) {
-        (Some(other), length) if length > 0 && draw % 4 > 0 => program[draw / 4 % length] = other,
+        (Some(other), length) if length > 0 && !draw.is_multiple_of(4) => {
+            program[draw / 4 % length] = other
+        }
         (_, 2..) => drop(program.pop()),
         (other, _) => program.extend(other),
     }
@@ -148,7 +150,9 @@ fn differs(all: &Reach, fewer: &Reach) -> Option<String> {
             fewer.states, all.states
         ));
     }
-    let outcomes = |reach: &Reach| reach.outcomes.iter().map(unnumbered).collect::<BTreeSet<_>>();
+    let outcomes = |reach: &Reach| {
+        reach.outcomes.iter().map(|outcome| unnumbered(outcome)).collect::<BTreeSet<_>>()
+    };
     let (one, other) = (outcomes(all), outcomes(fewer));
     match one.symmetric_difference(&other).next() {
         Some(outcome) => Some(format!("only one of both comes to `{outcome}`")),
@@ -157,9 +161,9 @@ fn differs(all: &Reach, fewer: &Reach) -> Option<String> {
 }
 
 /// Returns an outcome as it is, or an objection without the numbers of clients in it: one of its images is enough.
-fn unnumbered(outcome: &String) -> String {
+fn unnumbered(outcome: &str) -> String {
     match outcome.starts_with("[[") {
-        true => outcome.clone(),
+        true => outcome.to_string(),
         false => outcome.chars().filter(|letter| !letter.is_ascii_digit()).collect(),
     }
 }

@@ -259,8 +259,8 @@ fn two_of_three() {
     let three = Exploration::new().clients(3);
     let report = first_differs().explored(&three).expect("it can be");
     let says = &report.dimensions[0].says;
-    let which = "of states that differ only in which of clients 2 and 3 is which, one; client 1 and client 2 can be told \
-                 apart: ";
+    let which = "states that differ only in which of clients 2 and 3 is which count as one; client 1 and client 2 can be \
+                 told apart: ";
     assert!(says.contains(which), "{says}");
     let plain = first_differs().explored(&three.without_symmetry()).expect("it can be");
     let (fewer, all) = (report.figures.distinct, plain.figures.distinct);

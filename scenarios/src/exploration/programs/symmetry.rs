@@ -2,7 +2,6 @@
 
 use super::super::{Answer, Exploration};
 use super::Question;
-use std::collections::BTreeSet;
 use vivarium_model::id::ClientId;
 use vivarium_model::verdict::Verdict;
 use vivarium_sim::Scenario;
@@ -71,16 +70,12 @@ pub(super) fn in_words(permutations: usize, classes: &[Vec<ClientId>], apart: &[
         };
         let all: Vec<String> = classes.iter().map(class).collect();
         says = format!(
-            "; of states that differ only in which of {} is which, one",
-            all.join(", or of ")
+            "; states that differ only in which of {} is which count as one",
+            all.join(", or which of ")
         );
     }
-    let sentences: BTreeSet<&str> = apart.iter().map(|apart| &*apart.how).collect();
-    let because: Vec<&str> = sentences.into_iter().collect();
-    if let Some(first) = because.first() {
-        let clients = apart.iter().find(|apart| apart.how == *first).map(|apart| apart.clients);
-        let (one, other) = clients.expect("it is one of them");
-        says.push_str(&format!("; {one} and {other} can be told apart: {first}"));
+    if let Some(Apart { clients: (one, other), how, .. }) = apart.first() {
+        says.push_str(&format!("; {one} and {other} can be told apart: {how}"));
     }
     says
 }

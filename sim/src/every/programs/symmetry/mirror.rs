@@ -186,7 +186,7 @@ impl ProgramModel {
                     own.step, steps[at].step
                 );
                 let objection = own.objection.as_ref().or(steps[at].objection.as_ref());
-                let objection = objection.map(|objection| Objection::clone(objection));
+                let objection = objection.map(|objection| Box::new(Objection::clone(objection)));
                 return Err(Differs { at, how, objection });
             }
         }

@@ -188,6 +188,7 @@ impl ProgramModel {
     fn tell_apart(&self, clients: (ClientId, ClientId), differs: Differs) {
         if let Some(symmetry) = &self.symmetry {
             let Differs { how, objection, .. } = differs;
+            let objection = objection.map(|objection| *objection);
             let _ = symmetry.broken.set(Apart { clients, how, objection });
         }
     }
@@ -211,7 +212,7 @@ struct Differs {
     /// One sentence.
     how: String,
     /// The objection of a property to one of the two.
-    objection: Option<Objection>,
+    objection: Option<Box<Objection>>,
 }
 
 impl Differs {

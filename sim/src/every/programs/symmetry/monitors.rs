@@ -93,7 +93,7 @@ impl ProgramModel {
                      objects is not {here} but {there}"
                 );
                 let objection = own.objection.as_ref().or(all[at].objection.as_ref());
-                let objection = objection.map(|objection| Objection::clone(objection));
+                let objection = objection.map(|objection| Box::new(Objection::clone(objection)));
                 return Err(Differs { at, how, objection });
             }
             if (own.invisible, own.unheard) != (all[at].invisible, all[at].unheard) {

@@ -162,7 +162,7 @@ impl ProgramModel {
                     saw(&own),
                     saw(&said)
                 );
-                let objection = said.err().or_else(|| own.clone().err());
+                let objection = said.err().or_else(|| own.clone().err()).map(Box::new);
                 let differs = Differs { at, how: how.clone(), objection };
                 self.tell_apart(symmetry.moved(at), differs);
                 return Err(Objection::new(SYMMETRY, how));
