@@ -155,7 +155,7 @@ fn differs(all: &Reach, fewer: &Reach) -> Option<String> {
     };
     let (one, other) = (outcomes(all), outcomes(fewer));
     match one.symmetric_difference(&other).next() {
-        Some(outcome) => Some(format!("only one of both comes to `{outcome}`")),
+        Some(outcome) => Some(format!("only one of the two reaches `{outcome}`")),
         None => (all.withheld != fewer.withheld).then(|| "withholds otherwise".to_string()),
     }
 }

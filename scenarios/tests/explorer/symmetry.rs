@@ -4,7 +4,7 @@
 use vivarium::prelude::*;
 
 /// Returns what a search says, after comparing it with a search without symmetry: "all", "one of each", or the way in
-/// which clients are told apart.
+/// which clients can be told apart.
 fn searched(test: impl Fn() -> Test, exploration: &Exploration) -> String {
     let explored = |exploration| test().explored(&exploration).expect("it can be");
     let reduced = explored(exploration.clone());

@@ -36,10 +36,13 @@ impl Question {
             Ok(None) => own,
             Ok(Some(all)) => all,
             Err(sentence) => {
-                // What is violated stays so, unless clients were told apart that were taken for each other: which, only
-                // one process knows.
-                let is_violated = |ending: &Ending<Action>| matches!(ending, Ending::Violated(found) if found.objection.property != SYMMETRY);
-                if !is_violated(&outcome.ending) {
+                // What is violated stays so. But if clients can be told apart that were taken for each other, nothing is
+                // known: the process that found it cannot say which.
+                let stays = match &outcome.ending {
+                    Ending::Violated(found) => found.objection.property != SYMMETRY,
+                    _ => false,
+                };
+                if !stays {
                     let (by, states) = (Bound::Cluster(sentence), outcome.statistics.distinct);
                     outcome.ending = Ending::Bounded { by, states, frontier: 0 };
                 }

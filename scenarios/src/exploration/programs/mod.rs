@@ -296,7 +296,7 @@ impl Question {
 
     fn dimensions(&self, did: &Did, told: &ToldAgain) -> Vec<Dimension> {
         let apart = &self.exploration.apart;
-        let which = symmetry::in_words(self.model.permutations(), &self.classes, apart);
+        let which = symmetry::in_words(&self.model.classes(), apart);
         let mut all = dimensions(self.run.clients(), &which, &self.exploration, did, told);
         all.extend(left_out::rows(&self.scenario, &self.run, self.exploration.budget()));
         all

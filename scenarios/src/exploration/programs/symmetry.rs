@@ -60,9 +60,9 @@ fn doubted(mut answer: Answer, apart: &[Apart]) -> Answer {
 }
 
 /// Returns what the report says about the order of clients, after their number.
-pub(super) fn in_words(permutations: usize, classes: &[Vec<ClientId>], apart: &[Apart]) -> String {
+pub(super) fn in_words(classes: &[Vec<ClientId>], apart: &[Apart]) -> String {
     let mut says = String::new();
-    if permutations > 1 {
+    if !classes.is_empty() {
         let class = |class: &Vec<ClientId>| {
             let numbers: Vec<String> = class.iter().map(|client| client.0.to_string()).collect();
             let (last, others) = numbers.split_last().expect("a class has two");

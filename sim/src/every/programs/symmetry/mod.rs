@@ -107,6 +107,23 @@ impl Symmetry {
         1..self.permutations.len()
     }
 
+    /// Returns the clients in classes of those that take each other's places.
+    fn classes(&self) -> Vec<Vec<ClientId>> {
+        let mut classes: Vec<Vec<ClientId>> = Vec::new();
+        for client in (0..self.permutations[0].len()).map(ClientId::at) {
+            let all = || 0..self.permutations.len();
+            let takes = |class: &&mut Vec<ClientId>| {
+                all().any(|permutation| self.client(permutation, class[0]) == client)
+            };
+            match classes.iter_mut().find(takes) {
+                Some(class) => class.push(client),
+                None => classes.push(vec![client]),
+            }
+        }
+        classes.retain(|class| class.len() > 1);
+        classes
+    }
+
     /// Returns the client that takes the place of this one.
     fn client(&self, permutation: usize, client: ClientId) -> ClientId {
         ClientId::at(self.permutations[permutation][client.index()])
@@ -179,6 +196,11 @@ impl ProgramModel {
         self.symmetry.as_ref().is_some_and(|symmetry| symmetry.broken.get().is_some())
     }
 
+    /// Returns the classes of clients that the search takes for each other; they can be smaller than those that were given.
+    pub fn classes(&self) -> Vec<Vec<ClientId>> {
+        self.symmetry.as_ref().map_or_else(Vec::new, |symmetry| symmetry.classes())
+    }
+
     /// Returns the number of permutations of clients under which states are the same.
     pub fn permutations(&self) -> usize {
         self.symmetry.as_ref().map_or(1, |symmetry| symmetry.permutations.len())
@@ -248,6 +270,11 @@ mod tests {
         ] {
             let symmetry = Symmetry::of(&classes, clients).expect("a class has two");
             let Symmetry { permutations, products, .. } = &symmetry;
+            let most = if clients > 5 { vec![ids(&[1, 2, 3, 4, 5])] } else { classes };
+            assert_eq!(
+                symmetry.classes(),
+                most.into_iter().filter(|class| class.len() > 1).collect::<Vec<_>>()
+            );
             assert_eq!(BTreeSet::from_iter(permutations).len(), many);
             assert!(permutations[0].iter().copied().eq(0..clients), "the first is the identity");
             for (second, row) in products.iter().enumerate() {
