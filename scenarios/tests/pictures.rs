@@ -317,9 +317,12 @@ fn a_violation_is_at_the_last_step_and_names_its_client() {
     assert_eq!(labels, ["waits for /lock/lock-0000000010"]);
 }
 
+/// Two shortest ways lead to the violation: the connection is lost after the server carried out the create, or before
+/// it, and the create is carried out late. Which one a search reports depends on the clients that it takes for each
+/// other.
 #[test]
 fn the_picture_of_a_run_over_the_service_grain_is_complete() {
-    let case = explored("lock --lost 1 --bug NoGuid");
+    let case = explored("lock --lost 1 --bug NoGuid --no-symmetry");
     let film = filmed(&scenario("lock", &case.bugs), &case);
     check(&film, &case);
     let lost: Vec<&str> = film
@@ -331,6 +334,21 @@ fn the_picture_of_a_run_over_the_service_grain_is_complete() {
     let [lost] = lost[..] else { panic!("one reply is lost: {lost:?}") };
     assert!(lost.starts_with("reply xid 1"), "{lost}");
     assert_eq!(film.name(film.machines[0]), "ZooKeeper");
+}
+
+#[test]
+fn a_request_that_is_carried_out_late_is_read_then() {
+    let case = explored("lock --lost 1 --bug NoGuid");
+    let film = filmed(&scenario("lock", &case.bugs), &case);
+    check(&film, &case);
+    let late = case.steps.iter().position(|(_, step)| matches!(step, Step::Late(_)));
+    let late = late.expect("the create is carried out late") + 1;
+    let packets = film.packets.iter().filter(|packet| !packet.lost);
+    let read: Vec<&str> = packets
+        .filter(|packet| packet.ended == Some(late))
+        .map(|packet| packet.words.as_str())
+        .collect();
+    assert!(matches!(read[..], [words] if words.starts_with("request xid 1: create ")), "{read:?}");
 }
 
 #[test]
