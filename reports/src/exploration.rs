@@ -10,6 +10,7 @@
 //! | `dimensions` | a list of `name`, `in` (a boolean) and `says`: whether the search varied it, and how far |
 //! | `properties`, `unasked` | names of the monitors that were checked, and of those that only sweeps can check |
 //! | `generated`, `distinct`, `depth`, `peak_frontier`, `visited_bytes`, `pieces_bytes` | figures |
+//! | `in_all` | of a search that was stopped: the least and the greatest number of distinct states that it would have had, estimated, or `null` |
 //! | `generated_per_second`, `bytes_per_state`, `wall_seconds` | figures derived from time and memory |
 //! | `programs` | number of nodes in the programs' trie, or `null` |
 //! | `cycles` | a sentence on cycles in the state graph |
@@ -102,6 +103,8 @@ pub struct Figures {
     pub generated: u64,
     /// Distinct states.
     pub distinct: u64,
+    /// How many distinct states there are in all. `None` if the search was not stopped, or if that cannot be estimated.
+    pub in_all: Option<InAll>,
     /// The largest depth, in steps of the world.
     pub depth: u64,
     /// The largest number of states in the frontier.
@@ -114,6 +117,38 @@ pub struct Figures {
     pub programs: Option<u64>,
     /// Real time of the search.
     pub wall: Duration,
+}
+
+/// An estimate of the number of distinct states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InAll {
+    /// Unknown, because the frontier still grew or had not shrunk enough.
+    Unknown,
+    /// Between the two numbers.
+    Between(u64, u64),
+}
+
+impl InAll {
+    /// Returns the estimate for this search and others before it, which had this many states.
+    #[must_use]
+    pub fn after(self, states: u64) -> InAll {
+        match self {
+            InAll::Unknown => InAll::Unknown,
+            InAll::Between(least, most) => InAll::Between(least + states, most + states),
+        }
+    }
+}
+
+/// Writes the numbers, for a row of the report.
+impl fmt::Display for InAll {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InAll::Unknown => f.write_str("unknown: the frontier had not shrunk yet"),
+            InAll::Between(least, most) => {
+                write!(f, "{} to {}, estimated", grouped(*least), grouped(*most))
+            }
+        }
+    }
 }
 
 impl Figures {
@@ -214,6 +249,9 @@ fn rows(report: &ExplorationReport) -> Vec<(&'static str, String)> {
     if let Some(programs) = figures.programs {
         rows.push(("nodes in the tree of programs", grouped(programs)));
     }
+    if let Some(in_all) = &figures.in_all {
+        rows.push(("states in all", in_all.to_string()));
+    }
     rows.push(("real time", span(figures.wall)));
     rows
 }
@@ -240,6 +278,7 @@ struct Exploration<'a> {
     unasked: &'a [String],
     generated: u64,
     distinct: u64,
+    in_all: Option<[u64; 2]>,
     depth: u64,
     peak_frontier: u64,
     visited_bytes: u64,
@@ -301,6 +340,10 @@ fn exploration(report: &ExplorationReport) -> Exploration<'_> {
         unasked: &report.unasked,
         generated: figures.generated,
         distinct: figures.distinct,
+        in_all: match figures.in_all {
+            Some(InAll::Between(least, most)) => Some([least, most]),
+            Some(InAll::Unknown) | None => None,
+        },
         depth: figures.depth,
         peak_frontier: figures.peak_frontier,
         visited_bytes: figures.visited_bytes,

@@ -42,6 +42,7 @@ fn exhausted() -> ExplorationReport {
         figures: Figures {
             generated: 12_345_678,
             distinct: 2_345_678,
+            in_all: None,
             depth: 71,
             peak_frontier: 45_678,
             visited_bytes: 2_345_678 * 40,

@@ -7,6 +7,7 @@
 use super::link::{LateWrite, Link};
 use super::log::Log;
 use super::{Links, Service};
+use crate::client::ClientState;
 use crate::program::machines::{ClientNode, ProgramState, Resources};
 use crate::server::prep::Prep;
 use crate::tree::DataTree;
@@ -86,6 +87,45 @@ impl Share {
         }
     }
 
+    /// Returns a number that the client's steps raise, as long as no fault happens. A search uses it to prove that it met
+    /// no cycle; where a step lowers it, or leaves it as it is, nothing is proven.
+    ///
+    /// It counts sessions, the requests of the present one, the connection's state, and the transactions that the
+    /// client's server has applied. Whatever is on its way lowers it, a packet by more before the server has read it than after. The
+    /// number takes 80 bits.
+    pub fn progress(&self) -> i128 {
+        const SESSION: i128 = 1 << 70;
+        const REQUEST: i128 = 1 << 45;
+        const CONNECTION: i128 = 1 << 41;
+        const TRANSACTION: i128 = 1 << 8;
+        let (machine, link) = (&self.node.machine, &self.link);
+        let is_over = match machine.state() {
+            ClientState::Expired | ClientState::Closed | ClientState::AuthFailed => true,
+            _ => self.has_finished(),
+        };
+        let here = match machine.state() {
+            _ if is_over => SESSION / 2,
+            ClientState::NotStarted => 0,
+            state => {
+                let has_none = machine.session().is_none() && link.session.is_none();
+                let next = if has_none && self.sessions > 0 { SESSION / 4 * 3 } else { 0 };
+                let requests = i128::from(machine.next_xid().0) * REQUEST;
+                let connection = match (link.after_end, link.open, link.session) {
+                    (false, false, _) => 1,
+                    (false, true, None) => 2,
+                    (false, true, Some(_)) => 3 + i128::from(state.is_connected()),
+                    (true, false, _) => 5,
+                    (true, true, _) => 6,
+                };
+                let applied = i128::from(link.view.counter()) * TRANSACTION;
+                next + requests + connection * CONNECTION + applied
+            }
+        };
+        let late: usize = self.late.values().map(VecDeque::len).sum();
+        let on_their_way = 4 * link.to_server.len() + link.to_client.len() + late + self.node.due();
+        i128::from(self.sessions) * SESSION + here - on_their_way as i128
+    }
+
     /// Returns true if the client's program has finished, so that it observes nothing any more.
     pub fn has_finished(&self) -> bool {
         self.node.program == ProgramState::Finished
@@ -116,6 +156,13 @@ impl Common {
     /// Returns the tree at the end of the log.
     pub fn tree(&self) -> &Arc<DataTree> {
         &self.log.last().tree
+    }
+
+    /// Returns a number that transactions and expiries raise, as [`Share::progress`] does for the steps of a client.
+    pub fn progress(&self) -> i128 {
+        let sessions = self.prep.sessions().iter();
+        let alive = sessions.filter(|(session, _)| self.is_alive(*session)).count();
+        (i128::from(self.prep.last_zxid().counter()) << 10) - alive as i128
     }
 
     /// Returns the zxid at the end of the log.

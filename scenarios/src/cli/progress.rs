@@ -5,7 +5,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, stderr};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use vivarium_reports::numbers::grouped;
+use vivarium_reports::numbers::{grouped, span};
 use vivarium_sim::every::{Observer, Progress};
 
 /// The interval between plain lines.
@@ -193,19 +193,30 @@ fn search_line(title: &str, progress: &Progress) -> String {
     let Progress { elapsed, generated, distinct, frontier, depth, .. } = *progress;
     let rate = generated as f64 / elapsed.as_secs_f64().max(1e-3);
     let mebibytes = progress.bytes() >> 20;
+    let done =
+        progress.estimate.and_then(|estimate| estimate.done(distinct.saturating_sub(frontier)));
+    let done = done.filter(|_| frontier > 0).map(|done| done_so_far(done, elapsed));
     format!(
-        "{title}: {} generated, {} distinct, {}/s, depth {depth}, frontier {}, {} MiB",
+        "{title}: {} generated, {} distinct, {}/s, depth {depth}, frontier {}{}, {} MiB",
         grouped(generated),
         grouped(distinct),
         grouped(rate as u64),
         grouped(frontier),
+        done.unwrap_or_default(),
         grouped(mebibytes)
     )
+}
+
+/// Returns the part of a line that tells how much is done, and how long the rest takes at the mean speed so far.
+fn done_so_far((least, most): (u64, u64), elapsed: Duration) -> String {
+    let rest = |done: u64| span(elapsed.mul_f64((100 - done) as f64 / done.max(1) as f64));
+    format!(" (an estimated {least} to {most} % done, {} to {} left)", rest(most), rest(least))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vivarium_sim::every::Estimate;
 
     #[test]
     fn a_line_of_a_search_has_all_its_figures() {
@@ -215,6 +226,7 @@ mod tests {
             distinct: 1_234_567,
             frontier: 4_321,
             depth: 17,
+            estimate: None,
             visited_bytes: 40 << 20,
             frontier_bytes: 2 << 20,
             pieces_bytes: 300 << 20,
@@ -223,6 +235,15 @@ mod tests {
             search_line("lock", &progress),
             "lock: 3,000,000 generated, 1,234,567 distinct, 1,500,000/s, depth 17, frontier 4,321, \
              342 MiB"
+        );
+        let progress = Progress {
+            estimate: Some(Estimate::Between { least: 1_500_000, most: 2_000_000 }),
+            ..progress
+        };
+        assert_eq!(
+            search_line("lock", &progress),
+            "lock: 3,000,000 generated, 1,234,567 distinct, 1,500,000/s, depth 17, frontier 4,321 \
+             (an estimated 61 to 82 % done, 439 ms to 1.2 s left), 342 MiB"
         );
     }
 }

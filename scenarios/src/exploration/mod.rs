@@ -29,11 +29,11 @@ use vivarium_model::case::{Case, GrainKind};
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::time::Time;
 use vivarium_model::verdict::Violation;
-use vivarium_reports::exploration::{Dimension, ExplorationReport, Figures};
+use vivarium_reports::exploration::{Dimension, ExplorationReport, Figures, InAll};
 use vivarium_sim::budget::Account;
 use vivarium_sim::every::programs::Apart;
 use vivarium_sim::every::trie::ToldAgain;
-use vivarium_sim::every::{Counterexample, Observer, Outcome, Silent, Statistics};
+use vivarium_sim::every::{Counterexample, Estimate, Observer, Outcome, Silent, Statistics};
 use vivarium_sim::steps::Replayed;
 use vivarium_sim::{Explored, Scenario};
 
@@ -152,6 +152,10 @@ fn figures(statistics: &Statistics, programs: Option<u64>) -> Figures {
     Figures {
         generated: statistics.generated,
         distinct: statistics.distinct,
+        in_all: statistics.estimate.map(|estimate| match estimate {
+            Estimate::Unknown => InAll::Unknown,
+            Estimate::Between { least, most } => InAll::Between(least, most),
+        }),
         depth: u64::from(statistics.depth),
         peak_frontier: statistics.peak_frontier,
         visited_bytes: statistics.visited_bytes,

@@ -11,6 +11,7 @@ mod clocks;
 mod command;
 mod counters;
 mod deletions;
+mod estimates;
 mod exhibit;
 mod fuzz;
 mod fuzz_servers;

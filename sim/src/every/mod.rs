@@ -9,6 +9,7 @@
 //!
 #![doc = include_str!("README.md")]
 
+mod estimate;
 mod intern;
 pub mod memo;
 mod model;
@@ -22,6 +23,7 @@ mod shortest;
 pub mod trie;
 mod visited;
 
+pub use estimate::Estimate;
 pub use model::Model;
 pub use outcome::{Bound, Counterexample, Cycles, Ending, Outcome, Statistics};
 pub use progress::{Observer, Progress, Silent};

@@ -3,6 +3,7 @@
 //! A search is exhausted only if nothing was left: no bound ended the search, no state was beyond the greatest depth,
 //! and the model withheld nothing.
 
+use super::estimate::Estimate;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
@@ -112,8 +113,8 @@ pub enum Cycles {
     },
     /// The search did not look for cycles.
     NotExamined {
-        /// The number of actions that led to a known state that is no deeper. Every cycle contains such an action.
-        edges_back: u64,
+        /// The number of actions that may be part of a cycle. Every cycle contains one of them.
+        may_close: u64,
     },
 }
 
@@ -128,6 +129,9 @@ pub struct Statistics {
     pub depth: u32,
     /// The duration of the search.
     pub elapsed: Duration,
+    /// How many distinct states the search would have had if no bound had stopped it. `None` if none did, and in the
+    /// cases of [`Progress::estimate`](super::Progress::estimate).
+    pub estimate: Option<Estimate>,
     /// The greatest number of waiting states (depth first: actions).
     pub peak_frontier: u64,
     /// The estimated greatest size of the frontier, in bytes. Not part of `visited_bytes`.
@@ -226,15 +230,13 @@ impl fmt::Display for Bound {
 impl fmt::Display for Cycles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Cycles::None => f.write_str("no cycles"),
+            Cycles::None => f.write_str("no cycles: every run ends"),
             Cycles::Found { count: 1 } => f.write_str("1 action closes a cycle"),
             Cycles::Found { count } => write!(f, "{} actions close a cycle", grouped(*count)),
-            Cycles::NotExamined { edges_back } => {
-                let edges = grouped(*edges_back);
-                write!(
-                    f,
-                    "cycles were not examined ({edges} actions lead to a state of the same or a smaller depth)"
-                )
+            Cycles::NotExamined { may_close: 0 } => f.write_str("no cycles in what was searched"),
+            Cycles::NotExamined { may_close } => {
+                let edges = grouped(*may_close);
+                write!(f, "cycles were not examined ({edges} actions may be part of one)")
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The progress of a search, for an observer.
 
+use super::estimate::Estimate;
 use std::time::Duration;
 
 /// The figures of a running search.
@@ -15,6 +16,9 @@ pub struct Progress {
     pub frontier: u64,
     /// The greatest depth so far, in world steps.
     pub depth: u32,
+    /// How many distinct states the search will have. `None` if it goes depth first or not beyond a depth, or if it has
+    /// found a violation.
+    pub estimate: Option<Estimate>,
     /// The size of the table of visited states, in bytes.
     pub visited_bytes: u64,
     /// The estimated size of the waiting states, in bytes.

@@ -112,6 +112,8 @@ pub(crate) struct Graph {
     pub withholding: BTreeSet<usize>,
     /// Nodes outside of the boundary.
     pub outside: BTreeSet<usize>,
+    /// The progress at each node; 0 where it is not given.
+    pub progress: Vec<i128>,
 }
 
 impl Graph {
@@ -178,6 +180,9 @@ impl Model for Graph {
         } else {
             Ok(())
         }
+    }
+    fn progress(&self, state: &At) -> i128 {
+        self.progress.get(state.node).copied().unwrap_or_default()
     }
     fn withheld(&self, state: &At) -> Option<&'static str> {
         self.withholding.contains(&state.node).then_some("2 timers")

@@ -58,6 +58,14 @@ pub(crate) struct ClientNode {
 }
 
 impl ClientNode {
+    /// Returns how much this machine waits for: sleeps, requests to outside resources, and messages, which count twice
+    /// before they have arrived.
+    pub(crate) fn due(&self) -> usize {
+        let under_way: usize = self.under_way.values().map(VecDeque::len).sum();
+        let to_resources = self.to_resources.len() + self.orphaned.len();
+        self.sleeping.len() + to_resources + self.received.len() + 2 * under_way
+    }
+
     pub(crate) fn new(config: &Config, client: ClientId) -> ClientNode {
         ClientNode {
             machine: ClientMachine::new(client, &config.clients[client.index()], config.bugs),

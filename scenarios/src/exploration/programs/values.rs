@@ -97,6 +97,8 @@ impl Answer {
         *now = Figures {
             generated: now.generated + then.generated,
             distinct: now.distinct + then.distinct,
+            // Only the last search can have been stopped.
+            in_all: now.in_all.map(|in_all| in_all.after(then.distinct)),
             depth: now.depth.max(then.depth),
             peak_frontier: now.peak_frontier.max(then.peak_frontier),
             visited_bytes: now.visited_bytes.max(then.visited_bytes),

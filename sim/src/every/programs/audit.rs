@@ -26,6 +26,10 @@ use vivarium_model::witnesses::{Contradiction, Shown, Witnesses};
 /// The number of states that are all checked, after which one in [`RARITY`](super::check::RARITY) is.
 const FIRST: u64 = 2_000;
 
+/// The number of pairs of places after which no further state counts among the first. A state can have thousands of
+/// pairs, and then checking it takes a hundred times as long as expanding it.
+const FIRST_PAIRS: u64 = 100_000;
+
 /// The number of steps that are all checked, after which one in [`STEPS_RARITY`] is.
 const FIRST_STEPS: u64 = if cfg!(debug_assertions) { 2_000 } else { 10_000 };
 
@@ -45,6 +49,8 @@ const ALL_STRIDES: usize = if cfg!(debug_assertions) { 10_000 } else { 100_000 }
 pub(super) struct Audit {
     states: Mutex<Keys>,
     checked: AtomicU64,
+    /// Pairs of places of two clients that were checked.
+    pairs: AtomicU64,
     /// Places that are checked, by a hash of them: they are many.
     places: Mutex<hashbrown::HashSet<u64, BuildHasherDefault<Fold>>>,
     /// States with an objection. Each repeated visit must find the objection again.
@@ -90,7 +96,9 @@ impl Audit {
             return true;
         }
         let is_chosen = (state.0 >> 64).is_multiple_of(rarity);
-        if !is_chosen && self.checked.load(Ordering::Relaxed) >= FIRST {
+        let enough = self.checked.load(Ordering::Relaxed) >= FIRST
+            || self.pairs.load(Ordering::Relaxed) >= FIRST_PAIRS;
+        if enough && !is_chosen {
             return false;
         }
         let is_new = locked(&self.states).insert(state.0);
@@ -98,10 +106,17 @@ impl Audit {
         is_new
     }
 
-    /// Returns true if a place, or the places of two clients, are not checked yet. After the first objection, everything
-    /// is checked again, so that a path taken again finds the same objection.
-    pub(super) fn is_new(&self, places: u128) -> bool {
-        locked(&self.places).insert(places as u64) || self.objections.load(Ordering::Relaxed) > 0
+    /// Returns true if a place is not checked yet. After the first objection, everything is checked again, so that a
+    /// path taken again finds the same objection.
+    pub(super) fn is_new(&self, place: u128) -> bool {
+        locked(&self.places).insert(place as u64) || self.objections.load(Ordering::Relaxed) > 0
+    }
+
+    /// Returns true if the places of two clients are not checked yet, as [`Audit::is_new`].
+    pub(super) fn is_new_pair(&self, places: u128) -> bool {
+        let is_new = self.is_new(places);
+        self.pairs.fetch_add(is_new.into(), Ordering::Relaxed);
+        is_new
     }
 
     pub(super) fn objects(&self, state: Fingerprint) {

@@ -78,7 +78,7 @@ impl ProgramModel {
         for other in self.clients().filter(|other| *other != client) {
             for place in self.places_of_blocks(state, other) {
                 let state = state.at(other, place);
-                if !self.audit.is_new(self.place_key(&state, &[client, other])) {
+                if !self.audit.is_new_pair(self.place_key(&state, &[client, other])) {
                     continue;
                 }
                 if self.trie.is_late() {

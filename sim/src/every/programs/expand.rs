@@ -2,6 +2,7 @@
 
 use super::ProgramModel;
 use super::pieces::{Client, Listener, Shared};
+use super::progress::progress_of;
 use super::reductions::Flaw;
 use super::scene::Scene;
 use super::state::{MAX_CLIENTS, State};
@@ -111,7 +112,8 @@ impl ProgramModel {
     fn client(&self, scene: &Scene, client: ClientId) -> Number {
         let share = scene.world.grain().share(client);
         let host = scene.world.host();
-        let place = host.node(client).map(|node| (node.id(), node.fingerprint()));
+        let node = host.node(client);
+        let place = node.as_ref().map(|node| (node.id(), node.fingerprint()));
         let program = place.map(|(_, fingerprint)| fingerprint);
         let fingerprint = Fingerprint::of(&(client, share.fingerprint(), program));
         self.tables.clients.number(fingerprint.0, || Client {
@@ -119,9 +121,10 @@ impl ProgramModel {
             floor: share.floor(),
             reads: share.reads(),
             listener: self.tables.listeners.number(share.listener().0, || Listener(share.clone())),
-            share,
             place: place.map(|(id, _)| id),
             fingerprint,
+            progress: share.progress() + progress_of(node, share.has_finished()),
+            share,
         })
     }
 
@@ -137,6 +140,7 @@ impl ProgramModel {
             sessions: self.clients().map(|client| common.sessions_of(client)).collect(),
             tip: Fingerprint::of(history.tree()),
             has_reaped: common.has_reaped(),
+            progress: common.progress(),
             history: shared_tree(history, &common),
             common,
         })

@@ -45,6 +45,7 @@ mod kept;
 mod model;
 mod orbits;
 mod pieces;
+mod progress;
 mod reductions;
 mod rehearsal;
 mod renewal;

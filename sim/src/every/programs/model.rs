@@ -216,6 +216,10 @@ impl Model for ProgramModel {
         state.length
     }
 
+    fn progress(&self, state: &State) -> i128 {
+        self.progress_of(state)
+    }
+
     fn pieces_bytes(&self) -> u64 {
         self.tables_bytes()
     }

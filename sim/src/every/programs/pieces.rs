@@ -35,6 +35,8 @@ pub(super) struct Client {
     pub(super) reads: Reads,
     /// The number of its [`Listener`].
     pub(super) listener: Number,
+    /// A number that most of its steps raise, see `progress.rs`.
+    pub(super) progress: i128,
 }
 
 /// The piece of a client that stands for all of those whose server notifies them of the same transactions.
@@ -55,6 +57,8 @@ pub(super) struct Shared {
     pub(super) tip: Fingerprint,
     /// Whether the leader can delete a container or a TTL znode.
     pub(super) has_reaped: bool,
+    /// A number that transactions raise, see `progress.rs`.
+    pub(super) progress: i128,
 }
 
 impl Shared {

@@ -16,7 +16,7 @@ use super::super::outcome::Bound;
 use super::super::visited::{Arrival, Id, Met};
 use super::checkpoint::{self, Checkpoint, Checkpoints};
 use super::shared::{Counts, Shared};
-use super::step::Taken;
+use super::step::{Taken, may_close};
 use super::{in_thread, resume};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -283,12 +283,13 @@ impl<'a, M: Model> Worker<'a, M> {
                 Taken::Objected(objection, length) => {
                     self.shared.offer_step(waiting.id, level, place, length, objection);
                 }
-                Taken::Reached { state, fingerprint, length } => {
+                Taken::Reached { state, fingerprint, length, progress } => {
                     let there = level.saturating_add(length);
                     let Waiting { id, rank, .. } = *waiting;
                     let arrival = Arrival { from: Some(id), rank, action: place, level: there };
                     let met = self.shared.visited.insert(fingerprint, arrival);
-                    self.meet(met, state, fingerprint.0 as u32, there, level);
+                    self.counts.may_close += u64::from(may_close(progress, is_deeper(met, level)));
+                    self.meet(met, state, fingerprint.0 as u32, there);
                 }
             }
             has_successor = true;
@@ -299,8 +300,7 @@ impl<'a, M: Model> Worker<'a, M> {
         }
     }
 
-    /// Enters a state that was reached from a state of the level `from`.
-    fn meet(&mut self, met: Met, state: M::State, rank: u32, level: u32, from: u32) {
+    fn meet(&mut self, met: Met, state: M::State, rank: u32, level: u32) {
         match met {
             Met::New(id) => {
                 self.counts.distinct += 1;
@@ -311,7 +311,6 @@ impl<'a, M: Model> Worker<'a, M> {
                 self.frontier.moved.store(true, Ordering::Relaxed);
                 self.wait(Waiting { state, id, rank }, level);
             }
-            Met::Known { level, .. } if level <= from => self.counts.edges_back += 1,
             Met::Known { .. } => {}
             Met::Full => self.shared.halt(Bound::Numbers),
         }
@@ -331,6 +330,11 @@ impl<'a, M: Model> Worker<'a, M> {
             self.frontier.add(level, chunk);
         }
     }
+}
+
+/// Returns true if a state that was met is deeper than this level. A new state is, since each action takes a step.
+fn is_deeper(met: Met, than: u32) -> bool {
+    !matches!(met, Met::Known { level, .. } if level <= than)
 }
 
 fn pop<T>(pieces: &Mutex<Vec<T>>) -> Option<T> {

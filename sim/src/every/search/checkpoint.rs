@@ -22,7 +22,7 @@ use std::time::Duration;
 use vivarium_model::fingerprint::{Fingerprint, StableHasher};
 
 /// The first line of a file.
-const FIRST_LINE: &str = "a checkpoint of a vivarium search, format 2\n";
+const FIRST_LINE: &str = "a checkpoint of a vivarium search, format 3\n";
 
 /// The version that wrote a checkpoint must be this one.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -100,7 +100,7 @@ impl Part {
 pub(super) struct Counted {
     pub(super) generated: u64,
     pub(super) distinct: u64,
-    pub(super) edges_back: u64,
+    pub(super) may_close: u64,
     pub(super) withholding: u64,
     pub(super) outside: u64,
     pub(super) cut: i64,
@@ -115,7 +115,7 @@ impl Counted {
     pub(super) fn add(&mut self, other: Counted) {
         self.generated += other.generated;
         self.distinct += other.distinct;
-        self.edges_back += other.edges_back;
+        self.may_close += other.may_close;
         self.withholding += other.withholding;
         self.outside += other.outside;
         self.cut += other.cut;

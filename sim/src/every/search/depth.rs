@@ -13,7 +13,7 @@ use super::super::outcome::Bound;
 use super::super::visited::{Arrival, Id, Met};
 use super::in_thread;
 use super::shared::{Counts, Shared};
-use super::step::Taken;
+use super::step::{Taken, may_close};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -156,30 +156,39 @@ impl<'a, M: Model> Worker<'a, M> {
                 self.shared.offer_step(id, from, place, length, objection);
                 self.shared.stop();
             }
-            Taken::Reached { state, fingerprint, length } => {
+            Taken::Reached { state, fingerprint, length, progress } => {
                 self.counts.generated += 1;
                 let level = from.saturating_add(length);
                 let arrival = Arrival { from: Some(id), rank, action: place, level };
                 let met = self.shared.visited.insert(fingerprint, arrival);
-                self.meet(met, state, fingerprint.0 as u32, level, from);
+                let deeper = self.is_deeper(met, from);
+                self.counts.may_close += u64::from(may_close(progress, deeper));
+                self.meet(met, state, fingerprint.0 as u32, level);
             }
         }
     }
 
-    fn meet(&mut self, met: Met, state: M::State, rank: u32, level: u32, from: u32) {
+    /// Returns true if a state that was met is proven to be deeper than this level.
+    fn is_deeper(&self, met: Met, than: u32) -> bool {
         let bounded = self.shared.options.max_depth.is_some();
+        match met {
+            Met::New(_) | Met::Full => true,
+            Met::Cheaper(_) => false,
+            // With a greatest depth, levels can be lowered later, so a higher level is no proof.
+            Met::Known { level, on_stack } => on_stack || level > than && !bounded,
+        }
+    }
+
+    fn meet(&mut self, met: Met, state: M::State, rank: u32, level: u32) {
         match met {
             Met::New(id) => {
                 self.counts.distinct += 1;
                 self.enter(state, id, rank, level);
             }
             Met::Cheaper(id) => {
-                self.counts.edges_back += 1;
                 self.enter_again(state, id, rank, level);
             }
             Met::Known { on_stack: true, .. } => self.counts.cycles += 1,
-            // With a greatest depth, levels can be lowered later, so a higher level is no proof.
-            Met::Known { level, .. } if level <= from || bounded => self.counts.edges_back += 1,
             Met::Known { .. } => {}
             Met::Full => self.shared.halt(Bound::Numbers),
         }

@@ -173,6 +173,7 @@ pub fn search<M: Model>(
         distinct: progress.distinct,
         depth: progress.depth,
         elapsed: progress.elapsed,
+        estimate: progress.estimate.filter(|_| shared.bound().is_some()),
         peak_frontier: shared.peak_frontier(),
         peak_frontier_bytes: shared.peak_bytes(),
         visited_bytes: progress.visited_bytes + visited_elsewhere,
@@ -287,11 +288,11 @@ fn ending<M: Model>(shared: &Shared<'_, M>) -> Ending<M::Action> {
 
 /// Returns what is known about cycles. Only a search that visited everything can prove that there are none.
 fn cycles<M: Model>(shared: &Shared<'_, M>, ending: &Ending<M::Action>) -> Cycles {
-    let (closed, edges_back) = shared.cycles();
+    let (closed, may_close) = shared.cycles();
     let complete = matches!(ending, Ending::Exhausted { .. });
     match closed {
         _ if closed > 0 => Cycles::Found { count: closed },
-        _ if complete && (edges_back == 0 || shared.has_colours()) => Cycles::None,
-        _ => Cycles::NotExamined { edges_back },
+        _ if complete && (may_close == 0 || shared.has_colours()) => Cycles::None,
+        _ => Cycles::NotExamined { may_close },
     }
 }

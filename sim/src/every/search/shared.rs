@@ -1,5 +1,6 @@
 //! The data that all threads of a search share: the table, the counts, the best violation, the reason to stop.
 
+use super::super::estimate::Estimate;
 use super::super::model::Model;
 use super::super::outcome::Bound;
 use super::super::progress::Progress;
@@ -25,8 +26,8 @@ pub(super) struct Counts {
     pub(super) frontier: i64,
     /// The change in the number of states held.
     pub(super) held: i64,
-    /// Actions that led to a known state that is no deeper.
-    pub(super) edges_back: u64,
+    /// Actions that may be part of a cycle, see [`may_close`](super::step::may_close).
+    pub(super) may_close: u64,
     /// Actions that led to a state on the current path.
     pub(super) cycles: u64,
     pub(super) depth: u32,
@@ -103,7 +104,7 @@ pub(super) struct Shared<'a, M: Model> {
     peak_frontier: AtomicI64,
     held: AtomicI64,
     peak_held: AtomicI64,
-    edges_back: AtomicU64,
+    may_close: AtomicU64,
     cycles: AtomicU64,
     depth: AtomicU32,
     pub(super) renewal: Renewal<M>,
@@ -142,7 +143,7 @@ impl<'a, M: Model> Shared<'a, M> {
             peak_frontier: AtomicI64::new(0),
             held: AtomicI64::new(0),
             peak_held: AtomicI64::new(0),
-            edges_back: AtomicU64::new(0),
+            may_close: AtomicU64::new(0),
             cycles: AtomicU64::new(0),
             depth: AtomicU32::new(0),
             renewal: Renewal::new(options),
@@ -184,14 +185,14 @@ impl<'a, M: Model> Shared<'a, M> {
 
     /// Takes over the counts of a search whose checkpoint is resumed.
     pub(super) fn resume(&self, header: &Header) {
-        let Counted { generated, distinct, edges_back, withholding, outside, cut, depth, .. } =
+        let Counted { generated, distinct, may_close, withholding, outside, cut, depth, .. } =
             header.counted;
         let Counted { peak_frontier, peak_held, .. } = header.counted;
         let order = Ordering::Relaxed;
         let _ = self.earlier.set(header.elapsed);
         self.generated.store(generated, order);
         self.distinct.store(distinct, order);
-        self.edges_back.store(edges_back, order);
+        self.may_close.store(may_close, order);
         self.outside.store(outside, order);
         self.withholding.store(withholding, order);
         self.cut.store(cut, order);
@@ -208,7 +209,7 @@ impl<'a, M: Model> Shared<'a, M> {
         Counted {
             generated: load(&self.generated),
             distinct: load(&self.distinct),
-            edges_back: load(&self.edges_back),
+            may_close: load(&self.may_close),
             withholding: load(&self.withholding),
             outside: load(&self.outside),
             cut: self.cut.load(Ordering::Relaxed),
@@ -374,7 +375,7 @@ impl<'a, M: Model> Shared<'a, M> {
         self.peak_frontier.fetch_max(frontier, order);
         let held = self.held.fetch_add(counts.held, order) + counts.held;
         self.peak_held.fetch_max(held, order);
-        self.edges_back.fetch_add(counts.edges_back, order);
+        self.may_close.fetch_add(counts.may_close, order);
         self.cycles.fetch_add(counts.cycles, order);
         self.depth.fetch_max(counts.depth, order);
         if let Some(max) = self.options.max_states.filter(|max| distinct > *max) {
@@ -394,16 +395,27 @@ impl<'a, M: Model> Shared<'a, M> {
     pub(super) fn progress(&self, elapsed: Duration) -> Progress {
         let elsewhere = lock(&self.elsewhere);
         let Counted { generated, distinct, depth, .. } = elsewhere.counted;
+        let distinct = self.distinct.load(Ordering::Relaxed) + distinct;
+        let frontier = unsigned(self.frontier.load(Ordering::Relaxed) + elsewhere.frontier);
         Progress {
             elapsed: self.earlier() + elapsed,
             generated: self.generated.load(Ordering::Relaxed) + generated,
-            distinct: self.distinct.load(Ordering::Relaxed) + distinct,
-            frontier: unsigned(self.frontier.load(Ordering::Relaxed) + elsewhere.frontier),
+            distinct,
+            frontier,
+            estimate: self
+                .ends_with_the_last_state()
+                .then(|| Estimate::of(distinct, frontier, self.peak_frontier())),
             depth: self.depth.load(Ordering::Relaxed).max(depth),
             visited_bytes: self.visited.bytes() + unsigned(self.tables.load(Ordering::Relaxed)),
             frontier_bytes: self.bytes(&self.held),
             pieces_bytes: self.renewal.pieces_bytes(self.model),
         }
+    }
+
+    /// Returns true if the search goes on until no state waits.
+    fn ends_with_the_last_state(&self) -> bool {
+        let breadth = self.options.strategy == Strategy::BreadthFirst;
+        breadth && self.options.max_depth.is_none() && lock(&self.found).is_none()
     }
 
     /// Returns the greatest number of waiting states or actions.
@@ -454,8 +466,8 @@ impl<'a, M: Model> Shared<'a, M> {
 
     /// Returns the number of actions that closed a cycle, and of actions that led to a known state that is no deeper.
     pub(super) fn cycles(&self) -> (u64, u64) {
-        let elsewhere = lock(&self.elsewhere).counted.edges_back;
-        (self.cycles.load(Ordering::Relaxed), self.edges_back.load(Ordering::Relaxed) + elsewhere)
+        let elsewhere = lock(&self.elsewhere).counted.may_close;
+        (self.cycles.load(Ordering::Relaxed), self.may_close.load(Ordering::Relaxed) + elsewhere)
     }
 
     fn bytes(&self, held: &AtomicI64) -> u64 {

@@ -5,6 +5,7 @@ use super::super::visited::Id;
 use super::found::Found;
 use super::shared::Shared;
 use crate::run::demands::asserted;
+use std::cmp::Ordering;
 use vivarium_model::fingerprint::Fingerprint;
 use vivarium_model::property::Objection;
 
@@ -20,7 +21,15 @@ pub(super) enum Taken<S> {
         fingerprint: Fingerprint,
         /// The number of world steps.
         length: u32,
+        /// Whether the action lowered [`Model::progress`], left it as it was, or raised it.
+        progress: Ordering,
     },
+}
+
+/// Returns true if an action may be part of a cycle as far as the search knows. In a cycle, either an action lowers the
+/// progress, or all leave it as it was, and one of them leads to a state that is no deeper.
+pub(super) fn may_close(progress: Ordering, deeper: bool) -> bool {
+    progress.is_lt() || progress.is_eq() && !deeper
 }
 
 impl<M: Model> Shared<'_, M> {
@@ -102,7 +111,8 @@ impl<M: Model> Shared<'_, M> {
                 self.leave_outside();
                 return Taken::Nothing;
             }
-            Taken::Reached { fingerprint: model.fingerprint(&next), state: next, length }
+            let progress = model.progress(&next).cmp(&model.progress(state));
+            Taken::Reached { fingerprint: model.fingerprint(&next), state: next, length, progress }
         });
         taken.unwrap_or_else(|objection| Taken::Objected(objection, 1))
     }

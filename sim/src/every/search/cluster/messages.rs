@@ -16,6 +16,8 @@ pub(super) struct Candidate {
     pub(super) action: u32,
     /// World steps from the start.
     pub(super) level: u32,
+    /// Whether the action may be part of a cycle if the state is known and no deeper.
+    pub(super) is_flat: bool,
     /// The number by which its maker knows it in this round.
     pub(super) number: u32,
 }

@@ -25,7 +25,7 @@ pub(super) struct Table {
     segments: Vec<Vec<Record>>,
     length: usize,
     /// Actions that led to a known state that is no deeper.
-    pub(super) edges_back: u64,
+    pub(super) may_close: u64,
     /// True if there are no more numbers.
     pub(super) is_full: bool,
 }
@@ -85,7 +85,8 @@ impl Table {
                 let at = *place.get() as usize;
                 let known = &mut segments[at / SEGMENT][at % SEGMENT];
                 let before = known.level;
-                self.edges_back += u64::from(below.is_some_and(|below| before <= below));
+                let is_back = below.is_some_and(|below| before <= below);
+                self.may_close += u64::from(candidate.is_flat && is_back);
                 known.take(arrived);
                 if level < before { Met::Cheaper(before) } else { Met::Known }
             }
@@ -146,7 +147,7 @@ impl Table {
             }
             let [a, b, c, d, e, f, g, h, action, level] = words;
             let (state, from) = (whole([a, b, c, d]), whole([e, f, g, h]));
-            let candidate = Candidate { state, from, action, level, number: 0 };
+            let candidate = Candidate { state, from, action, level, is_flat: true, number: 0 };
             if !matches!(table.meet(&candidate, None), Met::New) {
                 return Err(io::Error::other("its states are no table of states"));
             }
@@ -180,7 +181,10 @@ mod tests {
 
     impl Table {
         fn meets(&mut self, state: u128, from: u128, action: u32, level: u32) -> Met {
-            self.meet(&Candidate { state, from, action, level, number: 0 }, level.checked_sub(1))
+            self.meet(
+                &Candidate { state, from, action, level, is_flat: true, number: 0 },
+                level.checked_sub(1),
+            )
         }
     }
 

@@ -12,6 +12,7 @@ use super::table::{Met, owner};
 use super::ways::{Number, Ways};
 use super::wire::{Command, Wire};
 use super::{Cluster, lock};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -53,6 +54,7 @@ struct Pending<S> {
     /// The state before it; `None` for an initial state.
     before: Option<Number>,
     action: u32,
+    progress: Ordering,
 }
 
 /// What all workers know after a round.
@@ -160,7 +162,9 @@ impl<'a, M: Model> Worker<'a, M> {
             self.counts.generated += 1;
             if let Some(Fingerprint(fingerprint)) = self.shared.initial(&state, index) {
                 let (level, before) = (0, None);
-                let pending = Pending { state, fingerprint, level, before, action: index };
+                let progress = Ordering::Equal;
+                let pending =
+                    Pending { state, fingerprint, level, before, action: index, progress };
                 self.offer(pending, fingerprint, None);
             }
         }
@@ -168,10 +172,12 @@ impl<'a, M: Model> Worker<'a, M> {
 
     /// Offers a state to its owner. `from` is the fingerprint of the state before it, of the level `below`.
     fn offer(&mut self, pending: Pending<M::State>, from: u128, below: Option<u32>) {
-        let Pending { fingerprint, action, level, .. } = pending;
+        let Pending { fingerprint, action, level, progress, .. } = pending;
         let to = owner(fingerprint, self.wire.workers);
         let number = self.pending.len() as u32;
-        let candidate = Candidate { state: fingerprint, from, action, level, number };
+        self.counts.may_close += u64::from(progress.is_lt());
+        let is_flat = progress.is_eq();
+        let candidate = Candidate { state: fingerprint, from, action, level, is_flat, number };
         if to == self.wire.own {
             let met = lock(&self.wire.table).meet(&candidate, below);
             match met {
@@ -240,9 +246,9 @@ impl<'a, M: Model> Worker<'a, M> {
     fn count_table(&mut self) {
         let table = lock(&self.wire.table);
         let bytes = table.bytes() + self.ways.bytes();
-        self.counts.edges_back += table.edges_back - self.counted.0;
+        self.counts.may_close += table.may_close - self.counted.0;
         self.shared.tables(bytes as i64 - self.counted.1 as i64);
-        self.counted = (table.edges_back, bytes);
+        self.counted = (table.may_close, bytes);
         if table.is_full {
             self.shared.halt(Bound::Numbers);
         }
@@ -255,7 +261,7 @@ impl<'a, M: Model> Worker<'a, M> {
     }
 
     fn hold(&mut self, pending: Pending<M::State>) {
-        let Pending { state, fingerprint, level, before, action } = pending;
+        let Pending { state, fingerprint, level, before, action, .. } = pending;
         let number = match before {
             None => self.ways.first(action),
             Some(before) => self.ways.next(before, action),
@@ -408,10 +414,16 @@ impl<'a, M: Model> Worker<'a, M> {
                     let action = Some(action);
                     self.shared.offer(Found { cost, state, action, length, objection });
                 }
-                Taken::Reached { state, fingerprint: Fingerprint(fingerprint), length } => {
+                Taken::Reached {
+                    state,
+                    fingerprint: Fingerprint(fingerprint),
+                    length,
+                    progress,
+                } => {
                     let there = level.saturating_add(length);
                     let before = Some(held.number);
-                    let pending = Pending { state, fingerprint, level: there, before, action };
+                    let pending =
+                        Pending { state, fingerprint, level: there, before, action, progress };
                     self.offer(pending, held.fingerprint, Some(level));
                 }
             }
