@@ -91,8 +91,8 @@ impl Share {
     /// no cycle; where a step lowers it, or leaves it as it is, nothing is proven.
     ///
     /// It counts sessions, the requests of the present one, the connection's state, and the transactions that the
-    /// client's server has applied. Whatever is on its way lowers it, a packet by more before the server has read it than after. The
-    /// number takes 80 bits.
+    /// client's server has applied. Whatever is on its way lowers it, a packet by more before the server has read it than
+    /// after. The number takes 80 bits.
     pub fn progress(&self) -> i128 {
         const SESSION: i128 = 1 << 70;
         const REQUEST: i128 = 1 << 45;

@@ -104,7 +104,7 @@ impl Bound {
 /// What the search knows about cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cycles {
-    /// Proven: there are no cycles, so every run ends.
+    /// Proven: there is no cycle of actions. An action can be a block of steps, and cycles within it are not looked for.
     None,
     /// There are cycles.
     Found {
@@ -230,10 +230,12 @@ impl fmt::Display for Bound {
 impl fmt::Display for Cycles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Cycles::None => f.write_str("no cycles: every run ends"),
+            Cycles::None => f.write_str("no cycles of actions"),
             Cycles::Found { count: 1 } => f.write_str("1 action closes a cycle"),
             Cycles::Found { count } => write!(f, "{} actions close a cycle", grouped(*count)),
-            Cycles::NotExamined { may_close: 0 } => f.write_str("no cycles in what was searched"),
+            Cycles::NotExamined { may_close: 0 } => {
+                f.write_str("no cycles of actions in what was searched")
+            }
             Cycles::NotExamined { may_close } => {
                 let edges = grouped(*may_close);
                 write!(f, "cycles were not examined ({edges} actions may be part of one)")

@@ -1,13 +1,13 @@
-//! A number that nearly every step raises: the proof that a search met no cycle.
+//! A number that nearly every step raises: the proof that there is no cycle of actions.
 //!
-//! A run without end would be a cycle, since the states are finitely many. In a cycle the number must return to where it
-//! was. So if no action lowers it, and each action that leads to a state that is no deeper raises it, there is no cycle:
-//! whatever happens, each run ends. The search compares the number before and after each action, so a step that was not
-//! thought of can only spoil the proof.
+//! In a cycle the number must return to where it was. So if no action lowers it, and each action that leads to a state
+//! that is no deeper raises it, there is no cycle of actions. The search compares the number before and after each
+//! action, so a step that was not thought of can only spoil the proof. A block of private steps is one action, and
+//! cycles within it are not looked for.
 //!
 //! The number counts what was used up of the budget, then sessions, requests and applied transactions, then inputs of
-//! programs. It must be a function of what a state's fingerprint covers. So it does not count the log, the past of which
-//! some states have lost, but the zxids that were given; nor the inputs of a program that has ended.
+//! programs. It must be a function of what a state's fingerprint covers. That is neither all of the log (its past can be
+//! left out) nor the inputs of a program that has ended; so the number counts the zxids that were given instead.
 
 use super::ProgramModel;
 use super::state::State;
